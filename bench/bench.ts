@@ -1,4 +1,4 @@
-/** `npm run bench -- NAME [options]`: runs one benchmark, or says which there are. */
+/** `npm run bench -- NAME [options]`: runs one benchmark, or lists all of them. */
 import { readdirSync } from "node:fs";
 import { HELP as AGAINST_HELP, runAgainst } from "./compare/against.ts";
 

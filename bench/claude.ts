@@ -1,4 +1,4 @@
-/** `npm run bench -- claude`: what Claude Code costs behind the API, beside the bare Claude Agent SDK. */
+/** `npm run bench -- claude`: the cost of Claude Code behind the API, compared with the bare Claude Agent SDK. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -63,7 +63,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     mkdirSync(path);
     return path;
   };
-  // Compiled files, as they are published: stripping types would cost the server 20 MB of memory.
+  // Uses compiled files, as published: stripping types would cost the server 20 MB of memory.
   process.env["NODE_COMPILE_CACHE"] ??= folder();
   const bench: Bench = { folder, apiUrl: simulator.url, quick: values.quick };
   const parts: Record<(typeof PARTS)[number], (bench: Bench) => Promise<readonly Result[]>> = {
@@ -103,7 +103,7 @@ async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly R
     });
     return first;
   };
-  // One more of each is not counted, because files are read from the disk for the first time.
+  // The first pair is not counted, because it reads files from the disk for the first time.
   for (let pair = -1; pair < pairs; pair++) {
     await quiet(server.pid, 500);
     const session = bareSession(folder(), apiUrl);
@@ -134,7 +134,7 @@ async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly R
   ];
 }
 
-/** A prompt to a session whose process runs already. */
+/** Sends a prompt to a session whose process is already running. */
 async function warmTurns({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const server = await serveClaude(folder(), apiUrl);
   const session = bareSession(folder(), apiUrl);
@@ -175,7 +175,7 @@ async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result
   // One folder for all of them, as for the sessions of one tenant.
   const home = folder();
   const sessions: BareSession[] = [];
-  // Two at a time, as the server starts them. Started all at once they would slow each other down.
+  // Two at a time, as the server starts them. Started all at once, they would slow each other down.
   const lane = async (): Promise<void> => {
     while (sessions.length < count) {
       const session = bareSession(home, apiUrl);
@@ -325,7 +325,7 @@ async function begin(server: ServedClaude, prompt: string): Promise<string> {
   return id;
 }
 
-/** Waits until all have begun, and a little longer, so that their start is over. */
+/** Waits until the condition is true, and a little longer, so that all starts have ended. */
 async function reached(isSo: () => boolean): Promise<void> {
   const end = performance.now() + 240_000;
   while (!isSo() && performance.now() < end) await sleep(100);

@@ -1,4 +1,4 @@
-/** The same sessions on a cluster of processes: by the local engine and by Restate, with one worker and with two. */
+/** The same sessions on a cluster of processes: with the local engine and with Restate, with one worker and with two. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, createClient } from "@skein/client";
@@ -87,7 +87,7 @@ interface Readers {
   readonly missed: number;
 }
 
-/** Readers of one session, half of them at each api process, at 10 events a second written at the first. */
+/** Readers of one session, half of them at each api process, while 10 events per second are written at the first. */
 async function follow({ processes, apiKey }: Cluster, { client, agentId }: Bench): Promise<Readers> {
   const apis = processes.filter(({ role }) => role === "api");
   const { id } = await client.createSession({ body: { agent_id: agentId } });

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- console`: how fast the console is in Chromium, on a real server with a store of its own. Figures
- * that depend on the machine are compared with a bare implementation in the same run.
+ * `npm run bench -- console`: how fast the console is in Chromium, on a real server with its own store. Figures that
+ * depend on the machine are compared with a bare implementation in the same run.
  */
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,7 +44,7 @@ const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<readonly Line[
   stream: streaming,
   memory: memoryOfServer,
 };
-/** The time limit of a measurement, far above what any needs. */
+/** The time limit of a measurement, far above the time that any measurement needs. */
 const LONGEST_S = 180;
 
 /** Returns whether every goal was met. */

@@ -1,4 +1,4 @@
-/** `npm run bench -- fair`: one tenant's turn alone, and while another tenant floods what they share. */
+/** `npm run bench -- fair`: a turn of one tenant alone, and while another tenant floods the shared resources. */
 import { mkdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -22,9 +22,9 @@ A flood of which the server took nothing on is an error. Takes about four minute
   --turns N      turns for each median (default: 9)
   --json         the results as JSON`;
 
-/** How long the model takes. */
+/** How long the simulated model takes. */
 const MODEL_MS = 1000;
-/** A turn that takes longer has missed every goal. */
+/** A turn that takes longer than this misses every goal. */
 const LONGEST_TURN_MS = 20_000;
 const GOAL = 1.5;
 const CLAUDE_GOAL = 3;
@@ -112,12 +112,12 @@ async function measured(server: Served, name: FloodName, turns: number): Promise
   ];
 }
 
-/** Waits for something that the flood brings about, for a while. */
+/** Waits for an effect of the flood, up to a time limit. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 150 && !(await isSo()); tries++) await delay(100);
 }
 
-/** Who waits for a place at this moment, for the report. */
+/** The requests that wait for a place at this moment, for the report. */
 async function waitingIn(server: Served): Promise<string> {
   const answer = await fetch(`${server.url}/metrics`, { headers: { "x-api-key": server.calm } });
   const waiting = [...(await answer.text()).matchAll(/skein_places_waiting\{queue="(\w+)"\} ([1-9]\d*)/g)];

@@ -32,7 +32,7 @@ Examples:
 interface Side {
   readonly server: Served;
   readonly filled: Filled;
-  /** Sessions to ask for. */
+  /** Sessions that the requests name. */
   readonly ids: readonly string[];
   readonly agentId: string;
   close(): Promise<void>;
@@ -120,7 +120,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
   return results.every(({ passed }) => passed !== false);
 }
 
-/** The database is not durable: filling it needs no safety, and all measurements use the same settings. */
+/** The database is not durable: filling it needs no durability, and all measurements use the same settings. */
 const SETTINGS = {
   fsync: "off",
   full_page_writes: "off",
@@ -138,7 +138,7 @@ async function compared(
 ): Promise<Result> {
   const times = { small: [] as number[], large: [] as number[] };
   for (let at = -5; at < rounds; at++)
-    // By turns, so that whatever else the machine does falls on both.
+    // Measured alternately, so that other load affects both.
     for (const name of ["small", "large"] as const) {
       const began = performance.now();
       await ask(name === "small" ? small : large, at + 5);
@@ -211,10 +211,10 @@ async function follow({ server }: Side, id: string): Promise<void> {
   close();
 }
 
-/** A stream, and when a run is over in it. */
+/** Opens a stream, and finds the end of a run in it. */
 async function streamed(server: Served, route: string) {
   const { promise: completed, resolve, reject } = Promise.withResolvers<void>();
-  // A word may come in two pieces.
+  // A word may be split over two chunks.
   let heard = "";
   const { response } = await stream(server, route, (text) => {
     heard += text;

@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history beside the tools people use, on the same files.
+ * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history compared with the tools that people use, on the
+ * same files.
  *
  * Cold means no index, files in the page cache. Figures are medians over several processes. "First" is the first call of
  * a process, which also pays for compiling the code; "then" is the next call of the same process, still without an index.
- * The others are fetched from npm into a temporary folder.
+ * The other tools are installed from npm into a temporary folder.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -164,7 +165,7 @@ function largeRows(work: string, isQuiet: boolean): Row[] {
   ];
 }
 
-/** On standard error, so that the table is alone on standard output. */
+/** On standard error, so that standard output has only the table. */
 const progress = (what: string): void => console.error(`${what} …`);
 
 /** The time until an appended line is reported. */
@@ -215,7 +216,7 @@ function inProcess(folder: string, work: string, what: string, index?: string): 
   return { first: figure("first"), cold: figure("cold"), again: { ...figure("again"), mb: 0 } };
 }
 
-/** The command as its users start it, from Node's start to its end. */
+/** The command as its users start it, from the start of Node to its end. */
 function ownCommand(args: readonly string[], work: string): Figure {
   const command = join(import.meta.dirname, "../packages/cli/bin/skein.js");
   return whole(process.execPath, [...flags, command, ...args], { SKEIN_DATA_DIR: join(work, "data") });
@@ -230,7 +231,7 @@ function child(args: readonly string[]): string {
   return result.stdout;
 }
 
-/** A command from start to end, with its largest memory where the system can tell. */
+/** A command from start to end, with its peak memory if the system reports it. */
 function whole(command: string, args: readonly string[], env: Record<string, string>): Figure {
   const times: number[] = [];
   const cpus: number[] = [];

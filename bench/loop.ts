@@ -1,4 +1,4 @@
-/** `npm run bench -- loop`: what a turn of the loop costs beside bare `fetch` making the same calls, on durable stores. */
+/** `npm run bench -- loop`: the cost of a turn of the loop, compared with bare `fetch` making the same calls, on durable stores. */
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -149,7 +149,8 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
   const last = quick ? 100 : 500;
   const store = await open();
   const agent = benchAgent(url, store);
-  // Warm first: code that is compiled on the way would make the early turns slow, and the late ones look good beside them.
+  // Warmed up first: compiling code during the measurement would make the early turns slow, and the late ones look fast in
+  // comparison.
   for (let turn = 0; turn < 150; turn++) await Promise.all([agent.run(PROMPT), bareTurn(url)]);
   const early: number[] = [];
   const late: number[] = [];
@@ -164,7 +165,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
         ours: () => timed(() => agent.run(PROMPT, { sessionId })),
         bare: () => timed(async () => (history = await bareTurn(url, history))),
       };
-      // They alternate in who goes first, because the second pays for the garbage of the first.
+      // The two take turns in running first, because the second pays for the garbage collection of the first.
       const order = turn % 2 === 0 ? (["ours", "bare"] as const) : (["bare", "ours"] as const);
       const times = { ours: 0, bare: 0 };
       for (const which of order) times[which] = await measured[which]();
@@ -253,7 +254,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - started;
 }
 
-/** How many per second, with so many at once. */
+/** Operations per second, with this many at once. */
 async function throughput(work: () => Promise<unknown>, total: number, atOnce: number): Promise<number> {
   let left = total;
   const started = performance.now();

@@ -1,4 +1,4 @@
-/** `npm run bench -- models`: a turn with each adapter of a model, beside bare `fetch` and the AI SDK's ToolLoopAgent. */
+/** `npm run bench -- models`: a turn with each model adapter, compared with bare `fetch` and the AI SDK's ToolLoopAgent. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -32,11 +32,11 @@ const PACKAGES = ["ai", "@ai-sdk/anthropic", "@ai-sdk/openai", "@ai-sdk/openai-c
 /** Both sides compile their code before they are measured. */
 const WARM_TURNS = "150";
 
-/** Who is measured: Skein, ToolLoopAgent and fetch. */
+/** The measured programs: Skein, ToolLoopAgent and fetch. */
 const SIDES = { ours: "skein", theirs: "ai-sdk", bare: "fetch" } as const;
 type Side = keyof typeof SIDES;
 
-/** Milliseconds of a turn, one at a time, its processor time, and sessions per second, 32 at once, of each round. */
+/** For each round: the milliseconds of a single turn, its processor time, and sessions per second with 32 at once. */
 type Figures = Record<Side, Record<"alone" | "processor" | "together", number[]>>;
 
 export async function run(args: readonly string[]): Promise<boolean> {
@@ -104,7 +104,7 @@ async function measureRound(
   console.error(`measured: ${adapter}, ${ours.toFixed(1)} ms beside ${theirs.toFixed(1)} ms`);
 }
 
-/** The AI SDK's own models are asked through its code in both, so what is left for durability is less. */
+/** Models of the AI SDK use the AI SDK's code on both sides, so less of the difference may be spent on durability. */
 const GOALS = { own: { alone: 1.3, together: 1.5 }, "ai-sdk": { alone: 1.6, together: 1.2 } } as const;
 
 function resultsOf(adapter: AdapterName, { ours, theirs, bare }: Figures): readonly Result[] {

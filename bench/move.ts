@@ -1,4 +1,7 @@
-/** `npm run bench -- move`: how fast a whole store goes into another one, beside bare commits of the same moments. */
+/**
+ * `npm run bench -- move`: how fast a whole store is moved into another one, compared with bare commits of the same
+ * groups of events.
+ */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createAgent } from "skein";
@@ -58,7 +61,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
   }
 }
 
-/** A store with so many sessions. */
+/** A store with this many sessions. */
 async function sessions(count: number, baseUrl: string, places: Places): Promise<string> {
   const store = `sqlite:${join((await places.fresh("sqlite")).folder, "skein.db")}`;
   const agent = createAgent({ name: "Bench", apiKey: "bench", baseUrl, store });

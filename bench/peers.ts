@@ -1,4 +1,4 @@
-/** `npm run bench -- peers`: Skein beside the libraries that people use instead, in one run on one machine. */
+/** `npm run bench -- peers`: Skein compared with other libraries, in one run on one machine. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -80,7 +80,7 @@ async function measure(row: Row, where: Where, isQuick: boolean): Promise<void> 
   console.error(`measured: ${row.peer.name}`);
 }
 
-/** A peer that cannot be installed or fails has its reason in its row, and the others go on. */
+/** A peer that cannot be installed or fails gets the reason in its row, and the other peers are still measured. */
 async function attempt(row: Row, work: () => Promise<void>): Promise<void> {
   if (row.problem !== undefined) return;
   try {

@@ -1,4 +1,4 @@
-/** `npm run bench -- sandbox`: the cost of a query over HTTP, and the effect of heavy queries on others. */
+/** `npm run bench -- sandbox`: the cost of a query over HTTP, and the effect of heavy queries on other requests. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const HELP = `npm run bench -- sandbox [--quick] [--json]
 
 The server in a process of its own with a sqlite store. Needs bubblewrap. Ends with 1 if a goal was missed.`;
 
-/** Long enough for the process that waits for the next question to be ready. */
+/** Long enough for the next process to be ready for a question. */
 const PAUSE_MS = 2000;
 const ENDLESS = "SELECT count(*) FROM range(100000000000) a, range(1000) b";
 
@@ -128,7 +128,7 @@ async function p99(server: Served, requests: number): Promise<number> {
   return quantile(times, 0.99);
 }
 
-/** Milliseconds until the answer is whole. */
+/** The milliseconds until the answer is complete. */
 async function asked({ url, key }: Served, sql: string): Promise<number> {
   const began = performance.now();
   const response = await fetch(`${url}/v1/sql`, {

@@ -1,4 +1,4 @@
-/** `npm run bench -- server`: what the platform API costs over the library, and what its streams bear. */
+/** `npm run bench -- server`: the cost of the platform API compared with the library, and the load that its streams can take. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -87,7 +87,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
   return results.every(({ passed }) => passed !== false);
 }
 
-/** The same turn through the library in this process: the floor for HTTP. */
+/** The same turn through the library in this process: the lower bound for HTTP. */
 async function libraryTurns(store: Durable, place: Parameters<typeof openStore>[1], url: string) {
   const opened = await openStore(store, place);
   const agent = benchAgent(url, opened);
@@ -133,7 +133,7 @@ async function turns(
   first.length = 0;
   const times: number[] = [];
   const floor: number[] = [];
-  // By turns, so that whatever else the machine does falls on both.
+  // Measured alternately, so that other load affects both.
   for (let at = 0; at < (quick ? 40 : 200); at++) {
     times.push(await turn());
     floor.push(await inLibrary());
@@ -185,10 +185,10 @@ async function turns(
 }
 
 const TURN = "a turn over HTTP and SSE, p50";
-/** Sessions per second, 32 at once. */
+/** The goals in sessions per second, with 32 at once. */
 const PER_SECOND: Readonly<Record<Durable, number>> = { sqlite: 80, postgres: 170 };
 
-/** A turn on PostgreSQL beside one on sqlite, if both were measured. */
+/** A turn on PostgreSQL compared with one on sqlite, if both were measured. */
 function overSqlite(results: readonly Result[]): readonly Result[] {
   const turnOn = (store: Durable) => results.find((one) => one.what === TURN && one.store === store)?.value;
   const [sqlite, postgres] = [turnOn("sqlite"), turnOn("postgres")];
@@ -199,7 +199,7 @@ function overSqlite(results: readonly Result[]): readonly Result[] {
   ];
 }
 
-/** How many per second, with so many at once. */
+/** Operations per second, with this many at once. */
 async function throughput(work: () => Promise<unknown>, total: number, atOnce: number): Promise<number> {
   let left = total;
   const began = performance.now();
@@ -228,7 +228,7 @@ async function reads(server: Served, quick: boolean): Promise<Result[]> {
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-    // Each runs twice, alternating, and the better one counts: other load only makes them slower.
+    // Each runs twice, alternating, and the faster run counts, because other load only makes them slower.
     const { url, key, cpu } = server;
     const pairs = [];
     for (let at = 0; at < 2; at++)

@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- sql [folder]`: questions over the tables, beside a `read_ndjson` written by hand for each.
+ * `npm run bench -- sql [folder]`: questions over the tables, compared with a hand-written `read_ndjson` query for each.
  *
- * Bare is the hand-written query. Cold is the same question of the tables, first thing and without anything cached. Warm
- * is the question again, with the cached copy. Each is measured in a process of its own, in turn, on the same files in the
- * page cache, with two threads; the least of several runs is shown, because the machine is shared.
+ * Bare is the hand-written query. Cold is the same question over the tables, as the first one and without a cache. Warm is
+ * the same question again, with the cached copy. Each is measured in a separate process, in turn, on the same files in the
+ * page cache, with two threads. The fastest of several runs is shown, because the machine is shared.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync, utimesSync } from "node:fs";
@@ -119,7 +119,7 @@ interface Place {
 
 type AddRow = (what: string, figures: readonly string[], goal?: string, met?: boolean) => void;
 
-/** Questions over the sessions of six agents, 100 MB, whose lines are made already. */
+/** Questions over the sessions of six agents, 100 MB, whose lines are already prepared. */
 async function questionsOfAll({ work, times }: { readonly work: string; readonly times: number }, row: AddRow) {
   progress("Making the sessions of all agents");
   const cacheFolder = join(work, "agents-cache");
@@ -138,11 +138,11 @@ async function questionsOfAll({ work, times }: { readonly work: string; readonly
 
 interface Measured {
   readonly ms: number;
-  /** The processor time of both threads: steadier than elapsed time on a shared machine. */
+  /** The processor time of both threads: more stable than elapsed time on a shared machine. */
   readonly processorMs: number;
 }
 
-/** In turn, so that a busy moment does not fall on one of them alone. */
+/** Measured in turn, so that other load does not affect only one of them. */
 function measure(
   at: number,
   { cache, times }: Omit<Place, "folder">,
@@ -184,7 +184,7 @@ const environment = (work: string, cache: string): NodeJS.ProcessEnv => ({
 });
 
 function build({ folder, cache }: Place, work: string): Measured & { readonly megabytes: number } {
-  // Files that were just written are left out of a copy.
+  // A copy leaves out files that were just written, so the files get an older time.
   const old = new Date(Date.now() - 60_000);
   for (const { path, mtimeMs } of discover({ dataPath: folder }).files)
     if (mtimeMs > Number(old)) utimesSync(path, old, old);
@@ -217,7 +217,7 @@ async function startOf({ folder, cache, times }: Place, work: string): Promise<n
   return least;
 }
 
-/** On standard error, so that the table is alone on standard output. */
+/** On standard error, so that standard output has only the table. */
 const progress = (text: string): void => console.error(`${text} …`);
 
 const ms = (value: number): string => `${Math.round(value)} ms`;

@@ -1,4 +1,4 @@
-/** A tool that somebody else runs: the run waits, durably, until another process answers the call. */
+/** A tool that the caller runs: the run waits, durably, until another process answers the call. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Hooks: nothing is deployed on Fridays, and no token reaches the model. */
+/** Hooks: one blocks deployments on Fridays, another removes tokens from what the model reads. */
 import { createAgent, defineTool } from "skein";
 
 const deploy = defineTool({

@@ -1,4 +1,4 @@
-/** A final answer that has a type: what does not fit goes back to the model with the reason. */
+/** A final answer with a type: an answer that does not fit is sent back to the model with the reason. */
 import { createAgent } from "skein";
 import { z } from "zod";
 

@@ -1,4 +1,4 @@
-/** An agent as a tool of another: it works in a session of its own, which its parent waits for and a client can follow. */
+/** An agent as a tool of another: it works in its own session, which its parent waits for and a client can follow. */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 

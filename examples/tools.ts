@@ -1,4 +1,4 @@
-/** Functions as tools: the model says which to call, Skein checks the input, runs them and writes down what came of it. */
+/** Functions as tools: the model chooses which to call, Skein checks the input, runs the function and records the result. */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 

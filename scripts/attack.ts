@@ -1,4 +1,4 @@
-/** `npm run attack`: every attack on the walls of a server, as tests, and a table of what happened. Nothing is sent beyond loopback. */
+/** `npm run attack`: every attack on the walls of a server, as tests, and a table of the results. Nothing is sent beyond loopback. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Spreads TCP connections over several ports, as a load balancer before workers does. */
+/** Spreads TCP connections over several ports, like a load balancer in front of workers. */
 import { once } from "node:events";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 
@@ -11,7 +11,7 @@ export interface Balancer {
   close(): Promise<void>;
 }
 
-/** Each new connection goes to the next port that accepts it. */
+/** Starts a balancer that sends each new connection to the next port that accepts it. */
 export async function startBalancer(): Promise<Balancer> {
   const ports: number[] = [];
   const open = new Set<Socket>();

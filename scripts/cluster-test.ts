@@ -5,7 +5,7 @@
 import { parseArgs } from "node:util";
 import { runChaos } from "./cluster/chaos.ts";
 
-/** For each session: about ten prompts a second in all. */
+/** The pause after each answer, which gives about ten prompts per second in total. */
 const THINK_MS = 100;
 
 const { values } = parseArgs({
@@ -46,10 +46,19 @@ const outcome = await runChaos({
   ...(values.only && { only: values.only }),
 });
 for (const { invariant, sentence } of outcome.violations.slice(0, 20)) console.log(`${invariant}: ${sentence}`);
-for (const { ms, where } of [...outcome.worstStalls, ...outcome.worstClaudeStalls])
-  console.log(`${seconds(ms)} s: ${where}`);
+const longest = [
+  ["The longest stalls", outcome.worstStalls],
+  ["The longest stalls of Claude Code", outcome.worstClaudeStalls],
+  ["The longest times until a request was accepted, with its retries", outcome.worstRequests],
+  ["The longest times until an event reached its reader", outcome.worstDeliveries],
+] as const;
+for (const [title, waits] of longest) {
+  console.log(`${title} (without outages of PostgreSQL):`);
+  for (const { ms, where } of waits) console.log(`  ${seconds(ms)} s: ${where}`);
+}
 console.log(
   `${outcome.struck.length} faults, ${outcome.accepted} prompts accepted, ${outcome.answered} answered, ${outcome.effects} effects, ` +
-    `worst stall ${seconds(outcome.worstStalls[0]?.ms)} s (Claude Code ${seconds(outcome.worstClaudeStalls[0]?.ms)} s), ${outcome.violations.length} violations`,
+    `worst stall ${seconds(outcome.worstStalls[0]?.ms)} s (Claude Code ${seconds(outcome.worstClaudeStalls[0]?.ms)} s), ` +
+    `worst request ${seconds(outcome.worstRequests[0]?.ms)} s, worst delivery ${seconds(outcome.worstDeliveries[0]?.ms)} s, ${outcome.violations.length} violations`,
 );
 process.exit(outcome.violations.length === 0 ? 0 : 1);

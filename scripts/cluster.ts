@@ -25,6 +25,7 @@ console.log(`Skein listens on ${cluster.url}
 
   Key         ${cluster.apiKey}
   Processes   ${cluster.processes.map(({ name, url }) => `${name} ${url}`).join("\n              ")}
+  Workers     ${places.workers} (where Restate reaches them)
   Restate     ${restate.nodes.map(({ adminUrl, ingressUrl }) => `${ingressUrl} (admin ${adminUrl})`).join("\n              ")}
   PostgreSQL  ${places.postgres}
   Redis       ${places.redis}

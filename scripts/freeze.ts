@@ -1,6 +1,6 @@
 /**
- * `npm run freeze`: writes the PostgreSQL store of today into one file, for the tests in which servers of two versions work on
- * one database. To be run before a migration is written.
+ * `npm run freeze`: writes the current PostgreSQL store into one file, for the tests in which servers of two versions use one
+ * database. Run it before writing a migration.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -36,13 +36,13 @@ export interface FuzzOptions {
   readonly requests: number;
   readonly seed: number;
   readonly only?: number | undefined;
-  /** Of the folder where the server that is started keeps its data. */
+  /** The kind of store of the started server. */
   readonly store?: "sqlite" | "memory";
   readonly running?: { readonly url: string; readonly key: string };
   readonly progress?: (text: string) => void;
 }
 
-/** Everything that was found, and what the server said about it. */
+/** Everything that was found, and the server's messages about it. */
 export interface Fuzzed extends Campaign {
   readonly complaints: string;
 }

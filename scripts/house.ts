@@ -26,13 +26,13 @@ Examples:
   npm run house
   npm run house -- --base HEAD~20 --json`;
 
-/** The last commit before the code was laid out anew. */
+/** The last commit before the layout of the code was changed. */
 const BEFORE = "582fd39";
 const MOST_MEGABYTES = 60;
 
 interface Figure {
   readonly what: string;
-  /** Null where it was not measured. */
+  /** Null if it was not measured. */
   readonly before: number | null;
   readonly now: number;
   readonly goal: number | null;

@@ -185,7 +185,7 @@ async function main(): Promise<void> {
   process.exitCode = violations.length === 0 ? 0 : 1;
 }
 
-/** The workers of the loop, instead of the stores alone. */
+/** Kills workers of the loop, instead of processes that only use a store. */
 async function killWorkers(options: {
   cycles: number;
   seed: number;

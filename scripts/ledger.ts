@@ -1,4 +1,4 @@
-/** `npm run ledger`: usage after cancels, cuts and kills is what the simulator counted. */
+/** `npm run ledger`: usage after cancels, cuts and kills equals the simulator's counts. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** `npm run pack:local -- FOLDER`: installs the packages of this clone into a project outside of it, as a release would be. */
+/**
+ * `npm run pack:local -- FOLDER`: installs the packages of this clone into a project outside of it, as a release would be
+ * installed.
+ */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -30,7 +33,7 @@ function install(folder: string): void {
   const packed = packAll(join(folder, "skein-packages"));
   console.error("Installing …");
   const files = packed.map(({ file }) => `./${relative(folder, file)}`);
-  // zod is a peer of the library: a project brings its own.
+  // zod is a peer of the library: a project installs its own.
   runIn(folder, "npm", "install", "--no-audit", "--no-fund", "zod@^4", ...files);
   console.log(
     `${packed.length} packages are installed in ${folder}. There: import { createAgent } from "skein", and npx skein --help. Both need Node 22.18 or newer; npm install node@24 brings one into the folder.`,

@@ -40,7 +40,7 @@ export function packAll(destination: string): readonly Packed[] {
   }
 }
 
-/** A copy of a package with what all packages share: the version, the licence, the address of the repository. */
+/** A copy of a package with the data that all packages share: the version, the licence, the address of the repository. */
 function stagePackage(stage: string, name: string): string {
   const [from, to] = [join(root, "packages", name), join(stage, name)];
   mkdirSync(to);
@@ -53,7 +53,7 @@ function stagePackage(stage: string, name: string): string {
   return to;
 }
 
-/** Only the server's package contains third-party code, that of the console. */
+/** Only the server's package contains third-party code, in the console. */
 const NOTICES = "THIRD-PARTY-NOTICES.md";
 
 /** The packed files of a package and of its Skein dependencies, which are not on npm yet. */
@@ -73,7 +73,7 @@ export function packedWithDependencies(packed: string, name: string): readonly s
 
 const isOurs = (name: string): boolean => name === "skein" || name.startsWith("@skein/");
 
-/** A new folder with these packages and nothing of the workspace. */
+/** A new folder with these packages but without the workspace. */
 export function installIn(folder: string, packages: readonly string[]): void {
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));

@@ -53,9 +53,7 @@ console.log(answer.status, (await answer.json()).error.message);
 await close();
 `;
 
-/**
- * The library and the server, without the packages for SQL and Claude Code's files: these parts say what to install.
- */
+/** The library and the server, without the packages for SQL and Claude Code's files: the missing parts report what to install. */
 function serverAlone(folder: string, packed: string): string {
   const files = ["skein", "@skein/server"].flatMap((name) => packedWithDependencies(packed, name));
   installIn(folder, [...new Set(files)]);
@@ -68,10 +66,10 @@ function serverAlone(folder: string, packed: string): string {
 /** Another version of zod than ours. Our declarations name types that zod has since this one. */
 const OLDEST_ZOD = "4.5.0";
 
-/** A folder with only the packed files and the packages of its own program. */
+/** A folder with only the packed files and the packages that its program needs. */
 function install(folder: string, packed: string): string {
   const files = packedWithDependencies(packed, "@skein/cli");
-  // Another zod than ours, as a user may have it: types of two versions do not fit together.
+  // An older zod than ours, as a user may have it: types of two versions must not be mixed.
   installIn(folder, [...files, `zod@${OLDEST_ZOD}`, "typescript", "@types/node"]);
   say("installed", `${files.length} files, ${readdirSync(join(folder, "node_modules")).length} folders`);
   return folder;

@@ -1,6 +1,6 @@
 /**
  * A PostgreSQL of our own for tests and benchmarks: the real server from npm's binaries, in a temporary folder, as an
- * unprivileged user. It ends with this process, however this process ends.
+ * unprivileged user. It ends when this process ends for any reason.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ export interface Postgres {
   /** Starts it again on the same port, after `crash`. */
   start(): Promise<void>;
   restart(): Promise<void>;
-  /** Makes the server hang (SIGSTOP): it takes connections and answers nothing, until `wake`. */
+  /** Makes the server hang (SIGSTOP): it accepts connections but does not answer, until `wake`. */
   freeze(): void;
   wake(): void;
   /** Stops it and removes its folder. */
@@ -49,7 +49,7 @@ const FAST = { fsync: "off", full_page_writes: "off" };
 const NOBODY = 65_534;
 const PID_OF_STARTER = "starter.pid";
 
-/** Starts a server. `SKEIN_TEST_POSTGRES_URL` is looked at by `testPostgres`, not here. */
+/** Starts a server. `SKEIN_TEST_POSTGRES_URL` is not used here, only by `testPostgres`. */
 export async function startPostgres({
   settings = FAST,
   prefix = "skein-pg-",
@@ -76,7 +76,7 @@ export async function startPostgres({
       "-c",
       `${name}=${value}`,
     ]);
-    // stdin is a pipe that closes when this process ends, even by kill -9; then the server is told to stop.
+    // stdin is a pipe that closes when this process ends, even by kill -9; then the server is stopped.
     const guard =
       'exec 3<&0; "$@" </dev/null 3<&- & pid=$!; (cat <&3 >/dev/null; kill -QUIT $pid) & exec 3<&-; wait $pid';
     const child = spawn(
@@ -89,7 +89,7 @@ export async function startPostgres({
   }
 
   async function start(): Promise<void> {
-    // Another process may take the free port before the server.
+    // Another process may take the free port before the server does.
     for (let attempt = 0; attempt < 4; attempt++) {
       if (await launch()) return;
       if (existsSync(join(data, "postmaster.pid"))) break;
@@ -125,7 +125,7 @@ export async function startPostgres({
   };
 }
 
-/** Stops or wakes the server with the processes of its connections. */
+/** Stops or wakes the server and the processes of its connections. */
 function signalAll(pid: number, signal: "SIGSTOP" | "SIGCONT"): void {
   // The server is stopped first, because it would replace a child that does not answer.
   process.kill(pid, signal);
@@ -133,7 +133,7 @@ function signalAll(pid: number, signal: "SIGSTOP" | "SIGCONT"): void {
   for (const child of children) process.kill(Number(child), signal);
 }
 
-/** The server that the tests use: the one that `SKEIN_TEST_POSTGRES_URL` names, or one of our own. */
+/** The server that the tests use: the one that `SKEIN_TEST_POSTGRES_URL` names, or a new one. */
 export async function testPostgres(): Promise<Pick<Postgres, "url" | "stop">> {
   const url = process.env["SKEIN_TEST_POSTGRES_URL"];
   return url ? { url, stop: async () => {} } : startPostgres();
@@ -144,7 +144,7 @@ export interface Database {
   drop(): Promise<void>;
 }
 
-/** A database of its own, empty or a copy of a template. */
+/** A new database, empty or copied from a template. */
 export async function createDatabase(
   serverUrl: string,
   { name = `skein_test_${process.pid}_${Date.now()}_${(made += 1)}`, template = "template1" } = {},
@@ -174,7 +174,7 @@ async function onServer(url: string, statement: string): Promise<void> {
   }
 }
 
-/** Removes folders whose process has ended: its server ended too, but the files stayed. */
+/** Removes folders of processes that have ended: their servers ended too, but the files stayed. */
 export function sweepAbandoned(prefix: string): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue;
@@ -208,7 +208,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Binaries that the server's user can execute: npm's, or a copy where the clone is closed to that user. */
+/** Binaries that the server's user can execute: npm's, or a copy if that user cannot read the clone. */
 function usableBinaries(folder: string, who: { readonly uid?: number; readonly gid?: number }): string {
   const home = packageFolder();
   const runs = (native: string): boolean => {
@@ -221,7 +221,7 @@ function usableBinaries(folder: string, who: { readonly uid?: number; readonly g
   };
   const native = join(home, "native");
   if (runs(native)) return native;
-  // The package's install script makes the library links; it did not run if npm was told to ignore scripts.
+  // The package's install script makes the library links; it did not run if npm ignores scripts.
   execFileSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: home, stdio: "ignore" });
   if (runs(native)) return native;
   const copy = join(folder, "native");
@@ -233,7 +233,7 @@ function usableBinaries(folder: string, who: { readonly uid?: number; readonly g
   );
 }
 
-/** npm's package for this system. It is optional: npm leaves it out where there is none. */
+/** npm's package for this system. It is optional: npm skips it on systems without one. */
 function packageFolder(): string {
   const system = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   try {
@@ -249,7 +249,7 @@ function postmaster(data: string): number {
   return Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
 }
 
-/** Line 8 of postmaster.pid says "ready". A TCP connection succeeds earlier, and its first query is then refused. */
+/** Line 8 of postmaster.pid says "ready". A TCP connection succeeds earlier, but its first query is then rejected. */
 async function ready(data: string, exited: Promise<unknown>): Promise<boolean> {
   const deadline = Date.now() + 20_000;
   while (Date.now() < deadline) {
@@ -257,7 +257,7 @@ async function ready(data: string, exited: Promise<unknown>): Promise<boolean> {
     try {
       if (readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[7]?.trim() === "ready") return true;
     } catch {
-      // Not there yet.
+      // The file does not exist yet.
     }
   }
   return false;

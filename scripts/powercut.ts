@@ -1,4 +1,4 @@
-/** `npm run powercut`: the power goes while a store is written, and nothing acknowledged may be lost. */
+/** `npm run powercut`: the power is cut while a store is written to, and no acknowledged data may be lost. */
 import { parseArgs } from "node:util";
 import { printed } from "./kill.ts";
 import type { Outcome } from "./kill/campaign.ts";
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
   process.exitCode = violations.length + blind.length === 0 ? 0 : 1;
 }
 
-/** The same with a disk that lies about fsync. */
+/** The control run with a disk that ignores fsync. */
 async function control(
   stores: readonly PowerCutOptions["store"][],
   common: Omit<PowerCutOptions, "store" | "cuts">,

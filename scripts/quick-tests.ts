@@ -1,4 +1,4 @@
-/** Which tests are quick: those that start no process, no server and no DuckDB. */
+/** Finds quick tests: those that start no process, no server and no DuckDB. */
 import { importsOf } from "./house/imports.ts";
 import { type SourceTree, readSourceTree } from "./house/source-tree.ts";
 
@@ -22,7 +22,7 @@ function isQuick(tree: SourceTree, test: string): boolean {
     if (!file) continue;
     for (const { specifier, names, isType } of importsOf(file)) {
       if (isType) continue;
-      // Servers that are started once for all tests are asked for with `inject`.
+      // Servers that are started once for all tests are accessed with `inject`.
       if (STARTS.test(specifier) || (specifier === "vitest" && names?.includes("inject"))) return false;
       const target = tree.resolve(path, specifier);
       if (target !== undefined) reached.add(target);

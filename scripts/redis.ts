@@ -1,4 +1,6 @@
-/** A Redis server of our own for tests: Debian's, on a free port of this machine, keeping nothing. It ends with this process. */
+/**
+ * A Redis server of our own for tests: Debian's, on a free port of this machine, without persistence. It ends with this process.
+ */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -10,14 +12,14 @@ import { freePort } from "./free-port.ts";
 
 export interface Redis {
   readonly url: string;
-  /** Kills it, as a crash would. What it had is gone. */
+  /** Kills it, as a crash would. Its data is lost. */
   kill(): Promise<void>;
   /** Starts it again on the same port. */
   start(): Promise<void>;
-  /** Makes it hang: it takes connections and answers nothing, until `wake`. */
+  /** Makes it hang: it accepts connections but does not answer, until `wake`. */
   freeze(): void;
   wake(): void;
-  /** Sends a command and answers what came back, as text. */
+  /** Sends a command and returns its answer as text. */
   ask(...command: readonly string[]): string;
   stop(): Promise<void>;
 }
@@ -86,7 +88,7 @@ export async function startRedis(): Promise<Redis> {
   };
 }
 
-/** Whether the server says PONG. */
+/** Whether the server answers PONG. */
 async function answers(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   try {

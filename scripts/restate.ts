@@ -15,15 +15,15 @@ export interface RestateNode {
   readonly ingressUrl: string;
   readonly adminUrl: string;
   readonly pid: () => number | undefined;
-  /** Kills it, as a crash would. Its files stay. */
+  /** Kills the server, like a crash. Its files stay. */
   kill(): Promise<void>;
-  /** Starts it again on the same ports and files. */
+  /** Starts the server again on the same ports and files. */
   start(): Promise<void>;
 }
 
 export interface Restate {
   readonly nodes: readonly RestateNode[];
-  /** The public key of what the cluster signs its requests with, as an endpoint checks it. */
+  /** The public key for the cluster's request signatures, in the form that an endpoint needs. */
   readonly identityKey: string;
   stop(): Promise<void>;
 }
@@ -33,7 +33,7 @@ const READY_MS = 60_000;
 /** The reason why there is no Restate for tests; undefined if there is one. */
 export const noRestate: string | undefined = binary() === undefined ? "the Restate server is not installed" : undefined;
 
-/** Starts a server, or a cluster of them in which every log is kept by two. */
+/** Starts a server, or a cluster of them in which two servers store each log. */
 export async function startRestate({
   nodes: count = 1,
   folder: given = undefined as string | undefined,
@@ -50,7 +50,7 @@ export async function startRestate({
   }
   const nodes = places.map((place) => createNode(place, { places, pem }));
   await Promise.all(nodes.map((node) => node.start()));
-  // The raw key is the end of its DER form.
+  // The raw key is the last part of its DER form.
   const raw = publicKey.export({ type: "spki", format: "der" }).subarray(-32);
   return {
     nodes,
@@ -110,7 +110,7 @@ function createNode(place: Place, cluster: { readonly places: readonly Place[]; 
   };
 }
 
-/** Small memory, quick detection of a worker that hangs, and no messages home. */
+/** Low memory, fast detection of a worker that hangs, and no telemetry. */
 function configOf(place: Place, { places, pem }: { readonly places: readonly Place[]; readonly pem: string }): string {
   const isCluster = places.length > 1;
   const addresses = places.map(({ fabric }) => `"http://127.0.0.1:${fabric}/"`).join(", ");
@@ -179,7 +179,7 @@ function binary(): string | undefined {
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/** Bytes in the alphabet of Bitcoin, which Restate writes its keys in. */
+/** Bytes in base58, the encoding of Restate's keys. */
 function base58(bytes: Uint8Array): string {
   let number = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   let text = "";

@@ -54,7 +54,7 @@ interface Options {
   readonly runtime: "scripted" | "loop";
 }
 
-/** A seed that broke something. */
+/** A seed for which something failed. */
 interface Failure extends Pick<SimulationResult, "seed" | "mode" | "violations"> {
   readonly replay: string;
 }
@@ -64,12 +64,12 @@ interface Campaign {
   turns: number;
   events: number;
   seconds: number;
-  /** Over all traces, in their order. */
+  /** A hash over all traces, in order. */
   hash: string;
   readonly failures: Failure[];
 }
 
-/** A broken build fails nearly everywhere; this many examples are enough. */
+/** A broken build fails for nearly every seed, so this many examples are enough. */
 const MAX_FAILURES = 5;
 const PROGRESS_MS = 5000;
 

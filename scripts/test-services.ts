@@ -1,4 +1,4 @@
-/** Vitest's global setup: what the tests need running, started once and stopped at the end. */
+/** Vitest's global setup: services for the tests, started once and stopped at the end. */
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
@@ -6,7 +6,7 @@ import { createDatabase, testPostgres } from "./postgres.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** A PostgreSQL server, and a database on it with every migration applied: a template for a test's own. */
+    /** A PostgreSQL server, and a database on it with every migration applied: a template for each test's own database. */
     postgres: { readonly url: string; readonly template: string };
   }
 }

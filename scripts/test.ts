@@ -2,12 +2,11 @@
  * `npm test`: every test, on real parts, with a closing line `N passed, N failed` alone on its line.
  *
  * Arguments go to vitest, so `npm test -- packages/core` runs one package; `--quick` runs the tests that start no process
- * and no server. In a run of everything, files that failed are run once more, alone: on a machine that was busy with
- * something else a time limit may pass for a failure. A test that passes only then is named, because it has a weakness
- * all the same.
+ * and no server. In a run of everything, files that failed are run once more, alone: on a busy machine, a time limit may
+ * cause a failure. A test that passes only then is named, because it is still a weak test.
  *
- * Temporary files of a run are below one folder, which is removed at the end. A test that leaves something there fails the
- * run: outside `npm test` it would stay in the temporary directory of the machine.
+ * Temporary files of a run are below one folder, which is removed at the end. A test that leaves something there is named
+ * at the end: outside `npm test`, its files would stay in the machine's temporary directory.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,24 +25,24 @@ interface Report {
   }[];
 }
 
-/** Processes that tests start load the same sources again and again: what Node made of them is kept. */
+/** Processes that tests start load the same sources again and again: Node's compiled code is cached. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "../node_modules/.cache/skein-test-compile");
 
-/** More files than this do not fail by chance. */
+/** If more files than this fail, it is not by chance. */
 const MOST_AGAIN = 4;
 
 const folder = mkdtempSync(join(tmpdir(), "st-"));
-// Like the temporary directory itself: some tests start programs as another user.
+// The same rights as the temporary directory: some tests start programs as another user.
 chmodSync(folder, 0o1777);
 process.env["TMPDIR"] = folder;
 const REPORT = "report.json";
 
-// Ctrl-C reaches vitest too: this process waits for its end, and then tidies up.
+// Ctrl-C reaches vitest too: this process waits until vitest has ended, and then cleans up.
 process.on("SIGINT", () => {});
 
 try {
   const wanted = process.argv.slice(2).filter((arg) => arg !== "--quick");
-  // For vitest.config.ts.
+  // Read by vitest.config.ts.
   const isQuick = process.argv.includes("--quick");
   if (isQuick) process.env["SKEIN_TEST_QUICK"] = "1";
   const first = await vitest(wanted);
@@ -58,9 +57,9 @@ try {
   const passed = first.report.numPassedTests + (again ? again.report.numPassedTests - passedIn(broken) : 0);
   const last = again ?? first;
   const left = readdirSync(folder).filter((name) => name !== REPORT);
-  // Removed below with the folder. Named, because a test should tidy up after itself.
+  // Removed below with the folder. Named here, because a test should clean up after itself.
   if (left.length > 0) console.log(`Tests left these in their temporary directory: ${left.join(", ")}`);
-  // A file that fails to load counts no test of its own; without this it would read as "0 failed".
+  // A file that fails to load counts no tests; without this, the summary would be "0 failed".
   const failed = last.report.numFailedTests || (last.status === 0 ? 0 : 1);
   const skipped = first.report.numPendingTests > 0 ? `, ${first.report.numPendingTests} skipped` : "";
   console.log(`\n${passed} passed, ${failed} failed${skipped}`);

@@ -1,4 +1,7 @@
-/** `npm run wire`: what takes too long for a test or needs what most machines lack: proxies, silence, browsers, timing. */
+/**
+ * `npm run wire`: checks that take too long for a test or need programs that most machines lack: proxies, idle streams,
+ * browsers, timing.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

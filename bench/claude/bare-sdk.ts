@@ -2,9 +2,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Options, type SDKUserMessage, query } from "@anthropic-ai/claude-agent-sdk";
 
-/** The Claude Agent SDK as it is, in this process, with the options that the server gives it. */
+/** The bare Claude Agent SDK in this process, with the same options as the server's. */
 export interface BareSession {
-  /** Sends a prompt and waits for its end. Answers when the first message of the turn and its result came. */
+  /** Sends a prompt and waits for its end. Returns the times of the turn's first message and of its result. */
   turn(prompt: string, onFirst?: () => void): Promise<{ readonly first: number; readonly end: number }>;
   close(): void;
 }

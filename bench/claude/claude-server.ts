@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-/** A real server in a process of its own, with Claude Code, and how to call it. */
+/** A real server in a separate process, with Claude Code, and functions to call it. */
 export interface ServedClaude {
   readonly pid: number;
   /** Sends a request, and returns each frame with the milliseconds since the request, until the run is done. */
@@ -77,7 +77,7 @@ export async function serveClaude(
   };
 }
 
-/** The memory of these processes in megabytes; shared memory counts once. */
+/** The memory of these processes in megabytes; shared memory is counted once. */
 export function pssOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + pss(pid), 0);
 }
@@ -94,7 +94,7 @@ export function descendants(pid: number): readonly number[] {
   return below(pid);
 }
 
-/** Seconds of a processor that a process has used. */
+/** The processor time that a process has used, in seconds. */
 export function cpuOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -41,7 +41,7 @@ export async function runAgainst(name: string, args: readonly string[], root: st
     for (let round = 0; round < rounds; round++) {
       process.stderr.write(`round ${round + 1} of ${rounds} …\n`);
       const measure = (where: string): Promise<readonly Line[]> => measured(where, [name, ...rest], stop.signal);
-      // The two alternate in who goes first, so that neither always runs after the other.
+      // The two take turns in running first, so that neither always runs after the other.
       const isEarlierFirst = round % 2 === 0;
       const first = await measure(isEarlierFirst ? folder : root);
       const second = await measure(isEarlierFirst ? root : folder);
@@ -61,7 +61,7 @@ export async function runAgainst(name: string, args: readonly string[], root: st
 
 function parsed(args: readonly string[]) {
   const own = ["against", "rounds", "limit"] as const;
-  // Only the options of this command are read; the others are passed to the benchmark.
+  // Reads only the options of this command; the others are passed to the benchmark.
   const { tokens } = parseArgs({
     args: [...args],
     options: { against: { type: "string" }, rounds: { type: "string" }, limit: { type: "string" } },

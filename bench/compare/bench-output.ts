@@ -1,4 +1,4 @@
-/** The lines that a benchmark printed, of this commit or of an earlier one. */
+/** The lines that a benchmark printed, at this commit or at an earlier one. */
 import type { Result } from "../store/results.ts";
 
 export type Line = Pick<Result, "what" | "store" | "value" | "unit">;

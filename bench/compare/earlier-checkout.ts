@@ -76,7 +76,7 @@ function isInstalled(name: string, version: string, places: readonly string[]): 
   return !/^\d/u.test(version) || manifest(join(place, name)).version === version;
 }
 
-/** Links to what is installed in `root`, and to the checkout's own packages. */
+/** Links to the installed packages of `root`, and to the checkout's own packages. */
 function linkModules(root: string, folder: string): void {
   const ours = packagesOf(folder).map((path) => ({ path, name: manifest(path).name }));
   const taken = new Set(ours.map(({ name }) => name.split("/")[0] ?? name));

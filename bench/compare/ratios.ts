@@ -2,7 +2,7 @@
 import { median } from "../store/results.ts";
 import type { Line } from "./bench-output.ts";
 
-/** What both checkouts measured in one round. */
+/** The measurements of both checkouts in one round. */
 export interface Round {
   readonly earlier: readonly Line[];
   readonly now: readonly Line[];
@@ -15,7 +15,7 @@ export interface Compared {
   /** The medians of the rounds. */
   readonly earlier: number;
   readonly now: number;
-  /** The median of the rounds' ratios, and the lowest and the highest of them. More than 1: slower, or more of it. */
+  /** The median of the rounds' ratios, and the lowest and the highest of them. Above 1 means slower, or a larger amount. */
   readonly ratio: number;
   readonly lowest: number;
   readonly highest: number;
@@ -32,7 +32,7 @@ export function compare(rounds: readonly Round[]): readonly Compared[] {
       return earlier > 0 && now > 0 ? [{ earlier, now }] : [];
     });
     if (pairs.length === 0) return [];
-    // Of things per second more is better.
+    // For rates (per second), more is better.
     const ratios = pairs.map(({ earlier, now }) => (unit.endsWith("/s") ? earlier / now : now / earlier));
     return {
       what,

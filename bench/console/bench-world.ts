@@ -20,11 +20,11 @@ export interface Bench {
   readonly model: ScriptedModel;
   readonly context: BrowserContext;
   readonly client: Client;
-  /** A browser profile of its own, with connections of its own. */
+  /** A new browser profile with its own connections. */
   readonly newContext: () => Promise<BrowserContext>;
-  /** Bytes that the server's process has in memory. */
+  /** The memory of the server's process in bytes. */
   readonly serverMemory: () => number;
-  /** Seconds of processor time that the server's process has taken. */
+  /** The processor time of the server's process in seconds. */
   readonly serverSeconds: () => number;
 }
 
@@ -33,7 +33,7 @@ export function line(name: string, value: number, { most, unit }: { most: number
   return { name, measured: shown(value), goal: `≤ ${shown(most)}`, isMet: value <= most };
 }
 
-/** Fails with a sentence if the work takes too long. */
+/** Throws an error with a sentence if the work takes too long. */
 export async function within<T>(seconds: number, what: string, work: Promise<T>): Promise<T> {
   const stop = new AbortController();
   const late = sleep(seconds * 1000, undefined, { signal: stop.signal }).then(
@@ -59,7 +59,7 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** A session after its first prompt, with an agent of the console's configuration if no other is named. */
+/** A session after its first prompt, with an agent of the console's configuration by default. */
 export async function begin(
   bench: Bench,
   prompt: string,

@@ -85,7 +85,10 @@ export async function historySearch(bench: Bench): Promise<readonly Line[]> {
   return [line("search results after a key press", median(times), { most: 150, unit: "ms" })];
 }
 
-/** Milliseconds from what is typed to the frame with the results, measured in the page itself: the browser's driver takes its own time. */
+/**
+ * The milliseconds from the typed letter to the frame with the results, measured in the page itself: measured from outside, they would
+ * include the time of the browser's driver.
+ */
 const FROM_KEY_TO_RESULTS = `performance.clearResourceTimings();
 window.searched = new Promise((done) => {
   document.querySelector('input[type="search"], [role="searchbox"]').addEventListener("input", () => {
@@ -101,7 +104,7 @@ window.searched = new Promise((done) => {
   }, { once: true });
 }); undefined`;
 
-/** A log of 10,000 events: its end, and how it scrolls beside a bare virtual list. */
+/** A log of 10,000 events: opening it at its end, and scrolling compared with a bare virtual list. */
 export async function longSession(bench: Bench): Promise<readonly Line[]> {
   const first = await begin(bench, "Prompt number 0", [{ text: "An answer with some words in it." }]);
   const id = await importLongSession(bench.client, first, 10_000);
@@ -180,7 +183,7 @@ export async function streaming(bench: Bench): Promise<readonly Line[]> {
   ];
 }
 
-/** An answer of at least so many characters as models write them: paragraphs, lists and code. */
+/** An answer of at least this many characters, similar to answers of models: paragraphs, lists and code. */
 function longAnswer(characters: number): string {
   const part = (at: number): string =>
     [
@@ -201,7 +204,7 @@ export async function memoryOfServer(bench: Bench): Promise<readonly Line[]> {
   await new Promise((resolve) => setTimeout(resolve, 3000));
   const before = bench.serverMemory();
   const contexts: BrowserContext[] = [];
-  // A browser has six connections to a host, and a context of its own has six of its own.
+  // A browser opens at most six connections to a host, but each browser context has its own six.
   for (let at = 0; at < 10; at++) {
     const context = await bench.newContext();
     contexts.push(context);
@@ -216,7 +219,7 @@ export async function memoryOfServer(bench: Bench): Promise<readonly Line[]> {
   return [line("memory of the server with ten open consoles", (after - before) / 1e6, { most: 40, unit: "MB" })];
 }
 
-/** Milliseconds from a script to the frame in which a place is filled, measured in the page itself. */
+/** Milliseconds from a script to the frame in which the selected element has content, measured in the page itself. */
 async function timeInPage(page: Page, script: string, selector: string): Promise<number> {
   return (await page.evaluate(`new Promise((done) => {
     const old = new Set(document.querySelectorAll(${JSON.stringify(selector)}));

@@ -6,7 +6,7 @@ import { type Line, line, median, within } from "./bench-world.ts";
 
 const TURNS = 3;
 
-/** From `npm start` to the line with the link to the console, as a newcomer waits for it. */
+/** The time from `npm start` to the line with the link to the console. */
 export async function startOfServer(): Promise<readonly Line[]> {
   const times: number[] = [];
   for (let turn = 0; turn < TURNS; turn++) times.push(await oneStart());
@@ -27,7 +27,7 @@ async function oneStart(): Promise<number> {
     await within(60, "npm start", linkIn(child.stdout));
     return performance.now() - started;
   } finally {
-    // npm has the server as a child: the group ends as a whole.
+    // The server is a child of npm, so the whole process group is ended.
     if (child.pid !== undefined) process.kill(-child.pid, "SIGTERM");
     await within(30, "npm start after SIGTERM", gone);
     rmSync(home, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** A server with two tenants in a process of its own. Prints its address and both keys, and ends when its input does. */
+/** A server with two tenants in a separate process. Prints its address and both keys, and ends when its input closes. */
 import { createKeys } from "@skein/server";
 import { defineTool } from "skein";
 import { z } from "zod";

@@ -4,13 +4,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { script } from "@skein/simulator";
 import { type Served, begin, call, prompt } from "./served.ts";
 
-/** The flood of one tenant, until it is stopped. `took` is called for everything that the server accepted. */
+/** The flood of one tenant, until it is stopped. `took` is called for every request that the server accepted. */
 export type Flood = (
   server: Served,
   told: { readonly signal: AbortSignal; readonly took: () => void },
 ) => Promise<void>;
 
-/** Near the 32 MiB that a message may have: the largest PDF, and an image. */
+/** Almost 32 MiB, the limit of a message: the largest PDF, and an image. */
 function largestMessage(): string {
   const block = (type: string, media_type: string, head: string, bytes: number): object => {
     const data = Buffer.concat([Buffer.from(head, "latin1"), Buffer.alloc(bytes - head.length)]).toString("base64");
@@ -37,7 +37,7 @@ export const FLOODS = {
     inParallel(8, signal, async () => {
       const sql = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b";
       const { status } = await call(server, server.flood, { path: "/v1/sql", body: { sql }, signal });
-      // A statement that ended at the time limit had a place.
+      // A statement that ran into the time limit was accepted.
       if (status === 422) took();
     }),
   async bodies(server, { signal, took }) {

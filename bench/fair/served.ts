@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type Step, script } from "@skein/simulator";
 
-/** A server with two tenants in a process of its own: one floods it, the other one is measured. */
+/** A server with two tenants in a separate process: one tenant floods it, the other is measured. */
 export interface Served {
   readonly url: string;
   /** The key of the tenant that floods. */
@@ -33,7 +33,7 @@ export async function startServed(folder: string, modelUrl: string): Promise<Ser
     async close() {
       const ended = once(child, "exit");
       child.stdin?.end();
-      // Runs of the flood may hold up the end: nothing of them is needed.
+      // The runs of the flood may delay the shutdown; their results are not needed.
       const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
       await ended;
       clearTimeout(late);

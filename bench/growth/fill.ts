@@ -6,11 +6,11 @@ import pg from "pg";
 
 export interface FillOptions {
   readonly url: string;
-  /** How many sessions the database has afterwards, about. */
+  /** The approximate number of sessions that the database has afterwards. */
   readonly sessions: number;
-  /** The copies began within so many days before now. */
+  /** The copies began within this many days before now. */
   readonly days?: number;
-  /** How many connections fill. */
+  /** How many connections fill the database. */
   readonly at?: number;
   readonly progress?: (done: number) => void;
 }
@@ -104,8 +104,8 @@ async function countTemplates(client: pg.Client): Promise<number> {
 }
 
 /**
- * Every id of the sessions that are copied, with three digits that tell it from the others of its session; and their events,
- * with the ids that stand in each body. An id of a copy is a time, these digits, and the number of the copy.
+ * Prepares two tables: every id of the sessions to copy, with three digits that identify it within its session; and their
+ * events, with the ids in each body. An id of a copy consists of a time, these digits, and the number of the copy.
  */
 const PREPARE = `
 create table skein.fill_ids as
@@ -129,7 +129,7 @@ create table skein.fill_events as
     where x.session_id = e.session_id and strpos(e.data::text, x.id::text) > 0) as digits
   from skein.events e where e.session_id in (select session_id from skein.fill_ids)`;
 
-/** Drops what slows inserts down, and returns how to make it again. */
+/** Drops indexes, which slow down inserts. Returns the statements that create them again. */
 async function withoutIndexes(client: pg.Client): Promise<readonly string[]> {
   for (const name of TABLES) await client.query(`alter table skein.${name} disable trigger user`);
   const { rows } = await client.query<{ name: string; definition: string; table: string; key: string | null }>(`
@@ -147,7 +147,7 @@ async function withoutIndexes(client: pg.Client): Promise<readonly string[]> {
   return again;
 }
 
-/** One statement for each table: the rows of the session that a copy is of, with its own ids and times. */
+/** One statement for each table, which inserts the rows of the copied session with new ids and times. */
 async function copies(client: pg.Client, days: number): Promise<readonly string[]> {
   const { rows } = await client.query<{ table: string; column: string; type: string }>(
     `select table_name as table, column_name as column, data_type as type from information_schema.columns
@@ -155,8 +155,8 @@ async function copies(client: pg.Client, days: number): Promise<readonly string[
     [TABLES],
   );
   const templates = await countTemplates(client);
-  // The same copy begins at the same time in every table, and its number decides which session it is of. A clock that is
-  // read again for each table would give the copies of one moment ids that do not fit together.
+  // The same copy begins at the same time in every table, and its number decides which session it copies. If the clock
+  // were read again for each table, the ids of one copy would not match.
   const now = Math.floor(Date.now() / 60_000) * 60_000;
   const copied = `(
       select c.copy, c.ms, f.session_id, b.created_at,

@@ -10,7 +10,7 @@ const text = (seed: number, length: number): string => {
   return made.slice(0, length);
 };
 
-/** A few large sessions and many small ones, as people have them: the average of ten in a row is 1. */
+/** A few large sessions and many small ones, as people usually have: the average of ten in a row is 1. */
 const sizes = [0.1, 0.4, 2.25, 0.2, 1, 0.15, 3.5, 0.6, 0.3, 1.5];
 const sizeOf = (session: number, average: number): number => (sizes[session % sizes.length] ?? 1) * average;
 
@@ -68,7 +68,7 @@ export function writeRollouts(root: string, sessions: number, average: number): 
   }
 }
 
-/** Makes a database of opencode 1.x with so many sessions and about `bytes` bytes in all. */
+/** Makes a database of opencode 1.x with this many sessions and about `bytes` bytes in total. */
 export function writeOpencode(path: string, sessions: number, bytes: number): void {
   const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   mkdirSync(dirname(path), { recursive: true });

@@ -1,4 +1,7 @@
-/** The sessions of several agents beside those of Claude Code alone: as many sessions, as many bytes, in the same run. */
+/**
+ * The sessions of several agents, compared with sessions of Claude Code alone: the same number of sessions and bytes, in
+ * the same run.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +11,7 @@ import type { Row } from "./rows.ts";
 
 const sessions = 10_000;
 const bytes = 400_000_000;
-/** What to ask for so that its sessions, which have a least size, are on average as large as the others. */
+/** The requested size, chosen so that Claude Code's sessions, which have a minimum size, are on average as large as the others. */
 const claudeBytes = 24_000;
 
 interface Timed {
@@ -71,7 +74,7 @@ function freshCache(work: string): string {
   return folder;
 }
 
-/** 10,000 sessions of six agents, or a part of them. Answers the root of each. */
+/** 10,000 sessions of six agents, or a part of them. Returns the root of each agent. */
 export function writeMixed(folder: string, part = 1): Readonly<Record<string, string>> {
   const average = bytes / sessions;
   const [many, some, few] = [2500 / part, 2000 / part, 1000 / part];
@@ -94,7 +97,7 @@ enableCompileCache();
 const { createTitles, withSources, listSessions, getUsage, searchSessions, buildIndex } = await import("@skein/history");
 const { peakMegabytes } = await import("./bench/memory.ts");
 const [, cacheFolder, call, ...dataPath] = process.argv;
-// As a process that lasts has them: the server, the console, \`skein mcp\`.
+// Kept, as in a long-running process: the server, the console, \`skein mcp\`.
 const titles = createTitles();
 const work = async () => {
   const needsLines = call === "index" || call === "search";
@@ -105,7 +108,7 @@ const work = async () => {
   else if (call === "index") await buildIndex(config);
   else await searchSessions("kaleidoscope", config);
 };
-// A search is warm in a process that lasts, as a server's or the console's: the second one counts.
+// In a long-running process, such as a server, a search is warm, so the second one counts.
 if (call === "search") await work();
 const started = performance.now();
 const before = process.cpuUsage();
@@ -115,7 +118,7 @@ const mb = peakMegabytes();
 console.log(JSON.stringify({ ms: performance.now() - started, cpu: (user + system) / 1000, mb }));
 `;
 
-/** One call in a process of its own. */
+/** One call in a separate process. */
 function once(roots: readonly string[], cacheFolder: string, call: Call): Timed {
   const flags = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e"];
   const result = spawnSync(process.execPath, [...flags, program, cacheFolder, call, ...roots], {

@@ -1,4 +1,4 @@
-/** The data directory of a benchmark: generated, one that is there, or one grown from real transcripts. */
+/** The data directory of a benchmark: generated, existing, or enlarged from real transcripts. */
 import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeCorpus } from "@skein/history/testing";
@@ -7,7 +7,7 @@ export const FROM_HELP = `  --from DIR     real transcripts: those of this data 
 
 const wanted = { files: 400, bytes: 400_000_000 };
 
-/** `--from DIR`, a folder that is measured as it is, or a generated corpus. `times` makes a larger one. */
+/** `--from DIR`, an existing folder, or a generated corpus. `times` enlarges it. */
 export function benchFolder(args: readonly string[], work: string, times = 1): string {
   const fromAt = args.indexOf("--from");
   const from = fromAt < 0 ? undefined : args[fromAt + 1];
@@ -19,7 +19,9 @@ export function benchFolder(args: readonly string[], work: string, times = 1): s
   return folder;
 }
 
-/** Copies of a data directory's transcripts. Each copy has its own project folders and ids, so that nothing in it is a copy for a reader. */
+/**
+ * Copies of a data directory's transcripts. Each copy has its own project folders and ids, so that readers do not treat it as a duplicate.
+ */
 function grown(from: string, to: string, bytes: number): string {
   const source = join(from, "projects");
   const names = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((name) =>

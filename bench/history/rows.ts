@@ -1,7 +1,7 @@
 export interface Figure {
   readonly ms: number;
   readonly mb: number;
-  /** Processor time: steadier than `ms` on a machine that others use too. */
+  /** Processor time: more stable than `ms` on a shared machine. */
   readonly cpu?: number;
 }
 

@@ -1,6 +1,6 @@
 import type { Store } from "@skein/core";
 
-/** Methods of a store that are a round trip to where the data is. */
+/** Methods of a store that need a round trip to the data. */
 const ROUND_TRIPS = [
   "append",
   "read",

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** The simulator in a process of its own, so that it shares no event loop with what is measured. */
+/** The simulator in a separate process, so that it does not share an event loop with the measured code. */
 export async function startSimulator(): Promise<{ url: string; close: () => Promise<void> }> {
   const child = spawn(
     process.execPath,

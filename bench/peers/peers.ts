@@ -1,4 +1,4 @@
-/** What is measured beside Skein: each library as its documentation sets it up, with its own store where it has one. */
+/** A library that is compared with Skein, set up as its documentation says, with its own store if it has one. */
 
 export interface Peer {
   readonly name: string;

@@ -28,17 +28,17 @@ export interface Measured {
   readonly megabytes: number;
 }
 
-/** `secondsUntilAnswer`: from the start of the new process; undefined if no answer came. */
+/** `secondsUntilAnswer` counts from the start of the new process; undefined if there was no answer. */
 export interface Crashed {
   readonly secondsUntilAnswer: number | undefined;
   readonly effects: number;
 }
 
-/** Installs a peer in a folder of its own, unless that was done before. Answers its version. */
+/** Installs a peer in its own folder, unless it is installed already. Returns its version. */
 export function installPeer(place: string, { packages, program }: Peer): string {
   const [shown] = packages;
   const folder = join(place, program);
-  // Our own programs run where they are, from the sources.
+  // Our own programs run in place, from the sources.
   if (shown === undefined) return "this tree";
   if (!existsSync(join(folder, "node_modules"))) {
     mkdirSync(folder, { recursive: true });
@@ -75,7 +75,7 @@ export async function killPeer(where: Where): Promise<Crashed> {
     const answered = until(() => isAnswered(where.simulator, label), PATIENCE_MS);
     const wentOn = await Promise.race([answered, cannot.then((says) => (says ? false : answered))]);
     const seconds = (performance.now() - started) / 1000;
-    // An effect that is repeated may come after the answer was asked for.
+    // A repeated effect may come after the last request for the answer.
     await sleep(200);
     second.child.kill("SIGKILL");
     const happened = readFileSync(effects, "utf8").trim().split("\n").length;
@@ -91,7 +91,7 @@ export interface Where {
 
 interface Started {
   readonly child: ChildProcess;
-  /** What the program says at its end. Rejects if it ends without saying it. */
+  /** The output of the program at its end. Rejects if it ends without output. */
   readonly result: Promise<Measured | { readonly cannot: true }>;
 }
 

@@ -7,7 +7,7 @@ const image = (bytes: Buffer) =>
   `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${bytes.toString("base64")}"}}`;
 const list = (count: number, item: string) => Array.from({ length: count }, () => item).join(",");
 
-/** Hostile bodies, with the answer that each must get. */
+/** Hostile bodies, with the expected answer to each. */
 const BODIES: readonly (readonly [what: string, body: () => string, status: number])[] = [
   ["100,000 levels", () => blocks("[".repeat(100_000)), 422],
   ["1,000,000 keys", () => blocks(`{${Array.from({ length: 1e6 }, (_, at) => `"k${at}":0`).join(",")}}`), 422],
@@ -21,7 +21,7 @@ const BODIES: readonly (readonly [what: string, body: () => string, status: numb
   ["an image of 3 MB that is none", () => blocks(image(Buffer.alloc(3e6, 1))), 422],
 ];
 
-/** What a refused body costs everybody else: how long the event loop stood still, and how soon the answer came. */
+/** The effect of a rejected body on other requests: how long the event loop was blocked, and how soon the answer came. */
 export async function hostileBodies(server: Served): Promise<Result[]> {
   const agent = await server.call("POST", "/v1/agents", { name: "Bench" });
   const session = await server.call("POST", "/v1/sessions", { agent_id: agent["id"] });
@@ -45,8 +45,8 @@ export async function hostileBodies(server: Served): Promise<Result[]> {
       times.push(performance.now() - began);
       stalls.push((await server.holds()).stall);
     }
-    // The first one is not counted, because it compiles code. Of the others the best counts, because other load only
-    // adds time.
+    // The first measurement is not counted, because it compiles code. The best of the others counts, because other load
+    // only adds time.
     const stall = Math.min(...stalls.slice(1));
     results.push({
       what: `event loop, ${what}`,

@@ -1,5 +1,5 @@
 /**
- * A server in a process of its own, so that its memory and its time are its own. Ends when its input does.
+ * A server in a separate process, so that its memory and processor time can be measured. It ends when its input closes.
  *
  * Each line of its input asks for its memory after a garbage collection.
  */
@@ -36,7 +36,7 @@ const server = await startServer({
   limits: { requestsPerSecond: unlimited, requestBurst: unlimited, streams: unlimited, sessionsPerMinute: unlimited },
 });
 
-// The floor for reads: the same framework and objects, from memory, without validation.
+// The lower bound for reads: the same framework and objects, from memory, without validation.
 const bare = fastify();
 let kept: unknown = {};
 bare.put("/", (request, reply) => {

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** Per second, in /proc. */
+/** Clock ticks per second in /proc. */
 const TICKS = 100;
 
-/** Whose processor time is counted: the load generator is this process. */
+/** The parts whose processor time is counted. This process is the load generator. */
 const PARTS = { server: "bench/server/child.ts", model: "simulator/src/main.ts", postgres: "postgres" } as const;
 
-/** Seconds of a processor that each part has used so far. */
+/** The processor seconds that each part has used so far. */
 export type ProcessorTime = Readonly<Record<"load" | keyof typeof PARTS, number>>;
 
 /** The processor time of this process and of every process that it started, by part. */
@@ -20,7 +20,7 @@ export function processorTime(): ProcessorTime {
   return used;
 }
 
-/** What each part used between two moments, in milliseconds for each of `count` sessions. */
+/** The processor time of each part between two moments, in milliseconds per session. */
 export function processorShares(before: ProcessorTime, after: ProcessorTime, count: number): string {
   const each = (Object.keys(after) as (keyof ProcessorTime)[]).map((part) => {
     const ms = ((after[part] - before[part]) / count) * 1000;
@@ -30,7 +30,7 @@ export function processorShares(before: ProcessorTime, after: ProcessorTime, cou
 }
 
 function secondsOf(pid: number): number {
-  // The name of the program stands in brackets before the numbers, and may have spaces.
+  // The name of the program is in brackets before the numbers, and may contain spaces.
   const [user = 0, system = 0] = (readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1] ?? "")
     .split(" ")
     .slice(11, 13)

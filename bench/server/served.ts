@@ -5,19 +5,19 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 
-/** Per second, in /proc. */
+/** Clock ticks per second in /proc. */
 const TICKS = 100;
 
-/** A server in a process of its own, and how to call it. */
+/** A server in a separate process, and functions to call it. */
 export interface Served {
   readonly url: string;
   readonly bareUrl: string;
   readonly key: string;
-  /** Megabytes that the process holds. */
+  /** The memory of the process in megabytes. */
   readonly rss: () => number;
-  /** Megabytes that it held when it held the most. */
+  /** The peak memory of the process in megabytes. */
   readonly peak: () => number;
-  /** Seconds of a processor that it has used. */
+  /** The processor seconds that the process has used. */
   readonly cpu: () => number;
   /** Its memory after a garbage collection. */
   readonly holds: () => Promise<Held>;
@@ -25,13 +25,13 @@ export interface Served {
   readonly close: () => Promise<void>;
 }
 
-/** What is left in a process. Sizes in megabytes. */
+/** The memory of a process after a garbage collection. Sizes are in megabytes. */
 interface Held {
   readonly rss: number;
   readonly heap: number;
   readonly timers: number;
   readonly sockets: number;
-  /** The longest that its event loop stood still since the last question, in milliseconds. */
+  /** The longest time that its event loop was blocked since the last question, in milliseconds. */
   readonly stall: number;
 }
 
@@ -77,7 +77,7 @@ export async function served(storeUrl: string, dataDir: string, modelUrl: string
   };
 }
 
-/** One request over a connection that is kept. */
+/** One request over a connection that stays open. */
 function exchange(
   agent: Agent,
   { url, method = "GET", key, body }: { url: string; method?: string; key?: string; body?: unknown },
@@ -133,16 +133,16 @@ export function stream(
   });
 }
 
-/** How fast a route is: requests per second, and milliseconds of the server's processor for each. */
+/** The speed of a route: requests per second, and milliseconds of the server's processor time per request. */
 export interface Rate {
   readonly perSecond: number;
   readonly cpuMs: number;
 }
 
 /**
- * Asks for a route over and over, on so many connections.
+ * Requests a route repeatedly, on this many connections.
  *
- * Written on bare sockets, because an expensive client would hide the difference between servers.
+ * Written on bare sockets, because a slow client would hide the difference between servers.
  */
 export async function rate(
   { url, key, cpu }: { url: string; key?: string; cpu: () => number },

@@ -3,10 +3,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Result, quantile } from "../store/results.ts";
 import { type Served, type Stream, stream } from "./served.ts";
 
-/** Milliseconds, finer than the clock of the day. */
+/** Milliseconds with a higher resolution than Date.now. */
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** A new session, and how to append one event to it: an edit whose title is the time. */
+/** A new session, and a function that appends one event to it: an edit whose title is the time. */
 async function session(server: Served): Promise<{ path: string; edit: (title?: string) => Promise<unknown> }> {
   const agent = await server.call("POST", "/v1/agents", { name: "Bench" });
   const made = await server.call("POST", "/v1/sessions", { agent_id: agent["id"] });
@@ -41,7 +41,7 @@ export function reader(onEvent: (sentAt: number) => void) {
   };
 }
 
-/** 1,000 readers of one session at 10 events a second; then one event alone. */
+/** 1,000 readers of one session at 10 events a second; then a single event. */
 export async function fanOut(server: Served, quick: boolean): Promise<Result[]> {
   const { path, edit } = await session(server);
   const latencies: number[] = [];
@@ -104,7 +104,7 @@ export async function fanOut(server: Served, quick: boolean): Promise<Result[]> 
   ];
 }
 
-/** 20 readers that never read, while events of 20 KB are written; one reader that does. */
+/** 20 readers that never read, while events of 20 KB are written; and one reader that reads. */
 export async function stuckReaders(server: Served): Promise<Result[]> {
   const { path } = await session(server);
   const before = server.rss();
@@ -163,7 +163,7 @@ export async function stuckReaders(server: Served): Promise<Result[]> {
   ];
 }
 
-/** Streams that are cut at random places and resumed are byte for byte the log. */
+/** Streams that are cut at random places and resumed deliver exactly the bytes of the log. */
 export async function randomCuts(server: Served, quick: boolean): Promise<Result[]> {
   const { path, edit } = await session(server);
   for (let at = 0; at < 200; at++) await edit(`Event ${at} ${"ü🌍".repeat(at % 40)}`);
@@ -209,10 +209,10 @@ export async function randomCuts(server: Served, quick: boolean): Promise<Result
       });
       resumed += 1;
     }
-    // What was appended since the list was read comes after it.
+    // Events that were appended after the list was read follow it.
     if (seen.slice(0, list.data.length).join("\n") !== wanted) wrong += 1;
   };
-  // The log grows meanwhile, so that stored and new events meet at every position.
+  // The log grows in the meantime, so that stored and new events meet at every position.
   const stop = new AbortController();
   const grow = (async () => {
     for (let at = 0; !stop.signal.aborted; at++) {
@@ -236,7 +236,7 @@ export async function randomCuts(server: Served, quick: boolean): Promise<Result
   ];
 }
 
-/** Connects and aborts leave nothing behind. */
+/** Connects and aborts leak nothing. */
 export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
   const { path } = await session(server);
   const count = quick ? 1000 : 5000;
@@ -252,7 +252,7 @@ export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
       if (at % 3 === 0) setTimeout(leave, Math.random() * 5);
       else socket.once("data", leave);
     });
-  // Runs once before the measurement: the process grows to its size once, but a leak keeps growing.
+  // Runs once before the measurement, because the process grows to its normal size once. A leak would keep growing.
   for (let at = 0; at < 2 * count; at += 50)
     await Promise.all(Array.from({ length: 50 }, (_, one) => abortOnce(at + one)));
   await delay(500);
@@ -277,7 +277,7 @@ export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
       value: Math.max(0, timers),
       unit: "",
       goal: "0",
-      // The server's own timers come and go; a leak would be one per stream.
+      // The number of the server's own timers varies; a leak would be one timer per stream.
       passed: timers <= 2,
       note: `${before.timers}, then ${after.timers}; sockets ${before.sockets}, then ${after.sockets}`,
     },

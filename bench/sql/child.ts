@@ -26,14 +26,14 @@ async function timed(work: () => Promise<unknown>): Promise<void> {
   processor.push((user + system) / 1000);
 }
 
-// A database over nothing is DuckDB itself.
+// A database without data: this measures DuckDB itself.
 const nothing = mkdtempSync(join(tmpdir(), "skein-bench-bare-"));
 const sql = await createSql({
   roots: how === "bare" ? [nothing] : folders,
   threads: 2,
   cacheFolder: how === "warm" ? cacheFolder : null,
 });
-// The tables are made before the first question; what the files hold is not known yet.
+// The tables are made before the first question; the content of the files is not known yet.
 await sql.tables();
 const files = `[${folders.map((folder) => `'${join(folder, "projects/**/*.jsonl").replaceAll("'", "''")}'`).join(", ")}]`;
 const statement = how === "bare" ? bare.replaceAll("FILES", files) : ours;
@@ -42,7 +42,7 @@ if (how === "warm" && sql.scannedBytes() > 0) throw new Error("The copy does not
 sql.close();
 rmSync(nothing, { recursive: true });
 
-// Warm is the same question again, so not the first time it is asked.
+// Warm means that the question was asked before, so the first time is not counted.
 const least = (values: readonly number[]): number => Math.min(...(how === "warm" ? values.slice(1) : values));
 const megabytes = peakMegabytes();
 console.log(JSON.stringify({ ms: least(times), processorMs: least(processor), megabytes }));

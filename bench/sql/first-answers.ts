@@ -1,4 +1,4 @@
-/** How long the first answer takes that a process gives which has just started and has no copy: `skein mcp`, and the server over HTTP. */
+/** How long the first answer of a new process takes if there is no copy: `skein mcp`, and the server over HTTP. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const bin = join(import.meta.dirname, "../../packages/cli/bin/skein.js");
 const KEY = "sk-bench-0123456789abcdef0123456789abcdef";
-/** A server that does not answer in this time does not answer. */
+/** A server that takes longer than this counts as not answering. */
 const MOST_MS = 120_000;
 
 const FIRST_QUESTIONS = {
@@ -17,11 +17,11 @@ const FIRST_QUESTIONS = {
 export interface FirstAnswerPlace {
   /** The data directory with the transcripts. */
   readonly folder: string;
-  /** For the folders of the processes. */
+  /** The parent of the processes' folders. */
   readonly work: string;
 }
 
-/** From the question to the answer, in milliseconds. */
+/** The milliseconds from the question to the answer. */
 export async function firstAnswers({ folder, work }: FirstAnswerPlace): Promise<ReadonlyMap<string, number>> {
   const found = new Map<string, number>();
   for (const [about, sql] of Object.entries(FIRST_QUESTIONS)) {
@@ -31,7 +31,7 @@ export async function firstAnswers({ folder, work }: FirstAnswerPlace): Promise<
   return found;
 }
 
-/** As Claude Code asks it. */
+/** Asks as Claude Code does, over MCP. */
 async function overMcp(sql: string, folder: string, work: string): Promise<number> {
   return await withProcess(["mcp", "--root", folder], work, {}, async ({ stdin, stdout }) => {
     if (!stdin || !stdout) throw new Error("The process has no pipes.");
@@ -80,7 +80,7 @@ async function withProcess(
   env: Readonly<Record<string, string>>,
   ask: (child: ChildProcess) => Promise<number>,
 ): Promise<number> {
-  // A home of its own, so that neither a copy nor an index is there.
+  // A new home folder, so that there is neither a copy nor an index.
   const home = mkdtempSync(join(work, "first-"));
   const child = spawn(process.execPath, [...process.execArgv, bin, ...args], {
     env: {

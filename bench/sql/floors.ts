@@ -20,7 +20,7 @@ async function timed(run: () => Promise<void>): Promise<{ readonly ms: number; r
 }
 
 async function storeLines(): Promise<void> {
-  // A database over nothing is DuckDB itself.
+  // A database without data: this measures DuckDB itself.
   const nothing = join(work, "nothing");
   mkdirSync(nothing);
   const sql = await createSql({ roots: [nothing], threads: 2, memoryLimit: "600MB" });
@@ -38,7 +38,7 @@ async function parseLines(): Promise<void> {
       try {
         if (line !== "") JSON.parse(line);
       } catch {
-        // A damaged line is in no table.
+        // A damaged line is in none of the tables.
       }
 }
 

@@ -1,10 +1,10 @@
-/** The questions of the goals, asked of the tables and by hand. */
+/** The questions of the goals, over the tables and as hand-written queries. */
 const OPTIONS = "format = 'newline_delimited', ignore_errors = true, maximum_object_size = 16777216";
 
 export interface Question {
   readonly what: string;
   readonly ours: string;
-  /** The same by hand, over `FILES`: by the same rules, with the same answer. */
+  /** The hand-written query over `FILES`: with the same rules and the same answer. */
   readonly bare: string;
 }
 
@@ -66,10 +66,10 @@ export const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** The agent whose file it is: the mirrors of other agents have its name in their path. */
+/** The agent whose file it is: the paths of other agents' mirrored files contain its name. */
 const SOURCE = "coalesce(nullif(regexp_extract(filename, '/agents/([a-z-]+)-[0-9a-f]{16}/', 1), ''), 'claude-code')";
 
-/** Questions over the sessions of all agents, whose lines are made already. By hand, they are read as files of lines too. */
+/** Questions over the sessions of all agents, whose lines are already prepared. The hand-written queries read the same files. */
 export const QUESTIONS_OF_ALL: readonly Question[] = [
   {
     what: "all agents: calls with results",

@@ -7,7 +7,7 @@ import type { Places } from "./places.ts";
 import { type Result, median } from "./results.ts";
 import { ids, lease, newSession, prompt, toolStarted } from "./workload.ts";
 
-/** Something that can be done again and again by several writers: one durable write per call. */
+/** Something that several writers can repeat: one durable write per call. */
 interface Contestant {
   write(writer: number): Promise<unknown>;
   close(): Promise<void>;
@@ -26,7 +26,7 @@ export interface AppendOptions {
 const ROUNDS = 3;
 const GOAL = 2;
 
-/** Durable appends of one 500-byte event beside the bare database's INSERT with the same durability. */
+/** Durable appends of one 500-byte event compared with an INSERT of the bare database with the same durability. */
 export async function benchAppend(store: StoreName | "memory", options: AppendOptions): Promise<Result[]> {
   const results: Result[] = [];
   for (const kind of ["prompt", "driver's fact"] as const)
@@ -113,7 +113,7 @@ const BODY = "x".repeat(500);
 const TABLE =
   "create table bare (session_id text, sequence integer, body text not null, primary key (session_id, sequence))";
 
-/** The floor: one row with the same 500 bytes, durable when it is answered. */
+/** The lower bound: one row with the same 500 bytes, durable before the answer. */
 async function bare(store: StoreName | "memory", place: Place, writers: number): Promise<Contestant | undefined> {
   switch (store) {
     case "memory":

@@ -9,8 +9,8 @@ const PACE_MS = 20;
 const GOAL_MS = 50;
 
 /**
- * How long after the call of `append` an event reaches the followers of its session, its commit included. The floor is the
- * store in memory: the same hand-over without a disk.
+ * How long after the call of `append` an event reaches the followers of its session, including its commit. The lower bound
+ * is the memory store: the same delivery without a disk.
  */
 export async function benchFollowing(
   name: StoreName | "memory",

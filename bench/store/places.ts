@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Postgres, createDatabase, startPostgres } from "../../scripts/postgres.ts";
 import type { Place, StoreName } from "../../scripts/kill/open-store.ts";
 
-/** Empty places for stores, all on one disk and one server, removed at the end. */
+/** Empty locations for stores, all on one disk and one server. They are removed at the end. */
 export interface Places {
   fresh(store: StoreName | "memory"): Promise<Place>;
   cleanup(): Promise<void>;

@@ -16,7 +16,7 @@ const AGENTS = Array.from({ length: 10 }, () => ids());
 
 export interface ReadingOptions {
   readonly places: Places;
-  /** How many sessions there are when lists are timed; opening is timed at a tenth. */
+  /** How many sessions there are when lists are measured. Opening is measured with a tenth of them. */
   readonly sessions: number;
   readonly progress: (text: string) => void;
 }
@@ -101,7 +101,7 @@ async function deepCursor(store: Store): Promise<string | null> {
   return cursor;
 }
 
-/** Half of them with a finished run, some forks, tags and agents. */
+/** Half of the sessions have a finished run; some are forks, or have tags or other agents. */
 async function makeSessions(store: Store, parent: string, count: number): Promise<void> {
   await inParallel(count, WIDTH, async (index) => {
     const sessionId = ids();
@@ -147,7 +147,7 @@ function finishedRun(): NewEvent[] {
 
 interface Times {
   readonly wall: readonly number[];
-  /** What this process itself worked: on a machine that is shared the better figure. */
+  /** The processor time of this process: more meaningful on a shared machine. */
   readonly cpu: number;
 }
 
@@ -187,7 +187,7 @@ const COUNT = 10_000;
 const TABLE = "create table bare (session_id text, sequence integer, body text, primary key (session_id, sequence))";
 const SELECT = "select sequence, body from bare where session_id = 'a' order by sequence";
 
-/** The bare database reads as many rows, and JSON.parse as many bodies. */
+/** The bare database reads the same number of rows, and JSON.parse the same number of bodies. */
 async function bareRead(name: StoreName | "memory", place: Place): Promise<Times | undefined> {
   const parse = (rows: readonly { body?: unknown }[]): unknown =>
     rows.map(({ body }) => JSON.parse(String(body)) as unknown);

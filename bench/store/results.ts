@@ -10,7 +10,7 @@ export interface Result {
   readonly floor?: number;
   /** How many times slower than the floor. */
   readonly ratio?: number;
-  /** What must be reached, in words; left out where the line is for information. */
+  /** The goal in words; undefined if the line is only for information. */
   readonly goal?: string;
   readonly passed?: boolean;
   readonly note?: string;

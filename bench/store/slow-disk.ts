@@ -16,7 +16,7 @@ export function whyNoStrace(): string | undefined {
 /**
  * The same benchmark in a child process whose every fsync takes 2 ms longer, because ordinary disks are slower than this one.
  *
- * strace follows the children too, so a PostgreSQL server that the benchmark starts is as slow as its own process.
+ * strace follows the children too, so a PostgreSQL server that the benchmark starts is slowed down as well.
  */
 export async function onSlowDisk(args: readonly string[], runner: string): Promise<Result[]> {
   const slow = `inject=fsync,fdatasync:delay_enter=${DELAY_US}`;

@@ -61,7 +61,7 @@ export async function lease(store: Store, sessionId: string): Promise<Lease> {
   return claimed.lease;
 }
 
-/** Calls `work` with 0..count-1, so many at a time. */
+/** Calls `work` with 0..count-1, this many at a time. */
 export async function inParallel(
   count: number,
   width: number,

@@ -1,4 +1,4 @@
-/** Claude Code reviews a folder behind walls: `node review.ts FOLDER [QUESTION]`. It reads the folder, and nothing else. */
+/** Claude Code reviews a folder behind walls: `node review.ts FOLDER [QUESTION]`. It can read the folder, but nothing else. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -14,9 +14,10 @@ const server = await createServer({
   port: 0,
   store: "memory:",
   data,
-  // The only folder that Claude Code sees, under a name, and only to read. No host is open but that of the model.
+  // The only folder that Claude Code sees, under a name, and only to read. No host except the model's can be called.
   claude: { folders: { code: { path: resolve(folder), access: "read" } }, hosts: [] },
-  // Without a sandbox nothing runs. It has no shell and no editor, whatever the code under review talks it into.
+  // Without a sandbox nothing runs. Claude Code has no shell and no editor, whatever instructions the reviewed code
+  // contains.
   policy: { sandbox: "required", tools: ["Read", "Glob", "Grep"] },
 });
 

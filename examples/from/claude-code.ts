@@ -10,7 +10,7 @@ const response = await fetch(`${url}/api/v1/query/single`, { method: "POST", hea
 const { session_id: sessionId, result } = (await response.json()) as { session_id: string; result: string };
 console.log(result);
 
-// More in the same session; it is in the store, not in a folder of this machine.
+// Another prompt in the same session, which is in the store, not in a folder of this machine.
 const more = { method: "POST", headers, body: JSON.stringify({ prompt: 'Use Bash with "echo again".' }) };
 const stream = await fetch(`${url}/api/v1/sessions/${sessionId}/resume`, more);
 console.log((await stream.text()).match(/^event: result\ndata: .+$/m)?.[0]);

@@ -1,4 +1,4 @@
-/** A program of docs/guides/from: an agent with a tool, and an answer of a type. */
+/** A program of docs/guides/from: an agent with a tool, and a typed answer. */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 

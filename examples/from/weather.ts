@@ -1,4 +1,4 @@
-/** The program of docs/guides/from: an agent with one tool, a conversation with a memory, and an answer as it is made. */
+/** The program of docs/guides/from: an agent with one tool, a conversation with a memory, and a streamed answer. */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 
@@ -20,7 +20,7 @@ const agent = createAgent({
 const { finalAnswer, sessionId } = await agent.run('Call get_weather for "Lisbon".');
 console.log(finalAnswer);
 
-// The same conversation again, in this process or in another one, on this day or on another one.
+// The same conversation again: in this process or in another one, now or days later.
 for await (const event of agent.stream('And get_weather for "Porto"?', { sessionId }))
   if (event.event_type === "step.generating") process.stdout.write(event.data.delta);
 await agent.close();

@@ -36,20 +36,20 @@ const agent = createAgent({
   // Each report has its log beside it, with one session.
   store: `sqlite:${join(folder, `${day}.db`)}`,
   tools: [ordersOfDay],
-  // The answer has this type, or the run fails: no half report is written.
+  // The answer has this type, or the run fails: no incomplete report is written.
   output: Report,
 });
 
 if (existsSync(page)) {
   console.log(`There is a report for ${day} already: ${page}`);
 } else {
-  // A process of an earlier attempt may have died: its session goes on, instead of a second one.
+  // A process of an earlier attempt may have died: then its session is continued instead of creating a second one.
   const [begun] = (await (await agent.sessions()).list()).items;
   const prompt = `Use orders_of_day with "${day}", then write the report.`;
   const result = begun ? await agent.resume(begun.id) : await agent.run(prompt);
   if (!result.output) throw new Error(`There is no report: ${result.error?.message ?? result.stopReason}`);
   const { headline, summary } = result.output;
-  // Written beside its place and moved there, so that nobody reads half a page.
+  // Written under another name and then moved, so that nobody reads an incomplete page.
   writeFileSync(`${page}.new`, `# ${day}: ${headline}\n\n${summary}\n\nCost: $${result.cost?.total_cost ?? 0}\n`);
   renameSync(`${page}.new`, page);
   console.log(`Written: ${page}`);

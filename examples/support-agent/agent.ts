@@ -1,4 +1,4 @@
-/** A support agent that looks orders up by itself and asks a person before it gives money back. */
+/** A support agent that looks up orders by itself, and asks a person before it refunds money. */
 import { appendFileSync } from "node:fs";
 import { type Store, createAgent, defineTool } from "skein";
 import { z } from "zod";
@@ -23,7 +23,7 @@ export function createSupportAgent(store: Store, folder: string) {
     // A person decides. The run waits, for days if need be, and survives a restart.
     needsApproval: true,
     run: ({ number }, { idempotencyKey }) => {
-      // A real payment provider gets the key, so that it pays once whatever happens.
+      // A real payment provider gets the key, so that it pays only once.
       appendFileSync(`${folder}/refunds.txt`, `${number} ${ORDERS[number]?.euros ?? 0} EUR ${idempotencyKey}\n`);
       return `Paid back: order ${number}.`;
     },

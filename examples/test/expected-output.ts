@@ -1,4 +1,4 @@
-/** Every example runs without a key, and says what it is meant to show. */
+/** Every example runs without a key, and prints what it is meant to show. */
 export const EXPECTED_OUTPUT: Readonly<Record<string, readonly RegExp[]>> = {
   "first-session": [/The answer is 4/],
   hello: [/The answer is 42/],

@@ -1,4 +1,4 @@
-/** The guides from other libraries (docs/guides/from): our side of each runs as it is printed. */
+/** The guides from other libraries (docs/guides/from): our program in each runs as printed. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,7 +49,7 @@ test("the code of a guide is that of the program that it names", () => {
   }
 });
 
-test("a program of the AI SDK with tools and an answer of a type has no more lines in Skein", () => {
+test("a program of the AI SDK with tools and a typed answer has no more lines in Skein", () => {
   const page = text("docs/guides/from/ai-sdk.md").split("## With tools and an answer of a type")[1] ?? "";
   const lines = (language: string): number => {
     const [, code = ""] = new RegExp(`\`\`\`${language}\\n([\\s\\S]+?)\\n\`\`\``).exec(page) ?? [];
@@ -59,7 +59,7 @@ test("a program of the AI SDK with tools and an answer of a type has no more lin
   expect(lines("ts")).toBeLessThanOrEqual(lines("js"));
 });
 
-test("the commands beside those of ccusage work", () => {
+test("the commands that the guide lists beside those of ccusage work", () => {
   const home = newHome();
   writeCorpus({ folder: join(home, ".claude"), files: 3, bytes: 100_000 });
   const page = text("docs/guides/from/ccusage.md");

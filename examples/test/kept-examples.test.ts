@@ -25,7 +25,7 @@ test.each(folders)("%s has a README with the command that runs it", (name) => {
   expect(existsSync(join(root, file)), command).toBe(true);
 });
 
-/** A user who has nothing but an empty home. */
+/** A user with an empty home folder. */
 function user(): { readonly home: string; readonly env: NodeJS.ProcessEnv } {
   const home = mkdtempSync(join(tmpdir(), "skein-kept-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
@@ -62,7 +62,7 @@ describe("support-agent", () => {
     };
   }
 
-  test("pays back what was approved, once, also when the server was killed while it waited", async () => {
+  test("the support agent pays an approved refund once, also if the server is killed while it waits", async () => {
     const { home, env } = user();
     const refunds = (): string => readFileSync(join(home, "shop/refunds.txt"), "utf8");
     const first = await open(env, join(home, "shop"));
@@ -87,7 +87,7 @@ describe("support-agent", () => {
     expect(refunds()).toMatch(/^A17 48 EUR \S+\n$/);
   });
 
-  test("does not pay back what was denied, and rejects a body that is wrong", async () => {
+  test("the support agent does not pay a denied refund, and rejects an invalid body", async () => {
     const { home, env } = user();
     const shop = await open(env, join(home, "shop"));
     const { sessionId, answer } = await shop.post("/ask", { text: 'Use refund with "B23".' });
@@ -100,7 +100,7 @@ describe("support-agent", () => {
   });
 });
 
-test("nightly-report writes one report for a day, however often it runs", () => {
+test("nightly-report writes one report per day, however often it runs", () => {
   const { home, env } = user();
   const report = join(root, "examples/nightly-report/report.ts");
   const args = [report, join(root, "examples/nightly-report/orders.csv"), join(home, "reports"), "2026-11-17"];
@@ -120,7 +120,7 @@ const canReview =
   existsSync(join(root, "node_modules/@anthropic-ai/claude-agent-sdk")) &&
   spawnSync("bwrap", ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]).status === 0;
 
-test.skipIf(!canReview)("code-reviewer reads the folder, and nothing outside of it", () => {
+test.skipIf(!canReview)("code-reviewer reads the folder, but nothing outside of it", () => {
   const { home, env } = user();
   cpSync(join(root, "examples/support-agent"), join(home, "code"), { recursive: true });
   mkdirSync(join(home, "private"));

@@ -16,7 +16,7 @@ interface Tried {
   readonly isHeld: boolean;
 }
 
-/** What happened to each attack. An attack without a test counts as one that got through. */
+/** The result of each attack. An attack without a test counts as successful. */
 export function tried(report: AttackReport, attacks: readonly Attack[] = ATTACKS): readonly Tried[] {
   return attacks.map((attack) => {
     const file = report.testResults.find(({ name }) => name.endsWith(`packages/${attack.file}`));
@@ -31,7 +31,7 @@ export function tried(report: AttackReport, attacks: readonly Attack[] = ATTACKS
   });
 }
 
-/** The table that ends `npm run attack`, and whether every attack failed. */
+/** The table at the end of `npm run attack`, and whether every attack failed. */
 export function attackTable(report: AttackReport): { readonly text: string; readonly isHeld: boolean } {
   const all = tried(report);
   const rows = all.map(({ attack: { attack, expected }, happened }) => [attack, expected, happened] as const);

@@ -10,7 +10,7 @@ import { startEffectsServer } from "../kill/effects-server.ts";
 import { createRandom } from "../kill/random.ts";
 import { type Client, createClusterClient } from "./cluster-client.ts";
 import { faultsOf } from "./faults.ts";
-import { type Stall, longestStalls } from "./stalls.ts";
+import { type Stall, type StruckFault, longestStalls, longestWaits } from "./stalls.ts";
 import { type Cluster, startCluster } from "./start-cluster.ts";
 import { explainUnsettled } from "./unfinished-sessions.ts";
 
@@ -18,7 +18,7 @@ export interface ChaosOptions {
   readonly sessions: number;
   /** How many of the sessions are Claude Code's. */
   readonly claude?: number;
-  /** The least number of prompts for each session. It gets more while faults go on. */
+  /** The least number of prompts for each session. Sessions get more prompts while faults continue. */
   readonly prompts: number;
   /**
    * The pause between an answer and the next prompt, in milliseconds. Without it many sessions would only measure the
@@ -46,8 +46,11 @@ export interface ChaosOutcome {
   readonly struck: readonly string[];
   /** The longest gaps between two events of a driven session, not counting outages of the store. */
   readonly worstStalls: readonly Stall[];
-  /** The same for sessions of Claude Code, where a process has to be started. */
+  /** The longest gaps in sessions of Claude Code, which need the start of a process. */
   readonly worstClaudeStalls: readonly Stall[];
+  /** The longest times until a request was accepted, with its retries, and until an event reached its reader. */
+  readonly worstRequests: readonly Stall[];
+  readonly worstDeliveries: readonly Stall[];
 }
 
 const SETTLE_MS = 90_000;
@@ -77,7 +80,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
     const working = work(client, options, pace);
     // Errors are thrown where the promise is awaited.
     working.catch(() => undefined);
-    const { struck, outages } = await strike(cluster, options, say);
+    const faults = await strike(cluster, options, say);
     calm.abort();
     say("The faults are over.");
     const isSettled = await Promise.race([
@@ -92,7 +95,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
       streams,
       claude,
       effects: effects.effects,
-      outages,
+      faults,
     });
     const ended = cluster.processes.filter(({ hasEnded }) => hasEnded()).map(({ name }) => endedByItself(name));
     const prompts = operations.filter(({ kind }) => kind === "prompt");
@@ -101,9 +104,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
       accepted: prompts.filter(({ outcome }) => outcome === "ok").length,
       answered: streams.reduce((sum, { events }) => sum + events.filter(isEnd).length, 0),
       effects: effects.effects.length,
-      struck,
+      struck: faults.map(({ name }) => name),
       worstStalls,
       worstClaudeStalls,
+      worstRequests: longestWaits(client.requests, faults),
+      worstDeliveries: longestWaits(client.deliveries, faults),
     };
   } finally {
     await cluster.stop();
@@ -118,7 +123,7 @@ interface Work {
   readonly streams: readonly Stream[];
 }
 
-/** A process of Skein may end only because of the fault that kills it. */
+/** A violation: a process of Skein ended, although no fault killed it. */
 function endedByItself(name: string): Violation {
   return { invariant: "I16", sentence: `${name} ended by itself: see its log.`, evidence: { name } };
 }
@@ -139,13 +144,13 @@ interface Pace {
   /** The sessions of Claude Code, and the folder of each. */
   readonly claude: Map<string, string>;
   readonly folder: string;
-  /** The faults are over: no session gets another prompt. */
+  /** Aborts when the faults are over: then no session gets another prompt. */
   readonly calm: AbortSignal;
-  /** The campaign is over: followers stop. */
+  /** Aborts when the campaign is over: then followers stop. */
   readonly over: AbortSignal;
 }
 
-/** Every session gets one prompt after the other as long as faults happen, and is followed all the while. */
+/** Every session gets one prompt after the other as long as faults happen, and is followed the whole time. */
 async function work(client: Client, options: ChaosOptions, pace: Pace): Promise<void> {
   const { sessions, prompts } = options;
   const { operations, streams, calm, over } = pace;
@@ -213,13 +218,16 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-async function strike(cluster: Cluster, options: ChaosOptions, say: (line: string) => void) {
+async function strike(
+  cluster: Cluster,
+  options: ChaosOptions,
+  say: (line: string) => void,
+): Promise<readonly StruckFault[]> {
   const random = createRandom(options.seed);
   const all = faultsOf(cluster, options).filter(
     ({ name }) => !options.only || options.only.some((part) => name.includes(part)),
   );
-  const struck: string[] = [];
-  const outages: { readonly from: number; to: number }[] = [];
+  const struck: StruckFault[] = [];
   let order = [...all];
   for (let n = 0; n < options.strikes; n++) {
     await sleep(random.between(...options.everyMs));
@@ -227,18 +235,16 @@ async function strike(cluster: Cluster, options: ChaosOptions, say: (line: strin
     const [fault] = order.splice(random.int(order.length), 1);
     if (!fault) break;
     say(fault.name);
-    struck.push(fault.name);
     const from = Date.now();
     await fault.strike();
-    if (fault.stopsStore) outages.push({ from, to: Date.now() });
+    struck.push({ name: fault.name, from, to: Date.now(), stopsStore: fault.stopsStore === true });
   }
-  return { struck, outages };
+  return struck;
 }
 
 async function judge(
   cluster: Cluster,
-  seen: Work &
-    Pick<Parameters<typeof checkHistory>[0], "effects"> & { readonly outages: Parameters<typeof longestStalls>[1] },
+  seen: Work & Pick<Parameters<typeof checkHistory>[0], "effects"> & { readonly faults: readonly StruckFault[] },
 ) {
   const store = await createPostgresStore({ url: cluster.places.postgres });
   try {
@@ -271,7 +277,7 @@ async function judge(
       const chosen = sessions.filter(({ sessionId }) => seen.claude.has(sessionId) === isClaude);
       return longestStalls(
         chosen.map(({ events }) => events),
-        seen.outages,
+        seen.faults,
       );
     };
     return {

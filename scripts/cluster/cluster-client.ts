@@ -3,13 +3,18 @@ import { SkeinError, createClient } from "@skein/client";
 import type { Operation, Stream } from "@skein/core/testing";
 import { script } from "@skein/simulator";
 import { createRandom } from "../kill/random.ts";
+import type { Wait } from "./stalls.ts";
 import type { Cluster } from "./start-cluster.ts";
 
 /** Clients of a failing cluster: they retry with the same Idempotency-Key until they get an answer. */
 export interface Client {
+  /** How long each request took until it was accepted, with its retries. */
+  readonly requests: readonly Wait[];
+  /** How long each event took to its reader. */
+  readonly deliveries: readonly Wait[];
   /** The id of a new session; undefined if the campaign ends before there is an answer. */
   create(operations: Operation[], over: AbortSignal): Promise<string | undefined>;
-  /** The same for a session of Claude Code, which begins with its first prompt. */
+  /** Like `create`, for a session of Claude Code, which begins with its first prompt. */
   createClaude(
     operations: Operation[],
     asked: { readonly cwd: string; readonly label: string },
@@ -64,6 +69,8 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
   const agent = await client.createAgent({
     body: { name: "Chaos", tools: ["act_once", "act_again"], max_retries: 20 },
   });
+  const requests: Wait[] = [];
+  const deliveries: Wait[] = [];
   let keys = 0;
 
   /** Retries until the answer is not "try again later". */
@@ -72,10 +79,12 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
     over: AbortSignal,
     ask: (key: string) => Promise<Answer>,
   ): Promise<Answer | undefined> {
+    const from = Date.now();
     while (!over.aborted) {
       try {
         const answer = await ask(operation.key ?? "");
         operation.outcome = "ok";
+        requests.push({ from, to: Date.now(), where: `${operation.kind} at ${new Date(from).toISOString()}` });
         return answer;
       } catch (error) {
         if (
@@ -88,7 +97,8 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
           operation.outcome = "refused";
           throw error;
         }
-        // As the answer asks for (Retry-After: 1), and not all at the same moment.
+        // Waits as the answer asks (Retry-After: 1), with a random part so that clients do not retry at the same
+        // moment.
         const isAway = error instanceof SkeinError && error.status === 503;
         await sleep(isAway ? 500 + random.int(1000) : AGAIN_MS);
       }
@@ -112,6 +122,8 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
   }
 
   return {
+    requests,
+    deliveries,
     async create(operations, over) {
       const title = `Session ${keys}`;
       const operation = begun(operations, "create", title, null);
@@ -160,6 +172,8 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
             if (item.type !== "event") continue;
             const { event } = item;
             stream.events.push(event);
+            const where = `event ${event.sequence} of session ${event.session_id}, made at ${event.created_at}`;
+            deliveries.push({ from: Date.parse(event.created_at), to: Date.now(), where });
             if (event.event_type === "session.completed" || event.event_type === "session.failed") onRunEnded();
           }
         } catch {

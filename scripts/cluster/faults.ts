@@ -6,14 +6,14 @@ export interface Fault {
   readonly name: string;
   /** Causes the fault and repairs it. */
   strike(): Promise<void>;
-  /** Whether no session can continue meanwhile, because the store is unavailable. */
+  /** Whether no session can continue during the fault, because the store is unavailable. */
   readonly stopsStore?: true;
 }
 
-/** A process that was killed is started again after this time, as its supervisor would. */
+/** A process that was killed is started again after this time, as a supervisor would do. */
 const RESTART_MS = 700;
 
-/** Every fault of the chaos run: one process of each kind, links, and the parts beside Skein. */
+/** Every fault of the chaos run: processes of each kind, connections, and the services that Skein uses. */
 export function faultsOf(cluster: Cluster, { postgresDownMs }: { readonly postgresDownMs: number }): readonly Fault[] {
   const { processes, restate, redis, postgres, s3, apis, workers } = cluster;
   const killed = ({ name, kill, start }: Killable): Fault => ({

@@ -1,47 +1,75 @@
 import type { Event } from "@skein/protocol";
 
+/** A stretch of time, in milliseconds since 1970. */
 interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** A gap between two events of a session that had something to do. */
+/** A fault from its beginning to its repair. */
+export interface StruckFault extends Span {
+  readonly name: string;
+  readonly stopsStore: boolean;
+}
+
+/** Somebody waited: a session that had something to do, a caller, or a reader. */
 export interface Stall {
   readonly ms: number;
-  /** Which session, between which events and when. */
+  /** Who waited, for what and when, and which faults there were. */
   readonly where: string;
 }
 
-/** The longest gaps between two events of a session that had something to do, not counting outages of the store. */
-export function longestStalls(
-  logs: readonly (readonly Event[])[],
-  outages: readonly Span[],
-  limit = 5,
-): readonly Stall[] {
-  return logs
-    .flatMap((events) => stallsOf(events, outages))
-    .sort((a, b) => b.ms - a.ms)
-    .slice(0, limit);
+/** A wait that a client saw. */
+export interface Wait extends Span {
+  readonly where: string;
 }
 
-function stallsOf(events: readonly Event[], outages: readonly Span[]): readonly Stall[] {
-  const stalls: Stall[] = [];
+const MOST = 5;
+/** A fault that was repaired this long before a wait may still be its cause. */
+const AFTERMATH_MS = 3000;
+
+/** The longest gaps between two events of a session that had something to do, not counting outages of the store. */
+export function longestStalls(logs: readonly (readonly Event[])[], faults: readonly StruckFault[]): readonly Stall[] {
+  return longestWaits(logs.flatMap(gapsOf), faults);
+}
+
+/** The longest waits, not counting outages of the store. */
+export function longestWaits(waits: readonly Wait[], faults: readonly StruckFault[]): readonly Stall[] {
+  return waits
+    .map((wait) => ({ wait, ms: wait.to - wait.from - away(wait, faults) }))
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, MOST)
+    .map(({ wait, ms }) => ({ ms, where: `${wait.where}; ${faultsAround(wait, faults)}` }));
+}
+
+function gapsOf(events: readonly Event[]): readonly Wait[] {
+  const gaps: Wait[] = [];
   let waiting = 0;
   let last: Event | undefined;
   for (const event of events) {
     if (last !== undefined && waiting > 0) {
       const span = { from: Date.parse(last.created_at), to: Date.parse(event.created_at) };
-      const where = `${event.session_id} between ${last.sequence} ${last.event_type} at ${last.created_at} and ${event.sequence} ${event.event_type} at ${event.created_at}`;
-      stalls.push({ ms: span.to - span.from - away(span, outages), where });
+      const where = `session ${event.session_id} between ${last.sequence} ${last.event_type} at ${last.created_at} and ${event.sequence} ${event.event_type} at ${event.created_at}`;
+      gaps.push({ ...span, where });
     }
     if (event.event_type === "prompt.accepted") waiting += 1;
     if (event.event_type === "session.completed" || event.event_type === "session.failed") waiting -= 1;
     last = event;
   }
-  return stalls;
+  return gaps;
 }
 
 /** How long the store was unavailable within a time span. */
-function away({ from, to }: Span, outages: readonly Span[]): number {
-  return outages.reduce((sum, outage) => sum + Math.max(0, Math.min(to, outage.to) - Math.max(from, outage.from)), 0);
+function away({ from, to }: Span, faults: readonly StruckFault[]): number {
+  return faults
+    .filter(({ stopsStore }) => stopsStore)
+    .reduce((sum, outage) => sum + Math.max(0, Math.min(to, outage.to) - Math.max(from, outage.from)), 0);
+}
+
+/** The faults that may have caused a wait, with their times relative to its beginning. */
+function faultsAround({ from, to }: Span, faults: readonly StruckFault[]): string {
+  const seconds = (time: number): string => `${time < from ? "-" : "+"}${(Math.abs(time - from) / 1000).toFixed(1)}`;
+  const around = faults.filter((fault) => fault.from < to && fault.to + AFTERMATH_MS > from);
+  if (around.length === 0) return "no fault";
+  return around.map((fault) => `${fault.name} (${seconds(fault.from)} to ${seconds(fault.to)} s)`).join(", ");
 }

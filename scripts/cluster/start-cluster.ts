@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,15 +16,15 @@ import { type Restate, startRestate } from "../restate.ts";
 import { type S3Server, startS3 } from "./s3.ts";
 import { COUNTS, type Places, environmentOf } from "./topology.ts";
 
-/** A process of Skein in the cluster. */
+/** One process of Skein in the cluster. */
 interface ClusterProcess {
   readonly name: string;
   readonly role: "api" | "worker";
   readonly url: string;
   readonly pid: () => number | undefined;
-  /** Whether it ended, and nobody killed it. */
+  /** Whether the process ended without being killed. */
   readonly hasEnded: () => boolean;
-  /** Kills it, as a crash would. */
+  /** Kills the process, like a crash. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
@@ -31,7 +32,7 @@ interface ClusterProcess {
 /** The whole topology on this machine. */
 export interface Cluster {
   readonly folder: string;
-  /** The balancer before the api processes. */
+  /** The address of the load balancer in front of the api processes. */
   readonly url: string;
   readonly apiKey: string;
   readonly processes: readonly ClusterProcess[];
@@ -81,6 +82,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     workers: `http://127.0.0.1:${workers.port}`,
     model: { url: simulator.url, key: "sk-ant-simulated" },
     apiKey: API_KEY,
+    secretsKey: randomBytes(32).toString("base64"),
   };
   const processes: ClusterProcess[] = [];
   for (const [role, count] of [

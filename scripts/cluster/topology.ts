@@ -1,4 +1,4 @@
-/** The processes of a cluster, their number and their variables. `deploy/` has the same for containers. */
+/** The processes of a cluster, their number and their variables. `deploy/` has the same topology for containers. */
 
 /** Where the shared parts of a cluster are. */
 export interface Places {
@@ -8,17 +8,19 @@ export interface Places {
   readonly restate: readonly string[];
   readonly restateAdmin: string;
   readonly identityKey: string;
-  /** The load balancer before the workers. */
+  /** The address of the load balancer in front of the workers. */
   readonly workers: string;
   readonly model: { readonly url: string; readonly key: string };
   readonly apiKey: string;
+  /** Encrypts secrets in the store. Every process needs the same. */
+  readonly secretsKey: string;
 }
 
 /** One process of Skein. */
 export interface Process {
   readonly role: "api" | "worker";
   readonly port: number;
-  /** Where a worker listens for Restate. */
+  /** The port on which a worker listens for Restate. */
   readonly endpointPort: number;
   readonly dataDir: string;
 }
@@ -33,7 +35,9 @@ export function environmentOf({ role, port, endpointPort, dataDir }: Process, pl
     SKEIN_PORT: String(port),
     SKEIN_HOST: "127.0.0.1",
     SKEIN_DATA_DIR: dataDir,
+    SKEIN_ALLOWED_HOSTS: "localhost",
     SKEIN_API_KEY: places.apiKey,
+    SKEIN_SECRETS_KEY: places.secretsKey,
     SKEIN_STORE_URL: places.postgres,
     SKEIN_REDIS_URL: places.redis,
     SKEIN_FILES: `s3://${places.s3.bucket}`,
@@ -53,7 +57,7 @@ export function environmentOf({ role, port, endpointPort, dataDir }: Process, pl
   };
 }
 
-/** The environment of `skein restate register`, which runs once for each version of the workers. */
+/** The environment of `skein restate register`, which is run once for each version of the workers. */
 export function registrationOf(places: Places): Record<string, string> {
   return { SKEIN_RESTATE_ADMIN_URL: places.restateAdmin, SKEIN_RESTATE_WORKERS_URL: places.workers };
 }

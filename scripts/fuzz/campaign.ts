@@ -17,7 +17,7 @@ export interface CampaignOptions {
   readonly seed: number;
   readonly atOnce?: number;
   readonly progress?: (text: string) => void;
-  /** Ends early, for example because the server is gone. */
+  /** Ends early, for example because the server has ended. */
   readonly isOver?: () => boolean;
 }
 
@@ -141,7 +141,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
   return campaign;
 }
 
-/** Whether a repeated answer says the same. A secret is shown once: it is null in the repetition. */
+/** Whether a repeated answer is the same. A secret is shown only once: in the repeated answer it is null. */
 function isSame(first: string, again: string): boolean {
   if (first === again) return true;
   try {

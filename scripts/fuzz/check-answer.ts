@@ -22,12 +22,12 @@ export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description
 
 /** A feature that the server reports as missing is not a failure. */
 function isWithout({ status, text }: FuzzAnswer): boolean {
-  // As an error of ours, or as a problem where that was asked for.
+  // Either one of our errors or, if requested, an RFC 9457 problem.
   const body = json(text) as { readonly error?: { readonly code?: string }; readonly code?: string } | undefined;
   return status === 503 && (body?.error?.code ?? body?.code) === "SERVICE_UNAVAILABLE";
 }
 
-/** A success that should have been refused. */
+/** A success that should have been rejected. */
 function mayNot({ foreign, operation, sender }: FuzzRequest, status: number): readonly string[] {
   if (foreign) return [`answered ${status} for something of another tenant`];
   const scope = operation?.scope;
@@ -46,7 +46,7 @@ function successProblems({ operation, method }: FuzzRequest, answer: FuzzAnswer)
   if (!operation.response) {
     if (status === 204) return text === "" ? [] : ["204 with a body"];
     const [plain = ""] = type.split(";");
-    // A file has the type that it has.
+    // A file may have any content type.
     return operation.produces.some((one) => one === plain || one === "application/octet-stream")
       ? []
       : [`content of the type "${type}", described is ${operation.produces.join(" or ")}`];
@@ -74,7 +74,7 @@ function errorProblems({ method, headers: asked }: FuzzRequest, answer: FuzzAnsw
   return body.error.request_id === headers["x-request-id"] ? [] : ["request_id is not the one of the header"];
 }
 
-/** Frames of a stream: each can be read, and places only go up. */
+/** Frames of a stream: each can be parsed, and sequences only increase. */
 function streamProblems(text: string, described: z.ZodType | undefined): readonly string[] {
   let last = 0;
   const whole = text.split("\n\n").slice(0, -1);
@@ -85,7 +85,7 @@ function streamProblems(text: string, described: z.ZodType | undefined): readonl
         .find((line) => line.startsWith(`${name}: `))
         ?.slice(name.length + 2);
     const [id, data] = [field("id"), field("data")];
-    // A run as text has frames without a name, in the form that was asked for.
+    // A run as text has frames without a name, in the requested format.
     if (data === undefined || field("event") === undefined) continue;
     const value = json(data);
     if (value === undefined) return [`a frame that is no JSON: ${frame.slice(0, 200)}`];
@@ -94,7 +94,7 @@ function streamProblems(text: string, described: z.ZodType | undefined): readonl
     if (id === undefined) continue;
     if (!described && !ApiEvent.safeParse(value).success) return [`a frame outside its schema: ${frame.slice(0, 200)}`];
     const place = Number(id.split(":").at(-1));
-    // The stream over all sessions has cursors, which say nothing to a reader.
+    // The stream over all sessions has opaque cursors.
     if (Number.isNaN(place)) continue;
     if (!(place > last)) return [`the place ${id} came after ${last}`];
     last = place;

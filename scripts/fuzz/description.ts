@@ -6,14 +6,14 @@ export interface Operation {
   readonly id: string;
   readonly method: string;
   readonly path: string;
-  /** The scope that its description names; undefined where it is open. */
+  /** The required scope; undefined if the operation is open. */
   readonly scope: "read" | "run" | "sql" | "admin" | undefined;
   readonly parameters: readonly Parameter[];
   readonly body: { readonly schema: JsonSchema; readonly required: boolean } | undefined;
   readonly status: number;
-  /** What a success must look like; undefined where it is not JSON. */
+  /** The schema of a successful answer; undefined if it is not JSON. */
   readonly response: z.ZodType | undefined;
-  /** One event of the stream that it answers with, where that is described. */
+  /** The schema of one event of the operation's stream, if it is described. */
   readonly stream: z.ZodType | undefined;
   /** Other content that a success can have. */
   readonly produces: readonly string[];
@@ -80,7 +80,7 @@ function operation(method: string, path: string, raw: RawOperation): Operation {
   };
 }
 
-/** Schemas that refer to others by name carry what they refer to. */
+/** Schemas that refer to others by name contain the schemas that they refer to. */
 function withDefinitions({ paths, components }: OpenApi): OpenApi {
   const local = <Value>(value: Value): Value =>
     JSON.parse(JSON.stringify(value).replaceAll('"#/components/schemas/', '"#/$defs/')) as Value;

@@ -1,6 +1,6 @@
 import type { Random } from "../kill/random.ts";
 
-/** One session with what belongs to it, so that paths can be right all the way. */
+/** One session with the ids of its parts, so that all ids in a path can belong together. */
 export interface KnownSession {
   readonly session_id: string;
   readonly agent_id: string;
@@ -10,17 +10,17 @@ export interface KnownSession {
 /** Ids, cursors and files from earlier answers, for later requests. */
 export interface KnownThings {
   readonly sessions: KnownSession[];
-  /** Remembers what an answer tells. */
+  /** Remembers ids and cursors in an answer. */
   learn(path: string, body: unknown): void;
   forget(sessionId: string): void;
-  /** Something of this name: of the session if it has one, else of any. */
+  /** A known value for this name: of the session if it has one, otherwise of any session. */
   pick(name: string, session: KnownSession | undefined, random: Random): unknown;
   /** The last session that was exported. */
   exported(): unknown;
 }
 
 const LIMIT = 60;
-/** Names of places, and what fits there. */
+/** Names of fields, and the kind of value that fits. */
 const SAME: Readonly<Record<string, string>> = { default_model_id: "model_id" };
 
 export function createKnownThings(): KnownThings {

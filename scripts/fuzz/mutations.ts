@@ -22,7 +22,7 @@ const NUMBERS = [
 const KEYS = ["__proto__", "constructor", "prototype", "id", "tenant", "status", "fence", "toString", "", "a b", "💥"];
 const WRONG = [null, true, false, "", "5", [], {}, [[]], { text: 5 }, ["a", 1, null], "\ud800"];
 
-/** A body with one or a few mistakes. */
+/** A body with one or a few errors. */
 export function mutated(value: unknown, random: Random): unknown {
   let result = structuredClone(value);
   for (let times = 1 + random.int(3); times > 0; times--) result = once(result, random);
@@ -63,7 +63,7 @@ function many(item: unknown, count: number): unknown[] {
   return Array.from({ length: Math.min(count, Math.ceil(2_000_000 / (size + 1))) }, () => structuredClone(item));
 }
 
-/** Also under `__proto__`, which an assignment would not keep. */
+/** Sets a key, also `__proto__`, which a normal assignment would lose. */
 function put(holder: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -6,7 +6,7 @@ import { brokenText, mutated } from "./mutations.ts";
 import { uuid, valueOf } from "./schema-values.ts";
 import type { ServedKeys } from "./start-server.ts";
 
-/** Who sends a request. */
+/** The sender of a request. */
 type Sender = keyof ServedKeys | "nobody" | "stranger";
 
 /** One generated request. */
@@ -15,12 +15,12 @@ export interface FuzzRequest {
   /** The operation; undefined for an address outside the description. */
   readonly operation: Operation | undefined;
   readonly method: string;
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | undefined;
   readonly sender: Sender;
-  /** Names a resource of another tenant, so the answer must not be a success. */
+  /** Whether the path names a resource of another tenant, so that the answer must not be a success. */
   readonly foreign: boolean;
 }
 
@@ -36,7 +36,7 @@ const NEARLY_JSON = ["application/json\ta", "application/json garbage", "applica
 const PLACES = ["-1", "abc", "999999999", "1e3", "0", "1", "9007199254740993", "x".repeat(301), "1,2"];
 const ADDRESSES = ["/v1", "/v1/", "//", "/v1/../health", "/v1/%2e%2e/keys", "/v1/agents/", "/%zz", "/v1/agents/%00"];
 
-/** The request of an index. The same seed and the same answers so far make the same one. */
+/** The request for an index. The same seed and the same earlier answers give the same request. */
 export function makeRequest(index: number, random: Random, source: RequestSource): FuzzRequest {
   if (random.chance(0.02)) return strayRequest(index, random);
   const { description, keys } = source;

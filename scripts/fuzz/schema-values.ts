@@ -31,7 +31,7 @@ export interface JsonSchema {
 
 export interface ValueOptions {
   readonly random: Random;
-  /** A value that the server has, by the name of its field: an id, a cursor, a tool. */
+  /** An existing value on the server, by the name of its field: an id, a cursor, a tool. */
   readonly known: (name: string) => unknown;
   /** The schemas that others refer to. */
   readonly definitions?: Readonly<Record<string, JsonSchema>> | undefined;

@@ -2,13 +2,13 @@ import { Agent, type IncomingMessage, request as httpRequest } from "node:http";
 import type { FuzzRequest } from "./requests.ts";
 import type { ServedKeys } from "./start-server.ts";
 
-/** What came back, or why nothing did. */
+/** The answer, or the reason why there was none. */
 export interface FuzzAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
   readonly ms: number;
-  /** No answer: the connection broke, or nothing came in time. */
+  /** No answer: the connection broke, or there was no answer in time. */
   readonly failure?: "hang" | "broken";
 }
 
@@ -18,13 +18,13 @@ export interface Sending {
 }
 
 const HANG_MS = 5000;
-/** Statements of SQL may take 5 s themselves, and the process that answers them has to start. */
+/** An SQL statement may take 5 s itself, and its process has to start first. */
 const SQL_HANG_MS = 10_000;
 const BREATH_MS = 250;
 /** How long a stream is listened to, from its first byte on. */
 const STREAM_MS = 30;
 
-/** Sends requests byte for byte as they are made; `fetch` would refuse or mend some of them. */
+/** Sends requests byte for byte; `fetch` would reject or correct some of them. */
 export function createSending(url: string, keys: ServedKeys): Sending {
   const agent = new Agent({ keepAlive: true });
   const { hostname, port } = new URL(url);
@@ -48,7 +48,7 @@ export function createSending(url: string, keys: ServedKeys): Sending {
           });
         };
         const sent = httpRequest({ hostname, port, method, path, headers, agent });
-        // Checks again after a moment: if this process was blocked, the answer has arrived meanwhile.
+        // Checks again after a moment: if this process was blocked, the answer has arrived in the meantime.
         const hang = (): void => {
           done("hang");
           sent.destroy();

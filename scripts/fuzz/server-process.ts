@@ -1,7 +1,7 @@
 /**
  * A real server in a separate process for load tests, with high limits.
  *
- * Started with its task as JSON. Says where it listens and with which keys, and ends when its input closes.
+ * Started with its task as JSON. It prints its address and keys, and ends when its input closes.
  */
 import { defineTool, openStore } from "skein";
 import { createKeys } from "@skein/server";
@@ -23,13 +23,13 @@ const add = defineTool({
 });
 
 const keys = await makeKeys();
-// The model comes from the task, and nothing from the environment of whoever runs this.
+// The model comes from the task; nothing comes from the user's environment.
 const settings = serveSettings(
   { port: "0", host: "127.0.0.1", store: storeUrl, data: dataDir },
   readConfig({
     // Webhooks go to the "discard" port of this machine, where nobody listens.
     SKEIN_ALLOWED_WEBHOOK_ADDRESSES: "127.0.0.1",
-    // Thousands of queries would be thousands of processes.
+    // Off, because thousands of queries would start thousands of processes.
     SKEIN_CLAUDE_CODE: "off",
     ...(modelUrl !== undefined && { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: modelUrl }),
   }),
@@ -38,7 +38,8 @@ const settings = serveSettings(
 const server = await startServer({
   ...settings,
   code: codeOf({ tools: [add] }),
-  // No statement of SQL runs: each would be a process. sql-hostile.test.ts runs worse ones than are made here.
+  // SQL statements are off, because each would start a process. sql-hostile.test.ts tests worse statements than the
+  // fuzzer makes.
   limits: { requestBurst: 1e9, requestsPerSecond: 1e9, sessionsPerMinute: 1e9, streams: 1e6, statements: 0 },
   log(line) {
     if (line["level"] === "error") console.error(JSON.stringify(line));
@@ -48,7 +49,7 @@ watchForStalls();
 console.log(JSON.stringify({ url: server.url, keys: { admin: server.key.key, ...keys } }));
 process.stdin.resume().once("end", () => void server.close().then(() => process.exit(0)));
 
-/** Callers that may do less, and one of another tenant. */
+/** Keys with fewer rights, and one of another tenant. */
 async function makeKeys(): Promise<Omit<ServedKeys, "admin">> {
   const store = await openStore(storeUrl);
   try {
@@ -63,7 +64,7 @@ async function makeKeys(): Promise<Omit<ServedKeys, "admin">> {
   }
 }
 
-/** Reports when this process did not answer for a while, and how much of that time it was busy itself. */
+/** Reports when the event loop of this process was blocked, and how much of that time was processor time. */
 function watchForStalls(): void {
   let last = performance.now();
   let used = process.cpuUsage();

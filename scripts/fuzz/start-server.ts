@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 export interface ServingTask {
   readonly storeUrl: string;
   readonly dataDir: string;
-  /** Where the model is; without it the server makes a simulator of its own. */
+  /** The address of the model. Without it, the server starts its own simulator. */
   readonly modelUrl?: string;
 }
 
@@ -15,7 +15,7 @@ export interface ServedKeys {
   readonly admin: string;
   readonly read?: string;
   readonly run?: string;
-  /** Of another tenant. */
+  /** A key of another tenant. */
   readonly foreign?: string;
 }
 
@@ -24,7 +24,7 @@ export interface Served {
   readonly url: string;
   readonly keys: ServedKeys;
   readonly pid: number;
-  /** What it wrote to its error output so far. */
+  /** What it has written to standard error so far. */
   complaints(): string;
   isRunning(): boolean;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ const STOP_MS = 12_000;
 export async function startServed(task: ServingTask): Promise<Served> {
   mkdirSync(task.dataDir, { recursive: true });
   const program = fileURLToPath(new URL("./server-process.ts", import.meta.url));
-  // Under a test runner the options of this process are not those of a plain one.
+  // Under a test runner, this process has other options than plain Node.
   const child = spawn(process.execPath, ["--conditions=@skein/source", program, JSON.stringify(task)], {
     stdio: ["pipe", "pipe", "pipe"],
   });

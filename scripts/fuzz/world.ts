@@ -50,7 +50,7 @@ export async function makeWorld({ url, key, known }: WorldOptions): Promise<void
   }
 }
 
-/** Whether the server's own code has the tool that the prompts call. A server under another address may not. */
+/** Whether the server's own code has the tool that the prompts call. A server at another address may not have it. */
 async function hasAdd(call: (method: string, path: string, body?: unknown) => Promise<unknown>): Promise<boolean> {
   return call("POST", "/v1/agents", { name: "With add", tools: ["add"] }).then(
     () => true,

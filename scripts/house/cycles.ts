@@ -1,4 +1,4 @@
-/** Files that import each other in a circle, imports of types included. */
+/** Files that import each other in a circle, including type imports. */
 import { importsOf } from "./imports.ts";
 import { type Finding, type SourceTree, productFiles } from "./source-tree.ts";
 
@@ -18,7 +18,7 @@ export function importCycles(tree: SourceTree): readonly Finding[] {
 
 type Graph = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** For each file the files that it imports, each with the line. */
+/** For each file, the files that it imports, each with the line of the import. */
 function importGraph(tree: SourceTree): Graph {
   return new Map(
     productFiles(tree).map((file) => {

@@ -1,4 +1,4 @@
-/** Dialects without a test. */
+/** Finds dialects without a test. */
 import { type Finding, type SourceTree } from "./source-tree.ts";
 
 /** A dialect is a folder in a `src/dialects`; its test has its name in a `test/dialects`, as a file or a folder. */
@@ -18,7 +18,7 @@ export function dialectTests({ files }: SourceTree): readonly Finding[] {
   });
 }
 
-/** The words of a dialect are in `protocol`, which can start no server: its clients are tried where its handlers are. */
+/** The schemas of a dialect are in `protocol`, which cannot start a server, so its tests are beside its handlers. */
 function testHome(folder: string): string {
   return folder === "packages/protocol" ? "packages/server" : folder;
 }

@@ -1,4 +1,4 @@
-/** Facts of a run that are constructed outside of the module that is for it. */
+/** Facts of a run that are constructed outside of their module. */
 import type { Node } from "oxc-parser";
 import { type Finding, type SourceFile, type SourceTree, isFunction, productFiles, walk } from "./source-tree.ts";
 
@@ -18,7 +18,7 @@ export function factsOutside(tree: SourceTree): readonly Finding[] {
     );
 }
 
-/** The facts that need the lease of a session's driver: all of protocol's, without those that anyone may append. */
+/** The facts that need the lease of a session's driver: all facts of protocol, except those that anyone may append. */
 function driversFacts({ files }: SourceTree): ReadonlySet<string> {
   const all = [...files.values()]
     .filter(({ path }) => path.startsWith("packages/protocol/src/facts/"))
@@ -48,7 +48,7 @@ function keyOf({ key }: Extract<Node, { type: "Property" }>): string | undefined
   return key.type === "Literal" ? String(key.value) : undefined;
 }
 
-/** The strings that a value may be: those in it, and those of the parameter that it is. */
+/** The strings that a value may be: literals in it, and the literals of its parameter's type. */
 function typesIn(value: Node, around: readonly Node[]): readonly string[] {
   const parameters = around.flatMap((node) => (isFunction(node) ? node.params : []));
   const source = value.type === "Identifier" ? parameters.filter((node) => isNamed(node, value.name)) : [value];

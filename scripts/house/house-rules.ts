@@ -8,7 +8,7 @@ import { RUN_RULES, placesOf, ruleCopies } from "./rule-copies.ts";
 import { type Finding, type SourceTree, productFiles } from "./source-tree.ts";
 import { unusedExports } from "./unused-exports.ts";
 
-/** Their names are the keys of still-open.json. */
+/** The rules, by the names that still-open.json uses. */
 export const HOUSE_RULES = {
   "facts of a run outside their module": factsOutside,
   "copies of a rule of a run": ruleCopies,
@@ -25,7 +25,7 @@ export type HouseRule = keyof typeof HOUSE_RULES;
 
 export interface Measure {
   readonly what: string;
-  /** The most that it may be; null where the figure is for information. */
+  /** The largest allowed value; null if the figure is only for information. */
   readonly goal: number | null;
   readonly unit?: string;
   count(tree: SourceTree): number;

@@ -1,14 +1,14 @@
-/** What a file imports, and how. */
+/** The imports of a file. */
 import type { SourceFile } from "./source-tree.ts";
 
 export interface Import {
   readonly specifier: string;
   readonly line: number;
-  /** The names that are taken; undefined if it may be all of them (`import *`, `export *`, `import()`). */
+  /** The imported names; undefined if it may be all of them (`import *`, `export *`, `import()`). */
   readonly names: readonly string[] | undefined;
-  /** Not loaded at run time: `import type`. `import { type … }` is loaded. */
+  /** Whether the import is not loaded at run time: `import type`. `import { type … }` is loaded. */
   readonly isType: boolean;
-  /** Loaded when it is reached: `import()`. */
+  /** Whether it is loaded only when it is reached: `import()`. */
   readonly isDynamic: boolean;
 }
 
@@ -52,7 +52,7 @@ function isTypeStatement(text: string, start: number): boolean {
   return /^(?:import|export)\s+type\b/u.test(text.slice(start, start + 20));
 }
 
-/** `import("…").Name` in the place of a type: the parser's record of imports leaves these out. */
+/** `import("…").Name` as a type: the parser's record of imports leaves these out. */
 function importTypes(text: string, lineAt: SourceFile["lineAt"]): readonly Import[] {
   return [...text.matchAll(/\bimport\("([^"]+)"\)\.(\w+)/gu)].map(({ 1: specifier = "", 2: name = "", index }) => ({
     specifier,

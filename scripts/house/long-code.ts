@@ -57,7 +57,7 @@ function ownLines(outer: Node, file: SourceFile): number {
   return lines.size;
 }
 
-/** A switch without `default`: the linter refuses it unless every case is there. */
+/** A switch without `default`: the linter rejects it unless every case is handled. */
 function isExhaustive(node: Node): boolean {
   return node.type === "SwitchStatement" && node.cases.every(({ test }) => test !== null);
 }

@@ -3,10 +3,10 @@ import { importsOf } from "./imports.ts";
 import { type Finding, type Package, type SourceTree, packageFolder } from "./source-tree.ts";
 
 /**
- * What a package loads as soon as it is imported or its command is started, and can be missing.
+ * Finds optional packages that a package loads as soon as it is imported or its command is started.
  *
- * An entry that is named after its adapter (`@skein/adapters/stores/postgres`) may import what it adapts: its users
- * have chosen it. The main entry and the commands may load it only by `import()`.
+ * An entry that is named after its adapter (`@skein/adapters/stores/postgres`) may import the package that it adapts,
+ * because its users have chosen it. The main entry and the commands may load it only by `import()`.
  */
 export function optionalParts(tree: SourceTree): readonly Finding[] {
   const found = new Map<string, Finding>();

@@ -1,5 +1,5 @@
 /**
- * Rules of a run that are written down more than once, and watchers of a run.
+ * Rules of a run that are implemented more than once, and watchers of a run.
  *
  * A rule is recognised by the properties that its code reads, so that a copy under another name is found too.
  */
@@ -11,9 +11,9 @@ const HOME = "packages/core/src/run/";
 
 export interface RunRule {
   readonly name: string;
-  /** For the sentence: `… says <about>`. */
+  /** The description of the rule, in the sentence `… says <about>`. */
   readonly about: string;
-  /** Whether this node is the rule. Asked of every node; the outermost one that is counts once. */
+  /** Whether this node implements the rule. Called for every node; only the outermost match counts. */
   is(node: Node, file: SourceFile): boolean;
 }
 
@@ -86,7 +86,7 @@ export function placesOf(rule: RunRule, tree: SourceTree): readonly { readonly f
   });
 }
 
-/** The places of rules that are not the one in the module for runs. */
+/** Implementations of rules outside of the module for runs. */
 export function ruleCopies(tree: SourceTree): readonly Finding[] {
   return RUN_RULES.flatMap((rule) => {
     const places = placesOf(rule, tree);
@@ -101,7 +101,7 @@ export function ruleCopies(tree: SourceTree): readonly Finding[] {
   });
 }
 
-/** A function that reads a session's log as it grows, by itself, and stops with one run. */
+/** Whether a function itself follows a session's log and stops with one run. */
 function followsRun(node: Node, text: string): boolean {
   const code = text.slice(node.start, node.end);
   return /\bsessions\.follow\(/u.test(code) && /\bfor await\b/u.test(code) && /\brun_?[iI]d\b/u.test(code);

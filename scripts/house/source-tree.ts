@@ -12,14 +12,14 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join, posix } from "node:path";
 
 export interface SourceFile {
-  /** From the root of the checkout, with slashes. */
+  /** The path from the root of the checkout, with slashes. */
   readonly path: string;
   readonly text: string;
   readonly program: Node;
   readonly module: EcmaScriptModule;
-  /** The lines of the file that hold code: not empty, and more than a comment. */
+  /** The lines of the file that contain code: not empty, and not only a comment. */
   readonly codeLines: ReadonlySet<number>;
-  /** The line that an offset is in, from 1. */
+  /** The line of an offset, starting at 1. */
   lineAt(offset: number): number;
 }
 
@@ -31,7 +31,7 @@ export interface Package {
   readonly entries: ReadonlyMap<string, string>;
   /** The files that its commands start. */
   readonly commands: readonly string[];
-  /** What it can do without: optional peers and optional dependencies. */
+  /** Packages that it works without: optional peers and optional dependencies. */
   readonly optional: ReadonlySet<string>;
 }
 
@@ -39,18 +39,18 @@ export interface SourceTree {
   readonly root: string;
   readonly files: ReadonlyMap<string, SourceFile>;
   readonly packages: readonly Package[];
-  /** The file that an import means; undefined for one from outside the checkout. */
+  /** The file that an import means; undefined for a package outside of the checkout. */
   resolve(from: string, specifier: string): string | undefined;
 }
 
-/** Something that is wrong, in one sentence, and where. */
+/** A problem in one sentence, and its place. */
 export interface Finding {
   readonly file: string;
   readonly line: number;
   readonly sentence: string;
 }
 
-/** Folders with a package in each of their folders. */
+/** Folders in which each folder is a package. */
 const PACKAGE_FOLDERS = ["packages", "apps"];
 const OTHER_FOLDERS = ["scripts", "bench", "examples"];
 const SOURCE = /\.[cm]?[jt]sx?$/u;
@@ -89,7 +89,7 @@ export function packageFolder(path: string): string | undefined {
   return /^(?:packages|apps)\/[^/]+/u.exec(path)?.[0];
 }
 
-/** Visits a node and everything in it, with the nodes around each. `false` leaves out what is inside. */
+/** Visits a node and everything in it, with the nodes around each. Returning `false` skips its children. */
 export function walk(node: Node, visit: (node: Node, around: readonly Node[]) => boolean | void): void {
   const around: Node[] = [];
   const go = (current: Node): void => {
@@ -121,7 +121,7 @@ function sourcesIn(root: string, folder: string): readonly string[] {
 }
 
 function sourceFile(root: string, path: string): SourceFile {
-  // Everything when it is first asked for: most rules look at a part of the files.
+  // Everything is computed on first use, because most rules need only some of the files.
   let content: string | undefined;
   let starts: readonly number[] | undefined;
   let parsed: ParseResult | undefined;
@@ -189,7 +189,7 @@ function packagesIn(root: string, parent: string): readonly Package[] {
     });
 }
 
-/** Whatever the condition is called that leads to the sources: the target in `src` is the one. */
+/** The target in `src` is used, whatever the condition is called. */
 function entriesOf(folder: string, { name, exports = {} }: Manifest): ReadonlyMap<string, string> {
   const entries = new Map<string, string>();
   for (const [subpath, targets] of Object.entries(exports)) {

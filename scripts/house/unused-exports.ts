@@ -2,7 +2,7 @@
 import { importsOf } from "./imports.ts";
 import { type Finding, type SourceTree, packageFolder } from "./source-tree.ts";
 
-/** Finds them for one entry, such as `@skein/core`. */
+/** Finds such names for one entry, such as `@skein/core`. */
 export function unusedExports(tree: SourceTree, entry: string): readonly Finding[] {
   const home = tree.packages.find(({ entries }) => entries.has(entry));
   const index = home?.entries.get(entry);
@@ -24,7 +24,7 @@ function namesImported(tree: SourceTree, entry: string, home: string): ReadonlyS
     if (packageFolder(file.path) === home) continue;
     for (const { specifier, names } of importsOf(file)) {
       if (specifier !== entry) continue;
-      // A test that looks into everything to compare names with a list takes none of them in particular.
+      // A test that imports everything to compare names with a list does not use any name in particular.
       if (!names && !file.path.includes("/test/")) return "all";
       for (const name of names ?? []) used.add(name);
     }
@@ -38,7 +38,7 @@ interface Exported {
   readonly line: number;
 }
 
-/** Every name that a file exports, those behind `export *` included. A type and a value of one name are one. */
+/** Every name that a file exports, including those behind `export *`. A type and a value of the same name count once. */
 function exportsOf(tree: SourceTree, path: string, seen = new Set<string>()): readonly Exported[] {
   const file = tree.files.get(path);
   if (!file || seen.has(path)) return [];

@@ -12,13 +12,13 @@ export interface Campaign {
   readonly place: Place;
   readonly cycles: number;
   readonly seed: number;
-  /** Where the journals go. */
+  /** The folder for the journals. */
   readonly folder: string;
   /** How long a process may write before it is killed. */
   readonly delayMs: readonly [least: number, most: number];
   readonly writers?: number;
   readonly under?: readonly string[];
-  /** What happens instead of the plain kill, at the chosen moment. It ends the writer. */
+  /** Called instead of a plain kill, at the chosen moment. It ends the writer. */
   readonly crash?: (writer: Writer, cycle: number) => Promise<Place | void>;
   readonly progress?: (text: string) => void;
 }
@@ -78,7 +78,7 @@ async function killed(writer: Writer): Promise<void> {
 
 function totals(verdicts: readonly Verdict[]): Omit<Outcome, "name" | "cycles" | "violations"> {
   const sum = (of: (verdict: Verdict) => number): number => verdicts.reduce((total, verdict) => total + of(verdict), 0);
-  // The last look is at everything.
+  // The last check covers everything.
   const last = verdicts.at(-1);
   return {
     acknowledged: last?.acknowledged ?? 0,
@@ -90,7 +90,7 @@ function totals(verdicts: readonly Verdict[]): Omit<Outcome, "name" | "cycles" |
   };
 }
 
-/** Waits until a writer has written something, also on a machine that is busy: a kill before that would show nothing. */
+/** Waits until a writer has written something, also on a busy machine: a kill before that would test nothing. */
 async function begun(writer: Writer): Promise<void> {
   await writer.ready;
   for (const end = Date.now() + 20_000; writer.acknowledged() === 0 && Date.now() < end;) await sleep(5);

@@ -19,7 +19,7 @@ export interface CheckTask {
   readonly place: Place;
   /** The journals of the killed processes, oldest first. */
   readonly journals: readonly string[];
-  /** The journals are all that was ever written to this store: nothing else may be there. */
+  /** Whether the journals contain everything that was ever written to this store, so that nothing else may be there. */
   readonly whole: boolean;
 }
 
@@ -28,10 +28,10 @@ export interface Verdict {
   readonly sessions: number;
   readonly events: number;
   readonly acknowledged: number;
-  /** Without an answer; and how many of them had happened. */
+  /** How many operations had no answer, and how many of those had happened. */
   readonly unanswered: number;
   readonly happened: number;
-  /** Lines for the journal: what became of the operations without an answer. */
+  /** Lines for the journal: the outcomes of operations without an answer. */
   readonly repeated: readonly string[];
   readonly violations: readonly string[];
 }
@@ -51,7 +51,7 @@ for (const { kind, answer } of operations)
   if (answer?.is === "refused") wrong(`A ${kind} was refused with ${answer.code}, and nothing here is refused.`);
 
 const open = operations.filter(({ answer }) => !answer || answer.is === "unknown");
-// A database server may still be at work on what a killed process asked for last.
+// A database server may still be executing the last request of a killed process.
 if (task.store === "postgres") await sleep(100);
 const repeated = await repeatAfterCrash(store, { open, operations, wrong });
 
@@ -76,7 +76,7 @@ const verdict: Verdict = {
 };
 console.log(JSON.stringify(verdict));
 
-/** Every session that the operations speak of and that exists, with its rows. */
+/** Every existing session that the operations mention, with its rows. */
 async function readSessions(store: Store, operations: readonly Operation[]): Promise<StoredSession[]> {
   const ids = new Set(operations.filter(({ kind }) => kind !== "record").map(({ target }) => target));
   const found: StoredSession[] = [];
@@ -106,7 +106,7 @@ async function everything<Item>(
   return all;
 }
 
-/** The same as data for the one checker of the invariants. */
+/** The same data in the form that the checker of the invariants needs. */
 function historyOf(sessions: readonly StoredSession[], operations: readonly Operation[]): History {
   const clients = ["create", "prompt", "edit", "delete"];
   return {

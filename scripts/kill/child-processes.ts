@@ -12,11 +12,11 @@ export interface Writer {
   readonly child: ChildProcess;
   /** How many operations were acknowledged so far, roughly. */
   acknowledged(): number;
-  /** It has opened its store, or it ended before. */
+  /** Resolves when the process has opened its store, or has ended before. */
   readonly ready: Promise<unknown>;
-  /** It has ended by itself, and its journal is whole. */
+  /** Resolves when the process has ended by itself and its journal is complete. */
   ended(): Promise<void>;
-  /** Ends it with SIGKILL and waits until its journal is whole. */
+  /** Ends it with SIGKILL and waits until its journal is complete. */
   kill(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export function startWriter(task: WriterTask | ShortRunTask, journal: string, op
     ready,
     ended,
     async kill() {
-      // Under another command the process has a group of its own: all of it goes at once.
+      // Under another command, the process has its own group, which is killed as a whole.
       if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
         process.kill(under.length > 0 ? -child.pid : child.pid, "SIGKILL");
       await ended();
@@ -65,7 +65,7 @@ export function startWriter(task: WriterTask | ShortRunTask, journal: string, op
   };
 }
 
-/** Looks at the store in a fresh process. */
+/** Checks the store in a new process. */
 export async function check(task: CheckTask): Promise<Verdict> {
   const args = [...process.execArgv, `${import.meta.dirname}/checker.ts`, JSON.stringify(task)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });

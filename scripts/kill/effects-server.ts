@@ -3,7 +3,7 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Effect } from "../../packages/core/src/testing/check-history/history.ts";
 
-/** Counts the effects of tools outside of Skein. It accepts repeated effects, so that they are seen. */
+/** Counts the effects of tools outside of Skein. It also counts repeated effects, so that they are found. */
 export interface EffectsServer {
   readonly url: string;
   readonly effects: Effect[];

@@ -11,7 +11,7 @@ export interface Facts {
   edited(title: string): NewEvent;
   /** A run from its start to the model's first call. */
   started(prompt: NewEvent): NewEvent[];
-  /** Its answer and its end. */
+  /** The answer and the end of a run. */
   finished(prompt: NewEvent): NewEvent[];
 }
 

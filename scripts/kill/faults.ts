@@ -14,8 +14,8 @@ export interface Fault {
 /**
  * The system calls of a store that change the disk. Reads and opens are tested elsewhere.
  *
- * strace chooses calls by the path of their file. The names of the filesystem store's files are not known before, so
- * its plain writes, which look like those to the pipe, stay whole.
+ * strace chooses calls by the path of their file. The names of the filesystem store's files are not known in advance,
+ * so its plain writes, which cannot be distinguished from those to the pipe, do not fail.
  */
 const CALLS = {
   sqlite: {
@@ -26,7 +26,7 @@ const CALLS = {
 } as const;
 
 export interface FaultOutcome {
-  /** Whether there was such a call at all. */
+  /** Whether the run made this call at all. */
   readonly hit: boolean;
   readonly acknowledged: number;
   readonly violations: readonly string[];
@@ -42,7 +42,7 @@ export async function runWithFault({ store, error, when }: Fault): Promise<Fault
     const place = { folder: join(folder, "store") };
     mkdirSync(place.folder);
     const [journal, trace] = [join(folder, "journal.jsonl"), join(folder, "trace")];
-    // Its tables and folders are there, so that the faults meet appends.
+    // Creates the tables and folders first, so that the faults hit appends.
     await (await openStore(store, place)).close();
     const { calls, files } = CALLS[store];
     const under = ["strace", "-f", "-qq", "-o", trace].concat(
@@ -62,7 +62,7 @@ export async function runWithFault({ store, error, when }: Fault): Promise<Fault
   }
 }
 
-/** Call after call, until a run meets no fault any more. */
+/** Runs with each call failing in turn, until a run has no such call any more. */
 export async function everyFault(
   store: Fault["store"],
   progress: (text: string) => void,

@@ -6,7 +6,7 @@ export interface Begun {
   readonly is: "begun";
   readonly op: number;
   readonly kind: "create" | "prompt" | "edit" | "drive" | "delete" | "record";
-  /** The session, or the id of the record. */
+  /** The session's id, or the record's id. */
   readonly target: string;
   readonly events?: readonly NewEvent[];
   readonly expect?: number;

@@ -1,6 +1,6 @@
 import { scriptedAgent } from "@skein/core/testing";
 
-/** The agent of every session in the campaign: two tools, and patience with a model that goes away. */
+/** The agent of every session in the campaign: two tools, and many retries for a model that becomes unavailable. */
 export const agent = {
   id: "01890000-0000-7000-8000-000000000001",
   version: 1,
@@ -18,6 +18,6 @@ export const agent = {
   },
 };
 
-/** What a worker says when the session that it began by itself is there: the message of its prompt. */
+/** The line that a worker prints when the session that it created exists: the message id of its prompt. */
 export const begunLine = (messageId: string): string => `begun ${messageId}\n`;
 export const begunIn = (said: string): string | undefined => /^begun (\S+)$/m.exec(said)?.[1];

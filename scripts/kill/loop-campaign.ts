@@ -19,7 +19,7 @@ export interface LoopCampaign {
   readonly cycles: number;
   readonly seed: number;
   readonly sessions?: number;
-  /** Who asks the model. */
+  /** The adapter that calls the model. */
   readonly adapter: AdapterName;
   readonly delayMs?: readonly [least: number, most: number];
   /** Called between two kills, for example to restart the database. */
@@ -37,7 +37,7 @@ export interface LoopOutcome {
   readonly unknown: number;
   readonly modelCalls: number;
   readonly abandoned: number;
-  /** From the moment when a new worker is up to its first event, the slowest one. */
+  /** The longest time from the start of a new worker to its first event. */
   readonly slowestResumeMs: number;
   readonly violations: readonly (Violation | { readonly invariant: string; readonly sentence: string })[];
 }
@@ -189,7 +189,7 @@ async function stored(store: Store, sessionId: string): Promise<StoredSession> {
   return { sessionId, session, events: await store.read(sessionId), runs: runs.toReversed(), messages };
 }
 
-/** When another process next appended something. */
+/** Resolves with the time at which another process next appended something. */
 function firstNews(store: Store): { readonly heard: Promise<number>; stop(): void } {
   let stop = (): void => {};
   const heard = new Promise<number>((resolve) => {

@@ -12,7 +12,7 @@ import type { Random } from "./random.ts";
 export interface LoopClient {
   readonly operations: Operation[];
   readonly sessionIds: readonly string[];
-  /** A session that a worker is to begin by itself, with its lease and its first step. */
+  /** A session that a worker should create itself, with its lease and its first step. */
   beginning(): Beginning;
   /** The outcome after the worker's death: the message of the prompt, if the worker had reported the session. */
   begun(beginning: Beginning, messageId: string | undefined): Promise<void>;
@@ -116,7 +116,7 @@ export async function createLoopClient(store: Store, count: number, random: Rand
   }
 }
 
-/** Two calls side by side, one more, then an answer; a few milliseconds each, so that a kill finds something open. */
+/** Two calls side by side, one more, then an answer; a few milliseconds each, so that a kill usually hits an open call. */
 function steps(random: Random) {
   const delayMs = random.int(40);
   return [
@@ -138,7 +138,7 @@ function gone(error: unknown): readonly Event[] {
   throw error;
 }
 
-/** Repeats what could not be answered, as a client does whose server is away. */
+/** Retries a request while the server is unavailable, as a client does. */
 async function persistently<Result>(work: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** The models of `npm run kill`: every adapter on the simulator, which speaks the API of each. */
+/** The models of `npm run kill`: every adapter on the simulator, which implements the API of each. */
 import { createGoogle } from "@ai-sdk/google";
 import { createAiSdkModel } from "@skein/adapters/models/ai-sdk";
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";

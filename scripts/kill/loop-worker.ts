@@ -1,4 +1,4 @@
-/** A process that drives sessions with real tools, until somebody kills it. Its task comes as JSON in its argument. */
+/** A process that drives sessions with real tools until it is killed. Its task is JSON in its argument. */
 import { createLocalEngine } from "@skein/adapters/engines/local";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import { timers } from "@skein/adapters/engines/timers";
@@ -25,13 +25,13 @@ export interface LoopWorkerTask {
   readonly adapter: AdapterName;
   readonly effectsUrl: string;
   readonly leaseMs: number;
-  /** A session that it begins by itself. */
+  /** A session that the worker creates itself. */
   readonly begin?: Beginning;
 }
 
 const task = JSON.parse(process.argv[2] ?? "{}") as LoopWorkerTask;
 
-/** A tool whose effect is counted outside. */
+/** A tool whose effect is counted outside of Skein. */
 function effect(name: string, policy: "once" | "repeatable"): Tool {
   return defineTool({
     name,

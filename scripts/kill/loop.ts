@@ -1,4 +1,7 @@
-/** The loop's half of `npm run kill`: workers that drive sessions are killed, and the log, the world and the model must agree. */
+/**
+ * The loop's half of `npm run kill`: workers that drive sessions are killed, and the log, the effects and the model's calls must
+ * agree.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { type Store, createMemoryStore } from "@skein/core";
 
-/** The stores that keep something, by the name that the commands use. */
+/** The durable stores, by the names that the commands use. */
 export const STORES = ["sqlite", "filesystem", "postgres"] as const;
 export type StoreName = (typeof STORES)[number];
 
-/** Where a store is: a folder of its own, or the address of a database. */
+/** The place of a store: its own folder, or the address of a database. */
 export interface Place {
   readonly folder: string;
   readonly url?: string;
@@ -13,7 +13,7 @@ export interface Place {
   readonly poolSize?: number;
 }
 
-/** Opens a store by name. A store's code is loaded when it is asked for, so that one process holds only its own. */
+/** Opens a store by name. The code of a store is loaded when it is used, so that a process loads only one. */
 export async function openStore(name: StoreName | "memory", place: Place): Promise<Store> {
   switch (name) {
     case "memory":

@@ -5,13 +5,13 @@ import type { Answer, Operation } from "./journal.ts";
 
 export interface RepeatedOperation {
   readonly answer: Answer;
-  /** It had happened already when it was repeated. */
+  /** Whether the operation had already happened when it was repeated. */
   readonly happened: boolean;
 }
 
 type Wrong = (sentence: string) => void;
 
-/** How many acknowledged operations are repeated as well, to see that they are answered and not done again. */
+/** How many acknowledged operations are repeated as well, to check that they are answered but not done again. */
 const REPEATED = 40;
 
 /**
@@ -40,7 +40,7 @@ export async function repeatAfterCrash(
   return repeated;
 }
 
-/** `deleted`: the process continued, and deleted the session later. */
+/** `deleted` means that the process continued, and deleted the session later. */
 async function repeatAppend(
   store: Store,
   operation: Operation,
@@ -86,7 +86,7 @@ function deletedIn(operations: readonly Operation[]): ReadonlySet<string> {
   return new Set(operations.filter(({ kind }) => kind === "delete").map(({ target }) => target));
 }
 
-/** A delete or a put. Both are seen in the store; a delete is then done. */
+/** Repeats a delete or a put. The store shows whether it happened; a delete is then done. */
 async function repeatOther(
   store: Store,
   { op, kind, target, value, expect = 0 }: Operation,
@@ -104,7 +104,7 @@ async function repeatOther(
   };
 }
 
-/** The same ids and the same keys are answered with what is stored; the same key for something else is refused. */
+/** The same ids and keys must be answered with the stored result; the same key for another request must be rejected. */
 async function repeatAcknowledged(store: Store, operations: readonly Operation[], wrong: Wrong): Promise<void> {
   const facts = createFacts(createIds());
   const deleted = deletedIn(operations);
@@ -130,7 +130,7 @@ async function repeatAcknowledged(store: Store, operations: readonly Operation[]
   }
 }
 
-/** What was appended, or the code of the refusal. */
+/** The appended events, or the code of the rejection. */
 async function outcome(append: Promise<Appended>): Promise<Appended | string> {
   try {
     return await append;

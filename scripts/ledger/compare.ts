@@ -1,7 +1,7 @@
 import { type Event, NO_USAGE, type Usage, type UsageRow, type UsageTotals, addUsage } from "@skein/protocol";
 import type { Call } from "@skein/simulator";
 
-/** What a log says that one model call used. */
+/** The usage of one model call according to a log. */
 interface Counted {
   readonly usage: UsageTotals;
   readonly isWhole: boolean;
@@ -10,8 +10,9 @@ interface Counted {
 const NAMES = Object.keys(NO_USAGE) as (keyof UsageTotals)[];
 
 /**
- * The log of a session against the calls that the simulator answered for it: a complete answer has the simulator's
- * counts; an interrupted one has them too, but with at most that output; a call without any answer counts nothing.
+ * Compares the log of a session with the calls that the simulator answered for it: a complete answer has the
+ * simulator's counts; an interrupted one has the same counts, but with at most that output; a call without any answer
+ * counts nothing.
  */
 export function checkedSession(
   { label, wasTold }: { readonly label: string; readonly wasTold: boolean },
@@ -37,7 +38,7 @@ function fits(said: UsageTotals, call: UsageTotals, isWhole: boolean): boolean {
   );
 }
 
-/** The store's own totals are the sum of the facts, to the token. */
+/** Checks that the store's own totals equal the sum of the facts exactly. */
 export function checkedTotals(events: readonly Event[], rows: readonly UsageRow[]): readonly string[] {
   const counted = countedIn(events).reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
   const stored = rows.reduce((sum, row) => addUsage(sum, row), NO_USAGE);
@@ -45,12 +46,12 @@ export function checkedTotals(events: readonly Event[], rows: readonly UsageRow[
   return differs.map((name) => `${name}: the logs add up to ${counted[name]}, the store says ${stored[name]}.`);
 }
 
-/** What the logs say of calls without a whole answer. */
+/** The usage of calls without a complete answer, according to the logs. */
 export function brokenIn(events: readonly Event[]): readonly UsageTotals[] {
   return countedIn(events.filter(({ event_type }) => event_type !== "step.generated")).map(({ usage }) => usage);
 }
 
-/** Whether the stream had reported its input tokens; an answer without input was never reported. */
+/** Whether the stream had reported its input tokens; usage without input tokens means that nothing was reported. */
 export function isTold({
   input_tokens,
   cache_read_input_tokens: read,

@@ -1,4 +1,4 @@
-/** A process that runs prompts and says when the answer to each begins to arrive, until somebody kills it. */
+/** A process that runs prompts, and prints when each answer begins to arrive, until it is killed. */
 import { type AgentOptions, createAgent } from "skein";
 
 const { prompts, ...options } = JSON.parse(process.argv[2] ?? "{}") as AgentOptions & {

@@ -1,6 +1,6 @@
 /**
- * What a user of the library installs: packs the packages, installs `skein` alone in an empty folder for production,
- * runs an agent on sqlite with the simulated model there, and prints `{"megabytes": n}`.
+ * Measures the installation of the library: packs the packages, installs `skein` alone in an empty folder for
+ * production, runs an agent on sqlite with the simulated model there, and prints `{"megabytes": n}`.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,11 +37,11 @@ const missing = [
 console.log(JSON.stringify({ finalAnswer, error, missing }));
 `;
 
-/** What an agent on sqlite needs without every part that it does not use. */
+/** The installation of the library without its optional parts. */
 export interface LibraryInstall {
   readonly megabytes: number;
   readonly finalAnswer: string;
-  /** What is said where a part is used that is not installed. */
+  /** The error texts for parts that are used but not installed. */
   readonly missing: readonly string[];
 }
 

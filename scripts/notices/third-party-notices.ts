@@ -1,4 +1,7 @@
-/** THIRD-PARTY-NOTICES.md: the licences of what Skein contains, what npm installs beside it, and what it starts. */
+/**
+ * THIRD-PARTY-NOTICES.md: the licences of code that Skein contains, packages that npm installs with it, and programs
+ * that it starts.
+ */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -15,7 +15,7 @@ export interface PowerCutOptions {
   readonly progress?: (text: string) => void;
 }
 
-/** Every fsync is answered with success and not made. */
+/** Every fsync returns success without doing anything. */
 const LYING = [
   "strace",
   "-f",
@@ -27,7 +27,7 @@ const LYING = [
   "trace=fsync,fdatasync,sync_file_range",
 ].concat("-e", "inject=fsync,fdatasync,sync_file_range:retval=0");
 
-/** Writes to a store on a disk of its own and cuts its power, again and again; each time the disk continues as it was. */
+/** Writes to a store on a separate disk and cuts its power, repeatedly; the disk keeps its content between the cuts. */
 export async function cutPower({
   store,
   cuts,

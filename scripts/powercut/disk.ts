@@ -57,7 +57,7 @@ function mounted(folder: string, image: string): Disk {
   function remove(): void {
     if (!there) return;
     there = false;
-    // Lazy: a process that still has a file open there does not keep the rig from cleaning up.
+    // A lazy unmount, so that a process with an open file there does not prevent the cleanup.
     if (!works("umount", mountPoint)) works("umount", "--lazy", mountPoint);
     works("losetup", "--detach", device);
     rmSync(image, { force: true });
@@ -68,7 +68,7 @@ function mounted(folder: string, image: string): Disk {
     mountPoint,
     cut() {
       const copy = join(folder, `disk-${(made += 1)}.img`);
-      // The copy is one moment only if nothing was written while it was made.
+      // The copy shows one moment only if nothing was written while it was made.
       for (;;) {
         const before = sectorsWritten(device);
         copyFileSync(image, copy, constants.COPYFILE_FICLONE);
@@ -81,7 +81,7 @@ function mounted(folder: string, image: string): Disk {
   };
 }
 
-/** The seventh figure of the device's statistics. */
+/** The seventh field of the device's statistics. */
 function sectorsWritten(device: string): string {
   const name = device.split("/").at(-1) ?? "";
   return readFileSync(`/sys/block/${name}/stat`, "utf8").trim().split(/\s+/u)[6] ?? "";

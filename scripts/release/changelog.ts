@@ -1,15 +1,18 @@
-/** CHANGELOG.md: what changed for users, the newest version first, and above it what is not released yet. */
+/** CHANGELOG.md: what changed for users, the newest version first, with unreleased changes above it. */
 
 const UNRELEASED = "## Unreleased";
 
-/** What the next release would say. */
+/** The text of the next release. */
 export function unreleased(changelog: string): string {
   const [, after] = changelog.split(`${UNRELEASED}\n`);
   if (after === undefined) throw new Error(`CHANGELOG.md has no section "${UNRELEASED}".`);
   return (after.split(/^## /m)[0] ?? "").trim();
 }
 
-/** The changelog once this version is out: the section gets its name and the day, and a new one begins above it. */
+/**
+ * The changelog after the release of this version: the section gets the version and the date, and a new section is
+ * added above it.
+ */
 export function releaseChangelog(changelog: string, version: string, day: string): string {
   if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))
     throw new Error(`"${version}" is not a version. Expected for example 0.1.0 or 1.0.0-beta.1.`);

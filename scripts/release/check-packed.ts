@@ -1,10 +1,10 @@
-/** What publint and are-the-types-wrong say of the packed files. */
+/** Checks the packed files with publint and are-the-types-wrong. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Packed, runIn } from "../pack-packages.ts";
 
-/** Only a release needs them, and they bring a TypeScript of their own: so they are installed when a release asks. */
+/** Only a release needs these tools, and they install their own TypeScript, so they are installed during a release. */
 const TOOLS = ["publint@0.3.25", "@arethetypeswrong/cli@0.18.5"] as const;
 
 /** Throws if a package is broken. Returns one line per tool. */

@@ -1,4 +1,4 @@
-/** The package.json of a package as it is published: what all packages share comes from the root. */
+/** The package.json of a package as it is published: shared fields come from the root. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -22,7 +22,7 @@ export function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
 }
 
-/** The version that the packages have in the tree: the real one is in the package.json of the root. */
+/** The version of the packages in the repository: the real one is in the package.json of the root. */
 const IN_TREE = "0.0.0";
 
 /** The condition under which the workspace reads its sources, which are not packed. */
@@ -55,7 +55,7 @@ function withoutSources(exports: NonNullable<Manifest["exports"]>): NonNullable<
   );
 }
 
-/** The address in the tree is a placeholder (OWNER) until the repository has a public home. */
+/** Whether the repository's address is set. In the tree it is a placeholder (OWNER) until the repository is public. */
 export function hasHome({ repository }: Manifest): boolean {
   return repository !== undefined && !repository.url.includes("/OWNER/");
 }

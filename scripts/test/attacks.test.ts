@@ -11,7 +11,7 @@ describe("the table of attacks", () => {
     "%s: its file has such a test",
     (_, { file, test: name }) => {
       const text = readFileSync(join(root, "packages", file), "utf8");
-      // Contracts have their tests in core.
+      // The tests of contracts are in core.
       const contract = text.includes("describeSandbox")
         ? readFileSync(join(root, "packages/core/src/testing/sandbox-contract.ts"), "utf8")
         : "";
@@ -19,7 +19,7 @@ describe("the table of attacks", () => {
     },
   );
 
-  test("an attack that fails, or that no test tries, got through", () => {
+  test("an attack counts as successful if its test fails or is missing", () => {
     const attacks = [
       { attack: "a", expected: "x", file: "server/test/a.test.ts", test: /^a/ },
       { attack: "b", expected: "x", file: "server/test/a.test.ts", test: /^b/ },
@@ -47,12 +47,12 @@ describe("SECURITY.md", () => {
     ([, path = ""]) => path,
   );
 
-  test("names tests that exist", () => {
+  test("SECURITY.md names tests that exist", () => {
     expect(paths.length).toBeGreaterThan(20);
     expect(paths.filter((path) => !existsSync(join(root, "packages", path)))).toEqual([]);
   });
 
-  test("every row of its table names a test", () => {
+  test("every row of the table in SECURITY.md names a test", () => {
     const rows = text.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| who"));
     expect(rows.length).toBeGreaterThan(12);
     expect(rows.filter((row) => !/`[\w/.-]+`[^|]*\|$/.test(row))).toEqual([]);

@@ -15,7 +15,7 @@ describe("the ratio of a line", () => {
     expect(compare(rounds)).toMatchObject([{ earlier: 1, now: 1.2, ratio: 1.2, lowest: 1, highest: 4 }]);
   });
 
-  test("the ratio is above 1 for half as many per second", () => {
+  test("the ratio is above 1 if the rate has halved", () => {
     expect(compare([{ earlier: [line(10, "/s")], now: [line(5, "/s")] }])).toMatchObject([{ ratio: 2 }]);
   });
 
@@ -26,11 +26,11 @@ describe("the ratio of a line", () => {
 });
 
 describe("the output of a benchmark", () => {
-  test("is its JSON, whatever is printed before it", () => {
+  test("the output of a benchmark is its JSON, whatever is printed before it", () => {
     expect(linesOf(`a word\n${JSON.stringify([line(3)])}\n`)).toEqual([line(3)]);
   });
 
-  test("is the table of the history benchmark, at commits where it has no JSON", () => {
+  test("the output of the history benchmark is its table, at commits without --json", () => {
     const output = [
       "400 transcripts, 400 MB, Node 24.21.0",
       "",
@@ -51,7 +51,7 @@ describe("two commits of a repository", () => {
   let folder: string;
   const git = (...args: string[]): string => execFileSync("git", args, { cwd: folder, encoding: "utf8" });
 
-  /** A repository whose benchmark prints the words it was given and 10 ms, then 20 ms. */
+  /** A repository whose benchmark prints its arguments and 10 ms, then 20 ms. */
   beforeEach(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), "skein-bench-against-test-")));
     git("init", "--quiet", "--initial-branch=main");
@@ -71,7 +71,7 @@ describe("two commits of a repository", () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("are run by turns with the same options; a slower line fails, and the checkout is removed", async () => {
+  test("two commits are run alternately with the same options; a slower line fails, and the checkout is removed", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
     const passed = await runAgainst("turn", ["--against", "HEAD~1", "--rounds=2", "--quick", "--json"], folder);
     const [output] = log.mock.lastCall as [string];
@@ -94,7 +94,7 @@ describe("two commits of a repository", () => {
     expect(git("worktree", "list").trim().split("\n")).toHaveLength(1);
   });
 
-  test("a commit that does not exist is named", async () => {
+  test("an unknown commit is named in the error", async () => {
     await expect(runAgainst("turn", ["--against", "nowhere"], folder)).rejects.toThrow(
       'There is no commit "nowhere" in this clone.',
     );
@@ -103,7 +103,7 @@ describe("two commits of a repository", () => {
   test.each([
     ["--rounds", "0"],
     ["--limit", "no"],
-  ])("%s %s is refused", async (option, value) => {
+  ])("%s %s is rejected", async (option, value) => {
     await expect(runAgainst("turn", ["--against", "HEAD", option, value], folder)).rejects.toThrow(`${option} needs`);
   });
 });

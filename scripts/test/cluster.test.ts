@@ -5,7 +5,7 @@ import { noRestate } from "../restate.ts";
 
 describe.skipIf(noRedis ?? noRestate)("a cluster on this machine", () => {
   test(
-    "loses no prompt, repeats no effect and goes on while a worker, Restate, PostgreSQL and links break",
+    "a cluster loses no prompt, repeats no effect and continues while a worker, Restate, PostgreSQL and links fail",
     { timeout: 240_000 },
     async () => {
       const outcome = await runChaos({
@@ -29,7 +29,7 @@ describe.skipIf(noRedis ?? noRestate)("a cluster on this machine", () => {
       expect(outcome.accepted).toBeGreaterThanOrEqual(12);
       expect(outcome.answered).toBe(outcome.accepted);
       expect(outcome.effects).toBeGreaterThan(0);
-      // One Restate server alone has to start again before anything is driven; a machine under load takes its time.
+      // A single Restate server has to start again before anything is driven, which takes long on a loaded machine.
       expect(outcome.worstStalls[0]?.ms ?? 0).toBeLessThan(15_000);
     },
   );

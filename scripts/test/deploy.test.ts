@@ -27,14 +27,15 @@ const places: Places = {
   workers: "",
   model: { url: "", key: "" },
   apiKey: "",
+  secretsKey: "",
 };
 const variablesOf = (role: "api" | "worker"): readonly string[] =>
   Object.keys(environmentOf({ role, port: 0, endpointPort: 0, dataDir: "" }, places)).sort();
 
-/** They run once, and end. */
+/** These services run once and end. */
 const JOBS: readonly string[] = ["register", "bucket"];
 
-test("the compose file has the processes of the local cluster, and as many of each", () => {
+test("the compose file has the processes of the local cluster, in the same numbers", () => {
   const counts = Object.fromEntries(Object.keys(COUNTS).map((name) => [name, 0]));
   for (const [name, { deploy }] of Object.entries(compose.services)) {
     const kind = name.replace(/-\d+$/, "");
@@ -57,7 +58,7 @@ test("the compose file registers the workers as the local cluster does", () => {
   expect(Object.keys(environment).sort()).toEqual(Object.keys(registrationOf(places)).sort());
 });
 
-test("the compose file gives Restate the settings of the local cluster that decide how soon a lost worker is noticed", () => {
+test("the compose file gives Restate the settings of the local cluster for detecting a lost worker", () => {
   const local = Object.fromEntries(
     [...invokerSettings("key.pem").matchAll(/^([\w-]+) = "?([^"\n]+)"?$/gm)].map(([, name = "", value = ""]) => [
       name,
@@ -76,7 +77,7 @@ test("the compose file gives Restate the settings of the local cluster that deci
   }
 });
 
-test("the image is built from sources alone, by scripts that there are", () => {
+test("the image is built only from sources, by existing scripts", () => {
   const ignored = readFileSync(new URL("../../.dockerignore", import.meta.url), "utf8").split("\n");
   expect(ignored).toEqual(expect.arrayContaining([".git", "**/node_modules", "deploy/restate-identity.pem"]));
   const scripts = Object.keys(
@@ -104,7 +105,7 @@ const manifests = parseAllDocuments(read("kubernetes/skein.yaml")).map((document
 const manifest = (kind: string, name: string): Manifest | undefined =>
   manifests.find((one) => one.kind === kind && one.metadata.name === name);
 
-test.each(["api", "worker"] as const)("the Kubernetes manifests have %s as the local cluster has it", (role) => {
+test.each(["api", "worker"] as const)("the Kubernetes manifests configure %s like the local cluster", (role) => {
   const deployment = manifest("Deployment", `skein-${role}`);
   const own = deployment?.spec?.template?.spec.containers[0]?.env.map(({ name }) => name) ?? [];
   const shared = { ...manifest("ConfigMap", "skein")?.data, ...manifest("Secret", "skein")?.stringData };

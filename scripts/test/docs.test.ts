@@ -27,7 +27,7 @@ describe("npm scripts that documents name exist, with their files", () => {
       name: run ?? own,
     })),
   );
-  test.each(named)("$page: npm's $name", ({ name }) => {
+  test.each(named)("$page names the npm script $name", ({ name }) => {
     expect(Object.keys(scripts)).toContain(name);
     const file = /[\w./-]+\.(?:ts|js)/.exec(scripts[name] ?? "")?.[0];
     if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);
@@ -73,7 +73,7 @@ describe("links between documents lead somewhere", () => {
 
 test("every document in docs can be reached from its index, docs/README.md", () => {
   const reached = new Set<string>(["docs/README.md"]);
-  // A set that grows while it is walked: what is added is visited too.
+  // The set grows during the loop: added pages are visited too.
   for (const page of reached)
     for (const [, target = ""] of text(page).matchAll(/\]\(([^)#]+\.md)/g)) {
       const file = join(dirname(page), target);
@@ -86,7 +86,7 @@ test("every document in docs can be reached from its index, docs/README.md", () 
 describe("every path that a document names exists", () => {
   const FROM_ROOT = /(?<![\w/.@-])(?:packages|apps|scripts|bench|docs|examples)\/[\w./*-]*[\w*]/g;
   const FILE_NAME = /`([\w./-]+\.(?:tsx?|js|md|wat))`/g;
-  /** Files of users, of packages that we use, and what a command makes. */
+  /** Files of users, of packages that we use, and files that commands create. */
   const FOREIGN = ["skein.config.ts", "diff/lib/diff/array.js", "apps/console/dist", "apps/console/pictures"];
   const files = globSync("{*,{packages,apps,scripts,bench,docs,examples}/**/*}.{ts,tsx,js,md,wat}", {
     cwd: root,
@@ -97,7 +97,7 @@ describe("every path that a document names exists", () => {
   const isChecked = (path: string): boolean => !path.includes("NAME") && !FOREIGN.includes(path);
   const isThere = (path: string): boolean =>
     path.includes("*") ? globSync(path, { cwd: root }).length > 0 : existsSync(join(root, path));
-  /** A name without its folder: the folder is in the sentence. */
+  /** A file name without its folder: the folder is in the sentence. */
   const isSomewhere = (path: string): boolean => files.some((file) => file === path || file.endsWith(`/${path}`));
 
   test.each(pages)("%s", (page) => {
@@ -113,8 +113,8 @@ describe("code in documents is true", () => {
     [...text(page).matchAll(/```ts\n([^`]+)```/g)].map(([, code = ""], index) => ({ page, index, code })),
   );
 
-  test("it type-checks as it stands", { timeout: 120_000 }, () => {
-    // In the root, so that names of packages mean what they mean in the repository.
+  test("code in documents type-checks", { timeout: 120_000 }, () => {
+    // Inside the repository, so that package names are resolved as in the repository.
     const folder = mkdtempSync(join(root, "examples/.snippets-"));
     try {
       const files = snippets.map(({ page, index, code }) => {
@@ -126,7 +126,7 @@ describe("code in documents is true", () => {
         join(folder, "tsconfig.json"),
         JSON.stringify({
           extends: join(root, "tsconfig.tests.json"),
-          // What did not change since the last time is not looked at again.
+          // Incremental: files that have not changed since the last run are not checked again.
           compilerOptions: {
             incremental: true,
             tsBuildInfoFile: join(root, "node_modules/.cache/skein-snippets.tsbuildinfo"),
@@ -142,7 +142,7 @@ describe("code in documents is true", () => {
     }
   });
 
-  test("that of the README is an example that runs", () => {
+  test("the code of the README is an example that runs", () => {
     const [readme] = snippets.filter(({ page }) => page === "./README.md");
     expect(text("examples/first-session.ts")).toContain(readme?.code ?? "nothing");
     const args = ["--conditions=@skein/source", "examples/first-session.ts"];
@@ -156,7 +156,7 @@ test("the tables of PROTOCOL.md are what the code prints; `npm run conformance` 
   expect(withTables(text("PROTOCOL.md"))).toBe(text("PROTOCOL.md"));
 });
 
-test("a decision has a number of its own, which its title has too, and a line in the index of decisions", () => {
+test("each decision has a unique number, which is also in its title, and a line in the index of decisions", () => {
   const index = "docs/decisions/README.md";
   const decisions = inFolder("docs/decisions")
     .filter((page) => page !== index)

@@ -8,8 +8,8 @@ import { describe as describeServer } from "../fuzz/description.ts";
 import type { FuzzRequest } from "../fuzz/requests.ts";
 import type { FuzzAnswer } from "../fuzz/send.ts";
 
-/** Short: `npm run fuzz` sends 50,000. */
-test("generated requests bring no 5xx, no answer outside its schema and no hang", { timeout: 60_000 }, async () => {
+/** A short run: `npm run fuzz` sends 50,000 requests. */
+test("generated requests cause no 5xx, no answer outside its schema and no hang", { timeout: 60_000 }, async () => {
   const { failures, sent, succeeded, complaints } = await fuzz({ requests: 1200, seed: 7 });
   expect(failures).toEqual([]);
   expect(complaints).toBe("");
@@ -20,7 +20,7 @@ test("generated requests bring no 5xx, no answer outside its schema and no hang"
 const thing = { type: "object", properties: { id: { type: "string" } }, required: ["id"], additionalProperties: false };
 const error = { type: "object", properties: { error: { type: "object" } }, required: ["error"] };
 
-/** A server with one route, which answers like this. */
+/** A server with one route, which gives this answer. */
 async function described(answer: unknown = { id: "a" }, status = 200): Promise<string> {
   const operation = {
     operationId: "getThing",
@@ -60,7 +60,7 @@ test.each<[string, Partial<FuzzAnswer>, Partial<FuzzRequest>, RegExp | undefined
   ["a refusal in another form", { status: 404, text: '{"message":"no"}' }, {}, /schema of errors/],
   ["a code with the status of another", { status: 404, text: refusal("invalid"), headers }, {}, /404 with the code/],
   ["a stack", { status: 404, text: refusal("not_found", "x\n at f (/a/b.ts:1:2)"), headers }, {}, /should not/],
-])("what the rig sees: %s", async (_, answer, request, expected) => {
+])("the rig detects %s", async (_, answer, request, expected) => {
   const description = await describeServer(await described(), "key");
   const [operation] = description.operations;
   const sent: FuzzRequest = {

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 let folder: string;
 
-/** A small checkout that keeps every rule: two packages, and the real list of facts. */
+/** A small checkout that follows every rule: two packages, and the real list of facts. */
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "skein-house-"));
   cpSync(join(root, "packages/protocol/src/facts"), join(folder, "packages/protocol/src/facts"), { recursive: true });
@@ -203,18 +203,18 @@ describe("what is allowed passes", () => {
 describe("what is still open", () => {
   beforeEach(() => plant("packages/server/src/x.ts", Array.from({ length: 351 }, () => "work();").join("\n")));
 
-  test("passes as long as it does not grow", () => {
+  test("open findings pass as long as their number does not grow", () => {
     expect(failures({ "long files": 1 })).toEqual([]);
   });
 
-  test("fails when it grows, with all of them, since nobody can say which one is new", () => {
+  test("more open findings fail with the whole list, because it is unknown which one is new", () => {
     plant("packages/server/src/y.ts", Array.from({ length: 351 }, () => "work();").join("\n"));
     const [first, ...others] = failures({ "long files": 1 });
     expect(first).toBe("long files: 2, and 1 were known. One of these is new:");
     expect(others).toHaveLength(2);
   });
 
-  test("asks for a smaller number when some of it is mended", () => {
+  test("fewer open findings ask for a smaller number", () => {
     expect(checkHouse(readSourceTree(folder), { "long files": 3 }).mended).toEqual([
       'scripts/house/still-open.json: "long files" is 3, and 1 are left. Lower it.',
     ]);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const PACKAGES = ["protocol", "core", "adapters", "history", "sql", "simulator", "server", "client", "cli"] as const;
 
-/** The table of ARCHITECTURE.md: what the files of a folder may import of Skein. */
+/** The table of ARCHITECTURE.md: which packages of Skein the files of a folder may import. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/protocol/src": [],
   "packages/core/src": ["@skein/protocol"],
@@ -23,7 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/adapters/src/runtimes": ["@skein/core", "@skein/protocol", "@skein/history/format"],
 };
 
-/** Node's own modules: allowed where I/O is, refused where there must be none. */
+/** Node's own modules: allowed where I/O is, rejected where there must be none. */
 const NODE: readonly (readonly [folder: string, module: string, refused: RegExp | null])[] = [
   ["packages/protocol/src", "node:fs", /runs in browsers/],
   ["packages/protocol/src", "node:fs/promises", /runs in browsers/],
@@ -52,7 +52,7 @@ interface Planted {
   readonly file: string;
   readonly folder: string;
   readonly module: string;
-  /** What the rule says; null if the import is allowed. */
+  /** The expected message of the rule; null if the import is allowed. */
   readonly refused: RegExp | null;
 }
 
@@ -72,7 +72,7 @@ const planted: readonly Planted[] = [
 ].map((plant, number) => ({ ...plant, file: `${plant.folder}/planted-${number}.ts` }));
 
 function isAllowed(module: string, allowed: readonly string[]): boolean {
-  // A package that is allowed is allowed with its subpaths; a runtime may use one subpath and not the package.
+  // An allowed package is allowed with its subpaths; a runtime may use one subpath but not the package.
   return allowed.some((name) => module === name || module.startsWith(`${name}/`));
 }
 

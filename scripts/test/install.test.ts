@@ -1,4 +1,4 @@
-/** What `npm install` brings, in a clone and for a user of the packages. */
+/** What `npm install` installs, in a clone and for a user of the packages. */
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -32,7 +32,7 @@ interface Manifest {
 
 const manifests = readdirSync(`${root}/packages`).map((folder) => json(`packages/${folder}/package.json`) as Manifest);
 
-test.each(manifests)("$name takes what its user has: ranges, and zod as a peer", ({ name, ...manifest }) => {
+test.each(manifests)("$name accepts its user's versions: ranges, and zod as a peer", ({ name, ...manifest }) => {
   const { dependencies = {}, peerDependencies = {} } = manifest;
   const pinned = Object.entries(dependencies).filter(
     ([other, range]) => !/^(@skein\/|skein$)/.test(other) && !range.startsWith("^"),

@@ -12,22 +12,18 @@ import { STORES } from "../kill/open-store.ts";
 const folder = mkdtempSync(join(tmpdir(), "skein-kill-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Short: `npm run kill -- --store` kills 50 times per store and writes for longer. */
-test.each(STORES)(
-  "%s loses nothing that it acknowledged when its process is killed",
-  { timeout: 180_000 },
-  async (store) => {
-    const outcomes = await kill({
-      stores: [store],
-      cycles: 2,
-      seed: 7,
-      delayMs: [60, 250],
-      folder: join(folder, store),
-    });
-    expect(outcomes.flatMap(({ violations }) => violations)).toEqual([]);
-    expect(outcomes[0]?.acknowledged).toBeGreaterThan(0);
-  },
-);
+/** A short run: `npm run kill -- --store` kills 50 times per store and writes for longer. */
+test.each(STORES)("%s loses no acknowledged event when its process is killed", { timeout: 180_000 }, async (store) => {
+  const outcomes = await kill({
+    stores: [store],
+    cycles: 2,
+    seed: 7,
+    delayMs: [60, 250],
+    folder: join(folder, store),
+  });
+  expect(outcomes.flatMap(({ violations }) => violations)).toEqual([]);
+  expect(outcomes[0]?.acknowledged).toBeGreaterThan(0);
+});
 
 test("the check finds a single missing acknowledged event", { timeout: 60_000 }, async () => {
   const place = { folder: join(folder, "damaged") };
@@ -40,7 +36,7 @@ test("the check finds a single missing acknowledged event", { timeout: 60_000 },
     folder: join(folder, "damaged-journals"),
     delayMs: [150, 150],
     async crash(writer) {
-      // By then the first prompt was acknowledged.
+      // By then, the first prompt was acknowledged.
       while (writer.acknowledged() < 40) await sleep(20);
       await writer.kill();
       const db = new DatabaseSync(join(place.folder, "skein.db"));

@@ -45,14 +45,14 @@ test.each([
       sessions: 6,
       delayMs: [30, 400],
     });
-    // On a machine that does other things at the same time a process may take long to start; that is no loss.
+    // On a busy machine, a process may take long to start; that does not count as a violation.
     expect(outcome.violations.filter(({ invariant }) => invariant !== "resume")).toEqual([]);
     expect(outcome.effects).toBeGreaterThan(0);
   },
   60_000,
 );
 
-/** Two workers on one database, and a client that feeds them. */
+/** Two workers on one database, and a client that sends prompts. */
 async function twoWorkers(effectMs: number) {
   const place = { folder: folder() };
   const simulator = await createSimulator();
@@ -100,7 +100,8 @@ test("a worker that was stopped for longer than its lease writes nothing afterwa
   first.kill("SIGCONT");
   await sleep(1500);
   expect(await counts()).toEqual(before);
-  // What it had begun before it was stopped may still reach the world; it must not have been begun again elsewhere.
+  // An effect that the worker had begun before it was stopped may still happen; it must not have been begun again
+  // elsewhere.
   const once = effects.effects.filter(({ policy }) => policy === "once").map(({ toolUseId }) => toolUseId);
   expect(new Set(once).size).toBe(once.length);
 }, 40_000);

@@ -15,11 +15,11 @@ const canWatch = spawnSync("unshare", [...IN_NAMESPACE, "strace", "-f", "-e", "t
 
 interface Watched {
   readonly stdout: string;
-  /** Addresses beyond loopback that were called, or asked for a name. */
+  /** Addresses beyond loopback that were called, or used to resolve a name. */
   readonly addresses: readonly string[];
 }
 
-/** Runs Node in a new namespace and answers which addresses it and its children called. */
+/** Runs Node in a new namespace and returns the addresses that it and its children called. */
 function watch(...args: readonly string[]): Watched {
   const home = mkdtempSync(join(tmpdir(), "skein-calls-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
@@ -38,8 +38,8 @@ function watch(...args: readonly string[]): Watched {
   };
 }
 
-test.skipIf(!canWatch)("a call to an address and a question for a name are seen", () => {
-  // An address of the block that is reserved for documentation, and a name that can have no address.
+test.skipIf(!canWatch)("a call to an address and a DNS query are detected", () => {
+  // An address of the block that is reserved for documentation, and a name that never resolves.
   const code = `await fetch("http://192.0.2.7/").catch(() => {});
     await fetch("http://skein.invalid/").catch(() => {});`;
   const { addresses } = watch("--input-type=module", "--eval", code);
@@ -50,7 +50,7 @@ test.skipIf(!canWatch)("a call to an address and a question for a name are seen"
   expect(beyond.length === 0 || addresses.some((address) => beyond.includes(address))).toBe(true);
 });
 
-test.skipIf(!canWatch)("runs, a server, history and SQL call nothing but loopback", () => {
+test.skipIf(!canWatch)("runs, a server, history and SQL call only loopback", () => {
   const { stdout, addresses } = watch(join(import.meta.dirname, "processes/journey.ts"));
   expect(stdout.trim().split("\n")).toEqual([
     "run How much is 2+2?: 0",

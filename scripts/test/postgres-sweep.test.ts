@@ -14,7 +14,7 @@ test("a folder that another user left in the temporary directory does not stop t
   mkdirSync(join(abandoned, "data"));
   utimesSync(abandoned, 0, 0);
   chmodSync(abandoned, 0o500);
-  // Root may remove everything, so the sweep runs as somebody else.
+  // Root may remove everything, so the sweep runs as another user.
   const program = `
     const { sweepAbandoned } = await import(process.argv[1]);
     if (process.getuid?.() === 0) process.setuid(65534);

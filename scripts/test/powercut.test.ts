@@ -5,13 +5,17 @@ import { cutPower } from "../powercut/cut-power.ts";
 
 const missing = whyNoDisk();
 
-/** Short: `npm run powercut` cuts 20 times per store. */
+/** A short run: `npm run powercut` cuts 20 times per store. */
 describe.skipIf(missing !== undefined)(missing ?? "the power goes", () => {
-  test.each(["sqlite", "filesystem"] as const)("%s keeps what it acknowledged", { timeout: 120_000 }, async (store) => {
-    const outcome = await cutPower({ store, cuts: 1, seed: 3, delayMs: [200, 300] });
-    expect(outcome.violations).toEqual([]);
-    expect(outcome.acknowledged).toBeGreaterThan(0);
-  });
+  test.each(["sqlite", "filesystem"] as const)(
+    "%s keeps everything acknowledged through a power failure",
+    { timeout: 120_000 },
+    async (store) => {
+      const outcome = await cutPower({ store, cuts: 1, seed: 3, delayMs: [200, 300] });
+      expect(outcome.violations).toEqual([]);
+      expect(outcome.acknowledged).toBeGreaterThan(0);
+    },
+  );
 
   const blind = whyNoStrace();
   test.skipIf(blind !== undefined)(

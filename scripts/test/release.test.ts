@@ -1,4 +1,4 @@
-/** What a release promises of every package, before anything is packed. `npm run release -- --dry-run` checks the rest. */
+/** What a release promises about every package, checked before packing. `npm run release -- --dry-run` checks the rest. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,11 +60,11 @@ const exampleOf = (name: string): string =>
 
 test("the example of every package's README runs", async () => {
   const home = mkdtempSync(join(tmpdir(), "skein-readme-"));
-  // In the repository, so that names of packages mean what they mean there.
+  // Inside the repository, so that package names are resolved as there.
   const folder = mkdtempSync(join(root, "examples/.readmes-"));
   onTestFinished(() => [home, folder].forEach((one) => rmSync(one, { recursive: true, force: true })));
   for (const name of folders) writeFileSync(join(folder, `${name}.ts`), exampleOf(name));
-  // One process for all of them: they share what they import.
+  // One process for all of them: they share their imports.
   const all = folders.map((name) => `await import("./${name}.ts");\nconsole.log("ran ${name}");\n`).join("");
   writeFileSync(join(folder, "all.ts"), all);
   const { PATH, NODE_COMPILE_CACHE } = process.env;
@@ -77,7 +77,7 @@ test("the example of every package's README runs", async () => {
 describe("the changelog", () => {
   const before = "# Changelog\n\n## Unreleased\n\n- A thing.\n\n## 0.1.0 (2026-01-01)\n\n- Old.\n";
 
-  test("gets a version and a day, and a new section above", () => {
+  test("the changelog gets a version and a date, and a new section above", () => {
     const after = releaseChangelog(before, "0.2.0", "2026-02-02");
     expect(after).toContain("## Unreleased\n\n## 0.2.0 (2026-02-02)\n\n- A thing.\n\n## 0.1.0");
     expect(unreleased(after)).toBe("");
@@ -88,11 +88,11 @@ describe("the changelog", () => {
     ["something that is not a version", before, "v2", '"v2" is not a version'],
     ["nothing to tell", before.replace("- A thing.\n", ""), "0.2.0", "is empty"],
     ["no section for what is new", "# Changelog\n", "0.2.0", "no section"],
-  ])("rejects %s", (_, changelog, version, sentence) => {
+  ])("the changelog rejects %s", (_, changelog, version, sentence) => {
     expect(() => releaseChangelog(changelog, version, "2026-02-02")).toThrow(sentence);
   });
 
-  test("of this repository can be released", () => {
+  test("the changelog of this repository can be released", () => {
     expect(unreleased(text("CHANGELOG.md")).length).toBeGreaterThan(100);
   });
 });
@@ -112,7 +112,7 @@ test("THIRD-PARTY-NOTICES.md is what `npm run notices` writes", async () => {
     expect(written).toContain(term);
 });
 
-test("only the server's package brings the notices, because only it contains the console", () => {
+test("only the server's package contains the notices, because only it contains the console", () => {
   const bringing = folders.filter((name) =>
     readManifest(join(root, "packages", name)).files?.includes("THIRD-PARTY-NOTICES.md"),
   );

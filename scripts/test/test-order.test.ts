@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { LONG_FILES, longFirst } from "../test-order.ts";
 
-test("long test files are begun first, and the others keep their order", () => {
+test("long test files start first, and the others keep their order", () => {
   const [first, second] = LONG_FILES.map((name) => `/somewhere/${name}`) as [string, string];
   const given = ["/somewhere/b.test.ts", second, "/somewhere/a.test.ts", first];
   expect(longFirst(given, (path) => path)).toEqual([first, second, "/somewhere/b.test.ts", "/somewhere/a.test.ts"]);

@@ -18,14 +18,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("a stream is live for Node's fetch, stays open in silence, and connections that do nothing keep nobody out", async () => {
+test("a stream is live for Node's fetch, stays open in silence, and idle connections do not block others", async () => {
   const way = { name: "fetch", url: served.url };
   expect(await live(served, way.name, way.url)).toMatchObject({ passed: true });
   expect(await idle(served, [way], 0.01)).toMatchObject([{ passed: true }]);
   expect(await idleConnections(served, 100)).toMatchObject({ passed: true });
 });
 
-test.each(["nginx", "haproxy"] as const)("a stream is live through %s, where it is installed", async (name) => {
+test.each(["nginx", "haproxy"] as const)("a stream is live through %s, if it is installed", async (name) => {
   if (!isInstalled(name)) return;
   const proxy = await startProxy(name, served.url, folder);
   try {

@@ -1,4 +1,4 @@
-/** The files that a public host reads: workflows, and the forms for issues and pull requests. */
+/** The files that a Git host reads: workflows, and the forms for issues and pull requests. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,25 +26,25 @@ describe.each(globSync(".github/workflows/*.yml", { cwd: root }))("%s", (file) =
   const workflow = parse(text(file)) as Workflow;
   const jobs = Object.entries(workflow.jobs);
 
-  test("may only read the repository, and every job ends by itself", () => {
+  test("a workflow may only read the repository, and every job ends by itself", () => {
     expect(workflow.permissions).toEqual({ contents: "read" });
     expect(Object.keys(workflow.on).length).toBeGreaterThan(0);
     expect(jobs.filter(([, job]) => job["timeout-minutes"] === undefined).map(([name]) => name)).toEqual([]);
   });
 
-  test("has steps that use an action of a fixed major version, or run something", () => {
+  test("a workflow has steps that use an action with a fixed major version, or run a command", () => {
     for (const [, { steps }] of jobs)
       for (const { uses, run } of steps) expect(uses ?? run).toMatch(uses ? /^actions\/[\w-]+@v\d+$/ : /\S/);
   });
 
-  test("runs only npm scripts that exist", () => {
+  test("a workflow runs only npm scripts that exist", () => {
     const commands = jobs.flatMap(([, { steps }]) => steps.flatMap(({ run }) => run ?? []));
     const named = commands.flatMap((command) => [...command.matchAll(/npm (?:run ([\w:-]+)|(test))/g)]);
     expect(named.length).toBeGreaterThan(0);
     expect(named.map(([, run, own]) => run ?? own ?? "").filter((name) => !(name in scripts))).toEqual([]);
   });
 
-  test("installs with npm install: where packages of other systems are missing, npm ci rejects the lock file", () => {
+  test("a workflow installs with npm install, because npm ci rejects a lock file without packages of other systems", () => {
     expect(text(file)).not.toContain("npm ci");
   });
 });
@@ -68,7 +68,7 @@ describe.each(globSync(".github/ISSUE_TEMPLATE/[!c]*.yml", { cwd: root }))("the 
     readonly body: readonly { readonly type: string; readonly id?: string; readonly attributes: { label?: string } }[];
   };
 
-  test("has a name, a description, and fields with labels and ids of their own", () => {
+  test("a form has a name, a description, and fields with unique labels and ids", () => {
     expect([form.name, form.description]).toEqual([expect.any(String), expect.any(String)]);
     const fields = form.body.filter(({ type }) => type !== "markdown");
     expect(fields.length).toBeGreaterThan(1);

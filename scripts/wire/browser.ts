@@ -14,7 +14,7 @@ export function whyNoBrowser(): string | undefined {
   return spawnSync("chromium", ["--version"]).status === 0 ? undefined : "chromium is not installed, and is left out.";
 }
 
-/** Compares Chromium's own EventSource with the list of events. */
+/** Compares the events that Chromium's EventSource receives with the list of events. */
 export async function inBrowser(served: Served, folder: string): Promise<Finding> {
   const { path, headers, talk, edit } = await openSession(served);
   await edit("ü 漢字 🌍 : \u2028 x");
@@ -52,7 +52,7 @@ export async function inBrowser(served: Served, folder: string): Promise<Finding
   }
 }
 
-/** A page, and the server behind it with the key that an EventSource cannot send. */
+/** A page, and a server that forwards to Skein with the key, which an EventSource cannot send. */
 async function startPage({ url, keys }: Served): Promise<{ url: string; close: () => void }> {
   const { port } = new URL(url);
   const server = createServer((incoming, response) => {
@@ -79,7 +79,7 @@ async function startPage({ url, keys }: Served): Promise<{ url: string; close: (
   };
 }
 
-/** Chromium without a window, spoken to over its debugging socket. */
+/** Headless Chromium, controlled over its debugging socket. */
 async function startBrowser(profile: string) {
   const args = [
     "--headless",

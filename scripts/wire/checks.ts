@@ -75,7 +75,7 @@ function longestPause(times: readonly number[]): number {
   return Math.max(0, ...times.slice(1).map((time, at) => time - (times[at] ?? time)));
 }
 
-/** Connections that ask once and then do nothing keep nobody out. */
+/** Checks that connections that send one request and then stay idle do not block others. */
 export async function idleConnections({ url }: Served, count: number): Promise<Finding> {
   const { port } = new URL(url);
   const sockets: Socket[] = [];
@@ -100,7 +100,7 @@ export async function idleConnections({ url }: Served, count: number): Promise<F
   };
 }
 
-/** How soon a key that another process revokes loses its stream. */
+/** Measures how soon the streams of a key end after another process revokes it. */
 export async function revoked(served: Served, storeUrl: string): Promise<Finding> {
   const { path } = await openSession(served);
   const store = await openStore(storeUrl);
@@ -132,7 +132,7 @@ const WARM_UP = 5000;
  * load affects both.
  */
 export async function keyTiming({ url, keys }: Served, requests: number): Promise<Finding> {
-  // Many wrong keys of each kind: of a single pair one may just be slower to look up.
+  // Many wrong keys of each kind: with a single pair, one key might be slower to look up by chance.
   const wrongFirst = LETTERS.filter((letter) => !keys.admin.startsWith(letter)).map(
     (letter) => letter + keys.admin.slice(1),
   );
@@ -158,7 +158,7 @@ export async function keyTiming({ url, keys }: Served, requests: number): Promis
   };
 }
 
-/** The mean without its slowest hundredth, which other work on the machine made, and how sure it is. */
+/** The mean without the slowest 1 %, which other load on the machine caused, and its standard error. */
 function statistics(times: readonly number[]): { readonly mean: number; readonly error: number } {
   const kept = times.toSorted((a, b) => a - b).slice(0, Math.ceil(times.length * 0.99));
   const mean = kept.reduce((sum, time) => sum + time, 0) / kept.length;
@@ -166,7 +166,7 @@ function statistics(times: readonly number[]): { readonly mean: number; readonly
   return { mean, error: Math.sqrt(variance / kept.length) };
 }
 
-/** Asks over one connection with a key; answers how many microseconds the refusal took. */
+/** Sends requests over one connection with a key. Returns the microseconds until the rejection. */
 function createAsker(url: string) {
   const { port } = new URL(url);
   const socket = connect(Number(port), "127.0.0.1");

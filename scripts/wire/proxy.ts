@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A proxy in front of a server, as people have it. */
+/** A proxy in front of a server, as in real deployments. */
 export interface Proxy {
   readonly name: ProxyName;
   readonly url: string;

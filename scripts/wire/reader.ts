@@ -1,4 +1,4 @@
-/** A frame of a stream, and when it came. */
+/** A frame of a stream, and the time at which it arrived. */
 interface Frame {
   readonly event: string;
   readonly id: string | undefined;
@@ -9,7 +9,7 @@ interface Frame {
 /** A stream that is read with Node's own fetch. */
 export interface Reader {
   readonly frames: readonly Frame[];
-  /** When each keep-alive comment came. */
+  /** The arrival time of each keep-alive comment. */
   readonly comments: readonly number[];
   /** Why the stream ended unexpectedly. */
   readonly ended: () => string | undefined;

@@ -14,7 +14,7 @@ import { loadedWhenShown } from "./ui/loaded-when-shown.tsx";
 /** Placeholder while a page loads. */
 const LOADING = <div className="top" aria-busy="true" />;
 
-// Only what Home needs is loaded first; every other page comes when it is opened.
+// Only the code for Home is loaded first; the code of every other page is loaded when it is opened.
 const SessionsPage = loadedWhenShown(async () => (await import("./pages/sessions-page.tsx")).SessionsPage, LOADING);
 const SessionPage = loadedWhenShown(async () => (await import("./pages/session-page.tsx")).SessionPage, LOADING);
 const HistoryPage = loadedWhenShown(async () => (await import("./pages/history-page.tsx")).HistoryPage, LOADING);
@@ -25,7 +25,7 @@ const UsagePage = loadedWhenShown(async () => (await import("./pages/usage-page.
 const SqlPage = loadedWhenShown(async () => (await import("./pages/sql-page.tsx")).SqlPage, LOADING);
 const SettingsPage = loadedWhenShown(async () => (await import("./pages/settings-page.tsx")).SettingsPage, LOADING);
 
-/** The console: who calls, and the page that the address names. */
+/** The console: the login, and the page for the current URL. */
 export function App({ client, linkKey }: { client: Client; linkKey: string | undefined }) {
   const { isIn, problem, enter, leave, refused } = useLogin(client, linkKey);
   // A separate query client for each login, because another key may not see the same data.

@@ -1,4 +1,4 @@
-// oxlint-disable-next-line import/no-unassigned-import -- it must come before everything that makes a schema.
+// oxlint-disable-next-line import/no-unassigned-import -- it must come before every module that creates a schema.
 import "./without-eval.ts";
 import { createClient } from "@skein/client";
 import { StrictMode } from "react";
@@ -11,7 +11,7 @@ import { App } from "./app.tsx";
 import { applyTheme, chosenTheme } from "./shell/theme.ts";
 
 applyTheme(chosenTheme());
-// The browser's cookie says who calls.
+// The browser's cookie authenticates the requests.
 const client = createClient({ url: "", fetch: timedFetch });
 const key = takeKey();
 const root = document.getElementById("root");

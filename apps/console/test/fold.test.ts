@@ -73,7 +73,7 @@ const toolEnded = (outcome: string) => ({
 });
 
 describe("the view of a session", () => {
-  test("a prompt waits in the queue until its run begins, then stands in the transcript once", () => {
+  test("a prompt waits in the queue until its run begins, then is in the transcript once", () => {
     expect(viewOf(prompt).queue).toHaveLength(1);
     const created = { event_type: "message.created", data: { message_id: "p1", run_id: RUN, role: "user" } };
     const view = viewOf(prompt, started, created);
@@ -98,7 +98,7 @@ describe("the view of a session", () => {
     expect(view.totals).toMatchObject({ input_tokens: 30, output_tokens: 15 });
   });
 
-  test("drafts grow the running step, and a piece from the wrong place changes nothing", () => {
+  test("drafts grow the running step, and a draft with a wrong offset changes nothing", () => {
     const view = viewOf(prompt, started, step(1));
     const draft = (offset: number, delta: string, attempt = 1): Draft => ({
       event_type: "step.generating",
@@ -124,14 +124,14 @@ describe("the view of a session", () => {
     expect(view.items.map(({ kind }) => kind)).toEqual(["unknown", "prompt", "step"]);
   });
 
-  test("a run that is taken up after a wait has no mark, and one whose worker died has one", () => {
+  test("a run that is resumed after a wait has no mark, and one whose worker died has one", () => {
     const resumed = { event_type: "run.resumed", data: { run_id: RUN, fence: 2 } };
     const marks = (view: SessionView): number => view.items.filter(({ kind }) => kind === "mark").length;
     expect(marks(viewOf(prompt, started, step(1), said(1, [call]), resumed))).toBe(0);
     expect(marks(viewOf(prompt, started, step(1), said(1, [call]), toolStarted, resumed))).toBe(1);
   });
 
-  test("what waits is open until it is answered", () => {
+  test("an await is open until it is answered", () => {
     const awaits = [
       { tool_use_id: "t1", kind: "approval", name: "Bash", input: {}, expires_at: null, session_id: null },
     ];

@@ -44,7 +44,7 @@ describe("messages of a transcript as a view", () => {
     input: { file_path: "a", old_string: "x", new_string: "y" },
   };
 
-  test("an answer whose lines stand on two pages is one step and is paid once", () => {
+  test("an answer whose lines are on two pages is one step and is counted once", () => {
     const view = viewOfMessages(
       [prompt(1, "Hi"), answer(2, [{ type: "text", text: "One" }]), answer(3, [call])],
       false,
@@ -62,7 +62,7 @@ describe("messages of a transcript as a view", () => {
     expect(view.items).toHaveLength(1);
   });
 
-  test("rewound messages are one line until they are asked for, and notes of Claude Code are folded", () => {
+  test("rewound messages are one line until they are requested, and notes of Claude Code are folded", () => {
     const messages = [
       prompt(1, "First", { is_rewound: true }),
       prompt(2, "Second", { is_rewound: true }),
@@ -109,7 +109,7 @@ describe("two lists as one", () => {
   const source = (list: Pages<number>) => ({ pages: list, keyOf: (time: number) => time });
   const latestFirst = (key: string | number, than: string | number): boolean => key >= than;
 
-  test("rows come in their order, as far as both lists are there", () => {
+  test("rows are in order, as far as both lists are loaded", () => {
     const [one, other] = [pages([9, 5, 1], 2), pages([8, 7, 6])];
     const merged = mergedPages(source(one), source(other), latestFirst);
     expect(merged.total).toBe(6);
@@ -118,7 +118,7 @@ describe("two lists as one", () => {
     expect([one.wanted, other.wanted]).toEqual([[2], []]);
   });
 
-  test("every row has its place, whatever the two lists have in common", () => {
+  test("every row has its position, whatever the two lists have in common", () => {
     for (let seed = 1; seed <= 40; seed++) {
       const times = (step: number, count: number): readonly number[] =>
         Array.from({ length: count }, (_, at) => (at * step * 7 + seed * 13) % 101).sort((a, b) => b - a);
@@ -129,7 +129,7 @@ describe("two lists as one", () => {
     }
   });
 
-  test("somebody who jumps into the middle asks for the page there, and no other", () => {
+  test("a jump into the middle requests only the page there", () => {
     const all = Array.from({ length: 100_000 }, (_, at) => 100_000 - at);
     const there = new Set<number>([0]);
     const asked: number[] = [];
@@ -149,7 +149,7 @@ describe("two lists as one", () => {
     expect(asked.length).toBeLessThanOrEqual(3);
   });
 
-  test("a list that is alone is asked for the row that somebody looks at", () => {
+  test("of a single list, the visible row is requested", () => {
     const one = pages([3, 2, 1], 1);
     mergedPages(source(one), source(pages([])), latestFirst).want(2);
     expect(one.wanted).toEqual([2]);

@@ -79,23 +79,23 @@ test.each([
   [118_000_000, "118 M"],
 ])("%i is short as %s", (count, text) => expect(short(count)).toBe(text));
 
-test("an edit counts the lines that it adds and removes", () => {
+test("an edit counts its added and removed lines", () => {
   expect(lineChanges({ old_string: "a\nb\nc\n", new_string: "a\nx\ny\nc\n" })).toEqual({ added: 2, removed: 1 });
   expect(lineChanges({ file_path: "x", content: "a\nb\n" })).toEqual({ added: 2, removed: 0 });
   expect(lineChanges(null)).toEqual({ added: 0, removed: 0 });
 });
 
-test("a cell that a spreadsheet would run begins with an apostrophe", () => {
+test("a cell that a spreadsheet would execute begins with an apostrophe", () => {
   expect(csvOf(["a"], [["=1+1"], ['say "x"'], [-3]])).toBe('a\r\n\'=1+1\r\n"say ""x"""\r\n-3');
 });
 
-test("a line of megabytes is cut, and says how much is missing", () => {
+test("a line of megabytes is cut, with a note about how much is missing", () => {
   const line = shownLine("x".repeat(20_000_000));
   expect(line).toHaveLength(4000 + " … 19,996,000 more characters".length);
   expect(line.endsWith(" … 19,996,000 more characters")).toBe(true);
 });
 
-test("a difference in the unified format has the numbers of both files, and marks the words that differ", () => {
+test("a unified diff has the line numbers of both files, and marks the words that differ", () => {
   const diff =
     "--- a/x.ts\n+++ b/x.ts\n@@ -3,3 +3,3 @@\n same\n-const a = 1;\n+const a = 2;\n@@ -20,1 +20,2 @@\n last\n+--- not a name\n";
   expect(unifiedLines(diff)).toEqual([

@@ -12,7 +12,7 @@ async function post(path, body) {
   return response.json();
 }
 
-/** The same turn in the words of the other APIs: two calls, and the tool between them. */
+/** The same turn in the formats of the other APIs: two calls, and the tool between them. */
 const TURNS = {
   async openai() {
     const input = [{ role: "user", content: prompt }];

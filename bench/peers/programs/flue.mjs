@@ -37,6 +37,6 @@ await run({
     const handle = init(Bench, { id: `session-${n}` });
     await handle.read(await handle.dispatch(prompt));
   },
-  // A new process looks for interrupted work by itself.
+  // A new process finds interrupted work by itself.
   goOn: () => new Promise(() => setInterval(() => {}, 1000)),
 });

@@ -5,7 +5,7 @@
 import { appendFileSync } from "node:fs";
 import { setInterval } from "node:timers";
 
-/** `ADAPTER` is the API that the model is asked by, for programs that know several. */
+/** `ADAPTER` is the API of the model, for programs that support several. */
 export const {
   ADAPTER: adapter = "anthropic",
   SIMULATOR: simulator,
@@ -19,7 +19,7 @@ export const DESCRIPTION = "Adds two numbers.";
 
 const [mode, count, concurrency] = process.argv.slice(2);
 
-/** The tool: adds, or, in the session that is to be killed, has its effect and never ends. */
+/** The tool: adds two numbers or, in the session that will be killed, has its effect and never ends. */
 export async function add({ a, b }) {
   if (!effects) return a + b;
   appendFileSync(effects, "effect\n");
@@ -27,7 +27,7 @@ export async function add({ a, b }) {
   return a + b;
 }
 
-/** `turn(n)`: a new session with one prompt, until its answer. `goOn`: what this library offers after a crash, if anything. */
+/** `turn(n)`: a new session with one prompt, until its answer. `goOn`: the library's way to resume after a crash, if it has one. */
 export async function run({ turn, goOn }) {
   if (mode === "hang") return turn(0);
   if (mode === "go-on") return goOn ? goOn() : say({ cannot: true });

@@ -37,7 +37,7 @@ function expectSame(state: ReturnType<typeof stateWith>, purpose: "step" | "summ
   expect(JSON.parse(new TextDecoder().decode(all))).toEqual(JSON.parse(JSON.stringify({ ...body, stream: true })));
 }
 
-test("the bytes of a request are its body, at every step of a conversation that grows", () => {
+test("the bytes of a request are its JSON body, at every step of a growing conversation", () => {
   const state = stateWith([]);
   for (let at = 0; at < 60; at++)
     for (const message of turn(at)) {
@@ -61,7 +61,7 @@ test("kept JSON is not used for a changed conversation: later memories, a compac
   expectSame(stateWith(transcript.slice(0, 50)));
 });
 
-test("a request with large files is its body too, in pieces, and no copy of them is kept", () => {
+test("a request with large files is sent in pieces with the same bytes, without keeping a copy of the files", () => {
   const file = (at: number) => ({ type: "image" as const, source: { data: `${at}é`.repeat(700_000) } });
   const state = stateWith(Array.from({ length: 30 }, (_, at) => turn(at)).flat());
   state.transcript.splice(4, 0, { id: "f1", role: "user", content: [file(1)] } as never);

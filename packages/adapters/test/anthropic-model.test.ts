@@ -54,14 +54,14 @@ test.each([1, 2, 3, 7, 10_000])("a reply is the same when its bytes arrive %i at
   ]);
 });
 
-test("an error in the middle of a stream is a failure with the model's own words", async () => {
+test("an error in the middle of a stream is a failure with the model's own message", async () => {
   const error = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Too busy."}}\n\n';
   const model = createAnthropicModel({ apiKey: "test", baseUrl: await answering(error, 5) });
   const call = model.call(request, () => {}, new AbortController().signal);
   await expect(call).rejects.toMatchObject({ failure: { code: "overloaded_error", message: "Too busy." } });
 });
 
-test("an address at which nobody listens is named, and is not worth many retries", async () => {
+test("an address where no server listens is named in the error, and is retried only a few times", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

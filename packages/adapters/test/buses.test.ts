@@ -61,7 +61,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       expect(left).toBeLessThanOrEqual(3600);
     });
 
-    test("active_connections has the sessions that somebody follows, as a set", async () => {
+    test("active_connections is the set of sessions that somebody follows", async () => {
       const bus = await ready(machine());
       const live = createBusLive({ bus });
       const leaves = [live.subscribe(id, () => {}), live.subscribe(id, () => {})];
@@ -127,7 +127,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       stop();
     });
 
-    test("a lock that another machine has put there since is left alone", async () => {
+    test("a lock that another machine has set since then is not removed", async () => {
       const bus = await ready(machine());
       bus.show({ kind: "locked", sessionId: id });
       await expect.poll(() => redis.ask("GET", `session_lock:${id}`), SOON).toBe(bus.instance);
@@ -137,7 +137,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       expect(redis.ask("GET", `session_lock:${id}`)).toBe("another");
     });
 
-    test("a value of another type under one of our keys breaks nothing", async () => {
+    test("a value of another type under one of our keys does no harm", async () => {
       const [a, b] = [await ready(machine()), await ready(machine())];
       redis.ask("SET", "active_connections", "no set");
       redis.ask("SADD", `session_lock:${id}`, "no string");
@@ -172,7 +172,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
         .toEqual([expect.stringContaining("cannot be reached"), expect.stringContaining("can be reached again")]);
     });
 
-    test("while Redis hangs nobody waits, the number of queued messages is bounded, and drafts are complete afterwards", async () => {
+    test("while Redis hangs no caller waits, the number of queued messages is limited, and drafts are complete afterwards", async () => {
       const [a, b] = [await ready(machine()), await ready(machine())];
       await carries(a, b);
       const lives = [createBusLive({ bus: a }), createBusLive({ bus: b })] as const;
@@ -218,13 +218,13 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       for (const live of lives) live.close();
     });
 
-    test("after Redis is emptied, nothing that anybody waits for is lost", async () => {
+    test("after Redis is emptied, nothing that a reader waits for is lost", async () => {
       const [a, b] = [await ready(machine()), await ready(machine())];
       redis.ask("FLUSHALL");
       await carries(a, b);
     });
 
-    test("a Redis that was never reachable keeps nobody waiting", async () => {
+    test("a Redis that was never reachable delays nobody", async () => {
       const bus = createRedisBus({ url: "redis://127.0.0.1:1" });
       bus.say("c", 1);
       bus.listen("c", () => {})();

@@ -201,7 +201,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     held.resolve();
   });
 
-  test("a session that Restate cannot hand to a worker is driven once all the same, also if Restate's attempt comes late", async () => {
+  test("a session that Restate cannot give to a worker is still driven once, also if Restate's attempt comes late", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const { port, begun, driving } = await worker({ service, store, balancer, work: () => held.promise });
@@ -236,6 +236,36 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(() => answers(script), SOON).toBe(1);
   });
 
+  test("while the store is slow, a session is claimed once however often sweeps find it, and takes one place", async () => {
+    const { service, balancer, store: quick, prompted, answers } = await cluster();
+    const script = await prompted();
+    const answered = Promise.withResolvers<void>();
+    let claims = 0;
+    let sweeps = 0;
+    const store: Store = {
+      ...quick,
+      async claim(asked) {
+        claims += 1;
+        await answered.promise;
+        return quick.claim(asked);
+      },
+      due(asked) {
+        if (asked.sessionId === undefined) sweeps += 1;
+        return quick.due(asked);
+      },
+    };
+    const { look } = await worker({ service, store, balancer, ingressUrls: [nobodyListens] });
+    await expect
+      .poll(() => {
+        look();
+        return sweeps;
+      }, SOON)
+      .toBeGreaterThan(5);
+    answered.resolve();
+    await expect.poll(() => answers(script), SOON).toBe(1);
+    expect(claims).toBe(1);
+  });
+
   test("a process without an endpoint drives nothing, also when it looks for sessions of a dead worker", async () => {
     const { service, store, prompted } = await cluster();
     const runtime = createCountingRuntime({ store, ids });
@@ -251,7 +281,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(runtime.begun).toEqual([]);
   });
 
-  test("a cluster that does not answer is named, with what to check", async () => {
+  test("an unreachable Restate cluster is named in the error, with what to check", async () => {
     const away = createIngress({ urls: [nobodyListens], service: "none" });
     await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);
   });

@@ -162,7 +162,7 @@ test("a file in a folder that another machine mounts elsewhere is found under th
   expect(await createFolderFileStore({ folder: mounted }).get(storagePath)).toEqual(bytes);
 });
 
-test("a folder does not follow links to the outside, nor to a sibling whose name begins the same", async () => {
+test("a folder does not follow links to the outside, nor to a sibling folder with the same prefix", async () => {
   const parent = await tempFolder();
   const folder = join(parent, "mem");
   const files = createFolderFileStore({ folder });
@@ -186,7 +186,7 @@ test("a folder does not follow links to the outside, nor to a sibling whose name
   expect(await readFile(join(parent, "mem-evil", "x"), "utf8")).toBe("secret");
 });
 
-test("a bucket is asked with a signature that only the secret makes, for every name", async () => {
+test("every request to a bucket has a valid signature, for every file name", async () => {
   const signed: boolean[] = [];
   const server = createServer((request, response) => {
     signed.push(isSignedWith("secret", request));
@@ -204,7 +204,7 @@ test("a bucket is asked with a signature that only the secret makes, for every n
   await expect(put).rejects.toThrow('The bucket "b" answered PUT with status 403.');
 });
 
-test("a bucket that cannot be reached is an error without the key in it", async () => {
+test("an unreachable bucket is an error without the key", async () => {
   const files = createS3FileStore({
     endpoint: "http://127.0.0.1:1",
     bucket: "b",
@@ -215,4 +215,18 @@ test("a bucket that cannot be reached is an error without the key in it", async 
   const failure = await files.put({ sessionId, fileId: "f", filename: "x", bytes }).catch((error: unknown) => error);
   expect(String(failure)).toContain('bucket "b"');
   expect(String(failure)).not.toContain("CANARY");
+});
+
+test("a bucket that does not exist is named, and not taken for a missing file", async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(404, { "content-type": "application/xml" });
+    response.end("<Error><Code>NoSuchBucket</Code></Error>");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const files = createS3FileStore({ endpoint, bucket: "b", accessKeyId: "id", secretAccessKey: "secret" });
+  const named = { code: "files_unavailable", message: expect.stringContaining('There is no bucket "b"') as string };
+  await expect(files.check?.()).rejects.toMatchObject(named);
+  await expect(files.get(`${sessionId}/f-x`)).rejects.toMatchObject(named);
 });

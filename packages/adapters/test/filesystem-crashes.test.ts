@@ -134,7 +134,7 @@ describe("damage", () => {
     expect(await store.read(sessionId, { after: 3 })).toHaveLength(1);
   });
 
-  test("a damaged list of heads costs time and nothing else", async () => {
+  test("a damaged list of heads only costs time", async () => {
     const { folder, sessionId } = await threeLines();
     for (const text of ["", "x", "x\n".repeat(3)]) {
       writeFileSync(join(folder, "heads.jsonl"), text);
@@ -144,7 +144,7 @@ describe("damage", () => {
     }
   });
 
-  test("a log that another program made longer is refused, not overwritten", async () => {
+  test("a log that another program extended is rejected, not overwritten", async () => {
     const { folder, sessionId } = await threeLines();
     const store = await opened(folder);
     appendFileSync(logOf(folder, sessionId), "by hand\n");
@@ -183,7 +183,7 @@ describe("after a kill", () => {
     expect(claimed.kind === "leased" && claimed.lease.fence).toBeGreaterThan(lease.fence);
   });
 
-  test("a lease from before the store was opened again is refused, and its fence not given again", async () => {
+  test("a lease from before the store was opened again is rejected, and its fence is not used again", async () => {
     const folder = emptyFolder();
     let store = await createFilesystemStore({ folder });
     const script = scriptOn(store);
@@ -301,7 +301,7 @@ describe("a folder", () => {
     expect(readdirSync(join(folder, "agent_config"))).toHaveLength(1);
   });
 
-  test("a session whose log was deleted by hand does not exist any more", async () => {
+  test("a session whose log was deleted by hand no longer exists", async () => {
     const { folder, sessionId } = await threeLines();
     for (const use of ["read", "append", "get", "messages"] as const) {
       const id = ids();

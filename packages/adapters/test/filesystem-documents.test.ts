@@ -173,7 +173,7 @@ test("documents have exactly the keys of the agent tables", async () => {
   expect([...seen].sort()).toEqual(Object.keys(ACTION_EXAMPLES).sort());
 });
 
-test("the three folders can be deleted and are made again, byte for byte", async () => {
+test("the three folders can be deleted and are created again, byte for byte", async () => {
   const folder = emptyFolder();
   let store = await createFilesystemStore({ folder });
   const scripts = [scriptOn(store), scriptOn(store), scriptOn(store)];
@@ -212,7 +212,7 @@ test("the three folders can be deleted and are made again, byte for byte", async
   expect(await reopened()).toEqual(written);
 });
 
-test("documents that a kill left behind are brought up to date at open, those of other sessions not touched", async () => {
+test("documents that are out of date after a kill are updated at open, and those of other sessions are not changed", async () => {
   const folder = emptyFolder();
   const store = await createFilesystemStore({ folder });
   const [still, busy] = [scriptOn(store), scriptOn(store)];
@@ -241,7 +241,7 @@ test("documents that a kill left behind are brought up to date at open, those of
   expect(statSync(stillPath).mtimeMs).toBe(untouched);
 });
 
-test("1,200 conversations list in order, with three digits as long as they suffice", async () => {
+test("the files of 1,200 conversations sort in order, with three digits as long as they suffice", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);
@@ -285,7 +285,7 @@ test("a deleted session leaves no document, its fork keeps its own, and document
   expect(Object.keys(documentsOf(folder))).toEqual(left);
 });
 
-test("a fact that cannot be folded only removes the documents", async () => {
+test("a fact that cannot be folded only removes the session's documents", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);

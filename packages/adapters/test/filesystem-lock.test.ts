@@ -57,7 +57,7 @@ describe("a folder that a process has", () => {
     await scriptOn(store).create();
   });
 
-  test("the same process cannot open the folder twice, but again after close", async () => {
+  test("the same process cannot open the folder twice, but can open it again after close", async () => {
     const folder = emptyFolder();
     const store = await createFilesystemStore({ folder });
     await expect(createFilesystemStore({ folder })).rejects.toMatchObject({
@@ -68,7 +68,7 @@ describe("a folder that a process has", () => {
     await opened(folder);
   });
 
-  test("of several processes that find a dead holder at once, exactly one gets the folder", async () => {
+  test("if several processes find a dead holder at once, exactly one gets the folder", async () => {
     const folder = emptyFolder();
     const dead = child(folder, OPEN_AND_STAY);
     await dead.said.next();

@@ -23,7 +23,7 @@ function meaning(...addresses: readonly string[]) {
     )) as never;
 }
 
-test("a name that leads to this machine is not connected to", async () => {
+test("a name that resolves to this machine is not connected to", async () => {
   const { port, asked } = await listening();
   const guarded = createGuardedFetch({ allowsPort: () => true, lookup: meaning("127.0.0.1") });
   await expect(guarded(`http://models.example.com:${port}/`)).rejects.toMatchObject({
@@ -45,7 +45,7 @@ test("a name is resolved once: the connection is made to the address that was ch
   expect(asked).toEqual(["POST /v1"]);
 });
 
-test("a body that comes in pieces is sent with its length", async () => {
+test("a body that is streamed in pieces is sent with its length", async () => {
   const { port } = await listening();
   const guarded = createGuardedFetch({ allowsAddress: () => true, allowsPort: () => true });
   const body = ReadableStream.from([Buffer.from("spo"), Buffer.from("ken")]);
@@ -54,7 +54,7 @@ test("a body that comes in pieces is sent with its length", async () => {
   expect(await answer.text()).toBe("spoken");
 });
 
-test("the signal ends a request under way", async () => {
+test("the signal ends a request in progress", async () => {
   const { port } = await listening();
   const guarded = createGuardedFetch({ allowsAddress: () => true, allowsPort: () => true });
   await expect(guarded(`http://127.0.0.1:${port}/`, { signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);

@@ -86,7 +86,7 @@ test("a process of this host that has ended loses every lease at the next check"
   expect(Date.now() - killed).toBeLessThan(1500);
 });
 
-test("an api process removes a dead api process from the list, and leaves a dead worker to those that drive sessions", async () => {
+test("an api process removes a dead api process from the list, and leaves a dead worker to processes that drive sessions", async () => {
   const store = createMemoryStore();
   const { workers, freed, looks } = watcher(store, { role: "api", isDead: () => true, beatMs: 20 });
   const claude = await leased(store, "here/1/1", 30_000);

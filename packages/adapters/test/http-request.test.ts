@@ -18,7 +18,7 @@ async function served(answer: (response: ServerResponse) => void): Promise<{ ser
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
 }
 
-test("requests that follow each other use one connection", async () => {
+test("consecutive requests use one connection", async () => {
   let connections = 0;
   const { server, url } = await served((response) => response.end("yes"));
   server.on("connection", () => (connections += 1));

@@ -47,6 +47,16 @@ const STORES: readonly (readonly [string, () => Promise<Store>])[] = [
   ["postgres", async () => createPostgresStore({ url: database.url, poolSize: 2 })],
 ];
 
+test("neither a text that looks like a moved one nor a mark that a writer made up keeps a session from being read", async () => {
+  const store = keepLargeTexts({ store: createMemoryStore() });
+  const script = createScript({ store, ids });
+  await script.create({ title: NAUGHTY, $moved_texts: true } as object);
+  await script.toolTurn(NAUGHTY);
+  expect(JSON.stringify(await store.read(script.sessionId))).toContain(JSON.stringify(NAUGHTY));
+  expect(JSON.stringify(await store.messages(script.sessionId, {}))).toContain(JSON.stringify(NAUGHTY));
+  for await (const { data } of store.scan()) expect(data).not.toHaveProperty("$moved_texts");
+});
+
 describe.each(STORES)("large texts of %s", (_, open) => {
   async function opened() {
     const [plain, folder] = [await open(), await tempFolder()];
@@ -116,7 +126,7 @@ test("a large text that cannot be stored as a file stays in the log, and nothing
   expect(reported).toHaveLength(1);
 });
 
-test("an unavailable, lost or unconfigured file store is reported, and never shown as the text", async () => {
+test("an unavailable, lost or unconfigured file store is reported, and its error is never shown as the text", async () => {
   const plain = createMemoryStore();
   const files = createFolderFileStore({ folder: await tempFolder() });
   const script = createScript({ store: keepLargeTexts({ store: plain, files }), ids });

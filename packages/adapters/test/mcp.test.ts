@@ -70,7 +70,7 @@ const WAYS: readonly (readonly [string, () => Promise<McpConnection>])[] = [
   ...(hasBubblewrap ? [["stdio, in a sandbox", inSandbox] as const] : []),
 ];
 describe.each(WAYS)("an MCP server over %s", (_, open) => {
-  test("tools of an MCP server have its name and their schemas, and answer calls", async () => {
+  test("tools of an MCP server have its name as prefix and their schemas, and answer calls", async () => {
     const connection = await open();
     const add = connection.tools.find(({ name }) => name === "mcp__test__add");
     expect(add).toMatchObject({ description: "Adds.", policy: "repeatable", executor: "backend" });
@@ -96,7 +96,7 @@ describe.each(WAYS)("an MCP server over %s", (_, open) => {
     await expect(call(connection, "fail")).rejects.toThrow("It is broken.");
   });
 
-  test("a result of 50 MB is an error, of 1 MB is cut, and the next call works", async () => {
+  test("a result of 50 MB is an error, one of 1 MB is cut, and the next call works", async () => {
     const connection = await open();
     await expect(call(connection, "giant")).rejects.toThrow(/did not answer/);
     const large = (await call(connection, "large")) as unknown as { text: string }[];
@@ -105,7 +105,7 @@ describe.each(WAYS)("an MCP server over %s", (_, open) => {
   });
 });
 
-test("a call that hangs is given up after its time limit, or at once when the run is cancelled", async () => {
+test("a call that hangs is aborted after its time limit, or at once when the run is cancelled", async () => {
   const impatient = await overStdio("good", { callTimeoutMs: 300 });
   await expect(call(impatient, "hang")).rejects.toThrow(/did not answer/);
   const connection = await overStdio("good", { callTimeoutMs: 60_000 });
@@ -123,7 +123,7 @@ test("a server that dies is an error for the model and a notice for people, and 
   expect(await call(connection, "add", { a: 4, b: 4 })).toEqual([{ type: "text", text: "8" }]);
 });
 
-test("of a server that lists 10,000 tools the first hundred are used, with a notice", async () => {
+test("if a server lists 10,000 tools, the first hundred are used, with a notice", async () => {
   const { tools, notices } = await overStdio("many");
   expect(tools).toHaveLength(100);
   expect(notices).toEqual([expect.stringMatching(/lists \d+ tools or more; the first 100 are used/)]);
@@ -134,7 +134,7 @@ test("a description of a megabyte is cut", async () => {
   expect(tools.find(({ name }) => name === "mcp__test__wordy")?.description.length).toBe(4000);
 });
 
-test("a tool that changes after it was approved is not called any more, and people are told", async () => {
+test("a tool that changes after it was approved is no longer called, with a notice", async () => {
   const connection = await overStdio();
   expect(await call(connection, "shifty")).toEqual([{ type: "text", text: "done" }]);
   await call(connection, "turn");
@@ -143,7 +143,7 @@ test("a tool that changes after it was approved is not called any more, and peop
   expect(await call(connection, "add", { a: 1, b: 2 })).toEqual([{ type: "text", text: "3" }]);
 });
 
-test("a server gets a bare environment, with what is meant for it", async () => {
+test("a server gets an empty environment plus the variables that are configured for it", async () => {
   process.env["SKEIN_CANARY"] = "sk-ant-CANARY";
   onTestFinished(() => void delete process.env["SKEIN_CANARY"]);
   const connection = await overStdio("good", { env: { TOKEN: "for-it" } });
@@ -153,7 +153,7 @@ test("a server gets a bare environment, with what is meant for it", async () => 
 });
 
 test.skipIf(!hasBubblewrap)(
-  "a command of the operator sees the machine, unless it is put into a sandbox of its own",
+  "a command of the operator can see the machine, unless it has its own sandbox",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "skein-mcp-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -204,7 +204,7 @@ test.each([
   ["neither", {}, /a command or a url/],
   ["both", { command: "x", url: "http://127.0.0.1:9/" }, /a command or a url/],
   ["a bad name", { name: "a b", command: "x" }, /not a valid name of an MCP server/],
-])("%s is a clear error, and leaves no process", async (_, options, why) => {
+])("%s fails with a clear error and leaves no process", async (_, options, why) => {
   await expect(connectMcpServer({ name: "test", connectTimeoutMs: 60_000, ...options })).rejects.toThrow(why);
   expect(running("silent")).toEqual([]);
 });

@@ -17,11 +17,14 @@ function sessionOf(sessionId: string, prompt: string, other: Partial<SessionStat
   return { ...emptyState(sessionId), ...who, run, ...other };
 }
 
-test.each([createNoMemory(), createPlaceholderMemory()])("$type remembers nothing and says so", async (memory) => {
-  const state = sessionOf("s1", "The harbour opens at nine.");
-  expect(await memory.update({ state, answer: "Noted." })).toBe(0);
-  expect(await memory.retrieve({ state, query: "harbour" })).toEqual({ found: 0, memories: [] });
-});
+test.each([createNoMemory(), createPlaceholderMemory()])(
+  "$type remembers nothing, and its rows in the log say so",
+  async (memory) => {
+    const state = sessionOf("s1", "The harbour opens at nine.");
+    expect(await memory.update({ state, answer: "Noted." })).toBe(0);
+    expect(await memory.retrieve({ state, query: "harbour" })).toEqual({ found: 0, memories: [] });
+  },
+);
 
 let database: Database;
 beforeAll(async () => {
@@ -90,7 +93,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     expect(memories).toEqual(["Asked: The harbour\nAnswered: Ten"]);
   });
 
-  test("of its own session an agent gets memories that a compaction dropped, not what it still sees", async () => {
+  test("from its own session an agent gets memories that a compaction dropped, not what it still sees", async () => {
     const memory = await open();
     const state = session("s1", "Tell me about the lighthouse", {
       transcript: [
@@ -123,7 +126,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     "the of and",
     "🐙",
     "x".repeat(1e6),
-  ])("a prompt is never syntax: %j", async (query) => {
+  ])("a prompt is never query syntax: %j", async (query) => {
     const memory = await open();
     await memory.update({ state: session("s1", "harbour"), answer: "nine" });
     const { found } = await memory.retrieve({ state: session("s2", ""), query });

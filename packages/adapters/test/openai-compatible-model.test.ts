@@ -55,27 +55,30 @@ test.each([
   ["a finish reason `stop` beside calls", { stopBesideCalls: true }],
   ["usage in the chunk with the finish reason", { usage: "last" }],
   ["cached tokens as DeepSeek counts them", { cached: "prompt_cache_hit_tokens" }],
-] as const)("%s: both calls, the thinking and the counts arrive, and the next request is taken", async (_, quirks) => {
-  const call = callOf({ ...STEP, quirks }, { text: "Done: $LAST" });
-  const reply = await model().call(call, () => {}, never);
-  expect(reply.content.filter(isToolUse).map(({ name, input }) => ({ name, input }))).toEqual(STEP.tools);
-  expect(new Set(reply.content.filter(isToolUse).map(({ id }) => id)).size).toBe(2);
-  expect(reply.content.flatMap(({ thinking }) => (typeof thinking === "string" ? [thinking] : [])).join("")).toBe(
-    STEP.thinking,
-  );
-  expect(reply.stopReason).toBe("tool_use");
-  expect(reply.usage.output_tokens).toBeGreaterThan(0);
-  expect(reply.estimated).toBeUndefined();
-  const results = reply.content
-    .filter(isToolUse)
-    .map(({ id }, at) => ({ type: "tool_result", tool_use_id: id, content: `result ${at}` }));
-  const turns = [
-    ...call.turns,
-    { role: "assistant" as const, content: [...reply.content] },
-    { role: "user" as const, content: results },
-  ];
-  expect(textOf([...(await model().call({ ...call, turns }, () => {}, never)).content])).toBe("Done: result 1");
-});
+] as const)(
+  "%s: both calls, the thinking and the counts arrive, and the next request is accepted",
+  async (_, quirks) => {
+    const call = callOf({ ...STEP, quirks }, { text: "Done: $LAST" });
+    const reply = await model().call(call, () => {}, never);
+    expect(reply.content.filter(isToolUse).map(({ name, input }) => ({ name, input }))).toEqual(STEP.tools);
+    expect(new Set(reply.content.filter(isToolUse).map(({ id }) => id)).size).toBe(2);
+    expect(reply.content.flatMap(({ thinking }) => (typeof thinking === "string" ? [thinking] : [])).join("")).toBe(
+      STEP.thinking,
+    );
+    expect(reply.stopReason).toBe("tool_use");
+    expect(reply.usage.output_tokens).toBeGreaterThan(0);
+    expect(reply.estimated).toBeUndefined();
+    const results = reply.content
+      .filter(isToolUse)
+      .map(({ id }, at) => ({ type: "tool_result", tool_use_id: id, content: `result ${at}` }));
+    const turns = [
+      ...call.turns,
+      { role: "assistant" as const, content: [...reply.content] },
+      { role: "user" as const, content: results },
+    ];
+    expect(textOf([...(await model().call({ ...call, turns }, () => {}, never)).content])).toBe("Done: result 1");
+  },
+);
 
 test("an answer of a server that reports no token counts is estimated, marked as such, and has no price", async () => {
   const { usage, estimated } = await model().call(
@@ -94,7 +97,7 @@ test("contradictory token counts are ignored", async () => {
   expect((await model().call(call, () => {}, never)).estimated).toBe(true);
 });
 
-test("details of reasoning go back unchanged, and text of reasoning where the server wants it", async () => {
+test("details of reasoning are sent back unchanged, and its text if the server requires it", async () => {
   const call = callOf({ thinking: "Aloud.", text: "Hm.", quirks: { reasoning: ["reasoning_details"] } });
   const { content } = await model().call(call, () => {}, never);
   const next = { ...call, turns: [...call.turns, { role: "assistant" as const, content: [...content] }] };
@@ -110,7 +113,7 @@ test.each([
   ["thinking", { thinking: { type: "enabled" } }],
   ["enable_thinking", { enable_thinking: true }],
   ["chat_template_kwargs", { chat_template_kwargs: { enable_thinking: true } }],
-] as const)("a server that is asked to think by %s is", (thinking, fields) => {
+] as const)("a server that is asked to think by %s does so", (thinking, fields) => {
   expect(model({ thinking }).prepare(callOf({ text: "" })).body).toMatchObject(fields);
 });
 
@@ -134,7 +137,7 @@ test("the other quirks change their part of the request", () => {
   expect(model({ no_stream_options: true }).prepare(call).body).not.toHaveProperty("stream_options");
 });
 
-test("a web page at the address of a model is named, and asked once more at most", async () => {
+test("a web page at the address of a model is reported as such, and requested at most once more", async () => {
   const asked = model().call(callOf({ text: "", instead: { body: "html" } }), () => {}, never);
   await expect(asked).rejects.toMatchObject({
     failure: { code: "no_model", message: expect.stringContaining("Check the address") },

@@ -51,12 +51,12 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-test.skipIf(!isInstalled)("a pooler in transaction mode is refused with a sentence", async () => {
+test.skipIf(!isInstalled)("a pooler in transaction mode is rejected with a sentence", async () => {
   const opening = createPostgresStore({ url: await pooled("transaction") });
   await expect(opening).rejects.toMatchObject({ code: "invalid", message: expect.stringContaining("pool_mode") });
 });
 
-test.skipIf(!isInstalled)("a pooler in session mode is as good as PostgreSQL itself", async () => {
+test.skipIf(!isInstalled)("a pooler in session mode works like PostgreSQL itself", async () => {
   const store = await createPostgresStore({ url: await pooled("session") });
   expect(await store.list({ tenant: "default" })).toEqual({ items: [], cursor: null });
   await store.close();

@@ -52,7 +52,7 @@ describeStore("postgres", async () => {
 });
 
 describe("postgres: what can go wrong", () => {
-  test("an append that PostgreSQL ended because of a deadlock is made again, once", async () => {
+  test("an append that PostgreSQL ended because of a deadlock is repeated once", async () => {
     const store = await createPostgresStore({ url: shared.url });
     const other = new pg.Client(shared.url);
     await other.connect();
@@ -78,7 +78,7 @@ describe("postgres: what can go wrong", () => {
     }
   });
 
-  test("heartbeats, renewals, sweeps and the leases of a dead worker do not wait behind the statements of sessions", async () => {
+  test("heartbeats, renewals, sweeps and the leases of a dead worker do not wait for the statements of sessions", async () => {
     const store = await createPostgresStore({ url: shared.url, poolSize: 1 });
     const other = new pg.Client(shared.url);
     await other.connect();
@@ -178,7 +178,7 @@ describe("postgres: what can go wrong", () => {
     expect(rows).toEqual([1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15].map((number) => ({ number })));
   });
 
-  test("an index that a migration did not finish is made by the next one that starts", async () => {
+  test("an index that a migration did not finish is created by the next server that starts", async () => {
     const url = await database("template1");
     await opened(url);
     const client = await connected(url);
@@ -189,7 +189,7 @@ describe("postgres: what can go wrong", () => {
     expect(rows).toEqual([{ there: true }]);
   });
 
-  test("a database of the schema before is brought up to date, with what its runs used and with functions of today", async () => {
+  test("a database with the previous schema is updated, including the usage of its runs and the current functions", async () => {
     const url = await database("template1");
     const before = await (await storeBefore())({ url, poolSize: 4 });
     cleanups.push(() => before.close());
@@ -213,7 +213,7 @@ describe("postgres: what can go wrong", () => {
     await store.delete(script.sessionId);
   });
 
-  test("a database of a newer Skein is refused with a sentence", async () => {
+  test("a database of a newer Skein is rejected with a sentence", async () => {
     const url = await database();
     const client = await connected(url);
     await client.query("insert into skein.migrations (number, name) values (999, 'from the future')");
@@ -234,7 +234,7 @@ describe("postgres: what can go wrong", () => {
     await expect(named).rejects.toMatchObject({ code: "unreadable" });
   });
 
-  test("a row that is not a fact is read as it is, and only the fold refuses it", async () => {
+  test("a row that is not a valid fact is read unchanged, and only the fold rejects it", async () => {
     const url = await database();
     const store = await opened(url);
     const script = createScript({ store, ids });
@@ -272,7 +272,7 @@ describe("postgres: what can go wrong", () => {
     await expect(store.messages(script.sessionId, { cursor: "x" })).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("what cannot be written as JSON is refused, and nothing of it is kept", async () => {
+  test("a value that cannot be written as JSON is rejected, and nothing of it is stored", async () => {
     const store = await opened(await database());
     const script = createScript({ store, ids });
     await script.create();
@@ -283,7 +283,7 @@ describe("postgres: what can go wrong", () => {
     expect(await store.read(script.sessionId)).toHaveLength(1);
   });
 
-  test("a database that takes no writes says so", async () => {
+  test("a read-only database is reported as read-only", async () => {
     const url = await database();
     const store = await opened(url);
     const script = createScript({ store, ids });
@@ -313,7 +313,7 @@ describe("postgres: what can go wrong", () => {
     expect(await count()).toBe(0);
   });
 
-  test("deleting leaves nothing of a session in any table", async () => {
+  test("deleting a session removes its rows from every table", async () => {
     const url = await database();
     const store = await opened(url);
     const script = createScript({ store, ids });
@@ -356,7 +356,7 @@ describe("postgres: what can go wrong", () => {
     expect(found.items).toHaveLength(1);
   });
 
-  test("a repeated creation, however many at once, makes one session", async () => {
+  test("a repeated creation, however often and at once, makes one session", async () => {
     const url = await database();
     const [store, other] = [await opened(url), await opened(url)];
     const script = createScript({ store, ids });
@@ -390,7 +390,7 @@ describe("postgres: what can go wrong", () => {
     expect(await waiting).toEqual({ answer: `repeated ${mine} 1 1` });
   });
 
-  test("a claim passes over a session that is being claimed, and a claim by name waits and finds it busy", async () => {
+  test("a claim skips a session that is being claimed, and a claim by id waits and finds it busy", async () => {
     const url = await database();
     const script = createScript({ store: await opened(url), ids });
     await script.create();
@@ -456,7 +456,7 @@ describe("postgres: what can go wrong", () => {
     await following;
   });
 
-  test("a follower finds what nobody announced", async () => {
+  test("a follower finds events that were not announced", async () => {
     const url = await database();
     const store = await opened(url);
     const script = createScript({ store, ids });

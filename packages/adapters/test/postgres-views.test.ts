@@ -267,7 +267,7 @@ describe("schema agent (agent tables)", () => {
     expect(config["messages"]).toEqual(transcript.map(({ role, content }) => ({ role, content })));
   });
 
-  test("what the model is shown begins with what the last compaction left", async () => {
+  test("the messages for the model begin with those that the last compaction left", async () => {
     const script = await scripted();
     await script.toolTurn("first");
     await everyAction(script);
@@ -288,7 +288,7 @@ describe("schema agent (agent tables)", () => {
     expect(file_registry).toMatchObject({ file_1: { filename: "chart.png", mime_type: "image/png", size: 5 } });
   });
 
-  test("a session that waits for the browser shows what it waits for and what it has", async () => {
+  test("a session that waits for the browser shows what it waits for and its completed results", async () => {
     const script = await scripted();
     const { messageId, runId } = await script.prompt("confirm, please");
     const lease = await script.claim();
@@ -434,7 +434,7 @@ describe("schema agent (agent tables)", () => {
     expect(actions[10]?.["action_data"]).toMatchObject({ total_steps: 2, total_input_tokens: 3800 });
   });
 
-  test("every action type comes out of some fact, each row with a number of its own", async () => {
+  test("every action type is made from some fact, and each row has its own number", async () => {
     const script = await scripted();
     const runs = [await everyAction(script)];
     await script.toolTurn("and the rest");

@@ -76,7 +76,7 @@ describe("a file that cannot be used", () => {
     expect(await codeOf(open())).toBe("store_corrupt");
   });
 
-  test("damaged rows are found when they are read or written, and never taken for an empty log", async () => {
+  test("damaged rows are found when they are read or written, and never treated as an empty log", async () => {
     const sessionId = await closedStore();
     const bytes = readFileSync(file);
     writeFileSync(file, bytes.fill(0xff, 8192));
@@ -88,7 +88,7 @@ describe("a file that cannot be used", () => {
     expect(await codeOf(used())).toBe("store_corrupt");
   });
 
-  test("a file of the schema before is brought up to date, with what its sessions are found by", async () => {
+  test("a file with the previous schema is updated, including tags and metadata", async () => {
     const sessionId = await closedStore();
     const before = await open();
     await createScript({ store: before, ids, sessionId }).toolTurn("hi");
@@ -124,7 +124,7 @@ describe("a file that cannot be used", () => {
     expect(await store.runs(sessionId)).toEqual(runs);
   });
 
-  test("a newer schema is refused and left as it is", async () => {
+  test("a newer schema is rejected and left unchanged", async () => {
     await closedStore();
     const db = new DatabaseSync(file);
     db.exec("pragma user_version = 999");
@@ -135,18 +135,18 @@ describe("a file that cannot be used", () => {
     again.close();
   });
 
-  test("a folder in the place of the file", async () => {
+  test("a folder in place of the database file is rejected", async () => {
     mkdirSync(file, { recursive: true });
     expect(await codeOf(open())).toBe("read_only");
   });
 
-  test("a file in the place of the folder", async () => {
+  test("a file in place of the folder is rejected", async () => {
     writeFileSync(join(folder, "store"), "");
     expect(await codeOf(open())).toBe("read_only");
   });
 });
 
-test("nobody else can read its files, whatever the umask", async () => {
+test("the database files are readable only by their owner, whatever the umask", async () => {
   const before = process.umask(0);
   try {
     const store = await open();
@@ -292,15 +292,12 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
   });
 });
 
-test.skipIf(isRoot)(
-  "a folder that may not be written (root may write everywhere: there a read-only mount does it)",
-  async () => {
-    const sessionId = await closedStore();
-    chmodSync(join(folder, "store"), 0o500);
-    chmodSync(file, 0o400);
-    expect(await codeOf(open())).toBe("read_only");
-    chmodSync(join(folder, "store"), 0o700);
-    chmodSync(file, 0o600);
-    expect((await (await open()).read(sessionId)).length).toBeGreaterThan(5);
-  },
-);
+test.skipIf(isRoot)("a folder that may not be written is rejected (for root: a read-only mount)", async () => {
+  const sessionId = await closedStore();
+  chmodSync(join(folder, "store"), 0o500);
+  chmodSync(file, 0o400);
+  expect(await codeOf(open())).toBe("read_only");
+  chmodSync(join(folder, "store"), 0o700);
+  chmodSync(file, 0o600);
+  expect((await (await open()).read(sessionId)).length).toBeGreaterThan(5);
+});

@@ -33,14 +33,14 @@ async function twoStores() {
   return { here, there, sessionId, read, rename };
 }
 
-test("a session that nobody changed is the same object again, however it is asked for", async () => {
+test("an unchanged session is returned as the same object, however it is requested", async () => {
   const { read } = await twoStores();
   const [first] = await read();
   expect(first).toBeDefined();
   for (const session of await read()) expect(session).toBe(first);
 });
 
-test("what is written here or by another process is seen by the next reader, and so is a deletion", async () => {
+test("a write or a deletion by any process is seen by the next reader", async () => {
   const { here, there, sessionId, read, rename } = await twoStores();
   await read();
   await rename(here, "Ours");
@@ -55,7 +55,7 @@ test("what is written here or by another process is seen by the next reader, and
   expect(await read()).toEqual([undefined]);
 });
 
-test("a page is the same object until anybody writes anything, and then has what was written", async () => {
+test("a page is the same object until something is written, and then has the change", async () => {
   const { here, there } = await twoStores();
   const page = () => here.list({ tenant: "default", limit: 10 });
   const first = await page();

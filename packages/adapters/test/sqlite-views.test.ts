@@ -105,7 +105,7 @@ test("the cost of a run has a part for server tools", async () => {
   expect(json(row["cost"])).toMatchObject({ server_tool_cost: 0.03, total_cost: 0.0345 });
 });
 
-test("pattern 1: resumes an agent from its one row", () => {
+test("pattern 1: an agent is resumed from its one row", () => {
   const row = db.prepare("SELECT * FROM agent_config WHERE agent_uuid = ?").get(script.sessionId) ?? {};
   expect(row).toMatchObject({
     model: "claude-sonnet-4-5",
@@ -135,7 +135,7 @@ test("pattern 1: resumes an agent from its one row", () => {
   expect(json(row["file_registry"])).toMatchObject({ f1: { filename: "a.png", size: 3 } });
 });
 
-test("pattern 2: pages through conversations, newest first", () => {
+test("pattern 2: conversations page by page, newest first", () => {
   const rows = db
     .prepare(
       `SELECT conversation_id, user_message, final_response, started_at, generated_files, total_steps
@@ -169,7 +169,7 @@ test("pattern 2: pages through conversations, newest first", () => {
   });
 });
 
-test("pattern 3: shows a run action by action", () => {
+test("pattern 3: a run action by action", () => {
   const runId = db.prepare("SELECT run_id FROM conversation_history WHERE sequence_number = 1").get()?.[
     "run_id"
   ] as string;
@@ -200,7 +200,7 @@ test("pattern 3: shows a run action by action", () => {
   expect((json(rows[7]?.["action_data"]) as { messages_sent: unknown[] }).messages_sent).toHaveLength(3);
 });
 
-test("pattern 4: averages tokens per run", () => {
+test("pattern 4: average tokens per run", () => {
   const rows = db
     .prepare(
       `SELECT agent_uuid, AVG((usage ->> 'input_tokens') + (usage ->> 'output_tokens')) AS avg_tokens
@@ -210,7 +210,7 @@ test("pattern 4: averages tokens per run", () => {
   expect(rows).toEqual([{ agent_uuid: script.sessionId, avg_tokens: (6400 + 6400) / 3 }]);
 });
 
-test("pattern 5: finds errors, newest first", () => {
+test("pattern 5: errors, newest first", () => {
   const rows = db
     .prepare(
       "SELECT agent_uuid, run_id, timestamp, action_data FROM agent_runs WHERE action_type = 'error' ORDER BY timestamp DESC LIMIT 50",
@@ -221,7 +221,7 @@ test("pattern 5: finds errors, newest first", () => {
   ]);
 });
 
-test("shows the tables of the platform API and of the Claude API", () => {
+test("the sqlite views show the tables of the platform API and of the Claude API", () => {
   const one = (sql: string): Record<string, unknown> => ({ ...db.prepare(sql).get() });
   expect(one("select * from platform_agents")).toMatchObject({ name: "Helper", status: "active", tags: '["a"]' });
   expect(one("select * from platform_llm_models")).toMatchObject({ name: "claude-sonnet-5-5", is_default: 1 });
@@ -257,7 +257,7 @@ test.each([
   ["checkpoints of a session", "SELECT id FROM api_checkpoints WHERE session_id = 'x'"],
   ["messages of a session", "SELECT id FROM platform_messages WHERE session_id = 'x' ORDER BY sequence"],
   ["events of a session", "SELECT id FROM platform_events WHERE session_id = 'x' ORDER BY sequence"],
-])("looks up %s without reading a whole table", (_, sql) => {
+])("%s is looked up without reading a whole table", (_, sql) => {
   expect(
     planOf(sql).filter((line) => /^SCAN (events|e|sessions|s|runs|r|messages|m|checkpoints)\b(?!.*USING)/.test(line)),
   ).toEqual([]);

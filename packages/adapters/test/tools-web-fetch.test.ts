@@ -50,7 +50,7 @@ test.each([
   "localhost",
   "localhost.",
   "x.localhost",
-])("never connects to %s", async (host) => {
+])("WebFetch never connects to %s", async (host) => {
   const { port, hits } = await server((_, response) => response.end("inside"));
   await expect(fetchWith({ allowsPort: () => true }, { url: `http://${host}:${port}/` })).rejects.toThrow();
   expect(hits()).toBe(0);
@@ -66,11 +66,11 @@ test.each([
   ["http://example.com:6379/", /Port 6379/],
   ["not a url", /not a URL/],
   ["http://hooks.example.com\0.evil/", /not a URL/],
-])("refuses %j", async (url, why) => {
+])("WebFetch rejects %j", async (url, why) => {
   await expect(fetchWith({}, { url })).rejects.toThrow(why);
 });
 
-test("a name that means another machine a moment later is connected to the one that was checked, 100 of 100 times", async () => {
+test("a name that resolves to another address later is connected to the checked one, 100 of 100 times", async () => {
   const { port, hits } = await server((_, response) => response.end("inside"));
   let asked = 0;
   // The first lookup gives an allowed address where nothing listens, every later one the server's address.
@@ -86,7 +86,7 @@ test("a name that means another machine a moment later is connected to the one t
   expect(asked).toBe(100);
 });
 
-test("a name that means a public and a private machine at once is refused", async () => {
+test("a name with a public and a private address is rejected", async () => {
   const both = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) =>
     callback(null, [
       { address: "127.0.0.2", family: 4 },
@@ -123,7 +123,7 @@ test("a page is returned as its text, or raw", async () => {
   expect(await fetchWith(here, { url, max_length: 5 })).toBe("Title\n[The page is longer; this is its beginning.]");
 });
 
-test("a gigabyte, an answer that never ends, a bomb and an error are each a sentence in time", async () => {
+test("a gigabyte, an endless answer, a decompression bomb and an error each give a sentence within the time limit", async () => {
   const giant = await server((_, response) => {
     response.writeHead(200, { "content-type": "text/plain" });
     const pump = (): void => {
@@ -149,7 +149,7 @@ test("a gigabyte, an answer that never ends, a bomb and an error are each a sent
   await expect(fetchWith(here, { url: `http://127.0.0.1:${missing.port}/` })).rejects.toThrow(/status 404/);
 });
 
-test("hostile markup takes no longer than its length", async () => {
+test("the time for hostile markup is linear in its length", async () => {
   const bodies = [
     "<".repeat(1e6),
     "<!--".repeat(250_000),
@@ -165,7 +165,7 @@ test("hostile markup takes no longer than its length", async () => {
   }
 });
 
-test("the public internet is public", () => {
+test("public addresses are recognised as public", () => {
   for (const address of ["1.1.1.1", "93.184.216.34", "2606:4700:4700::1111", "2a00:1450:4001::1"])
     expect(isPublicAddress(address), address).toBe(true);
 });

@@ -137,7 +137,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readdirSync(outside)).toEqual(["secret.txt"]);
     });
 
-    test("no tool leaves the folder by a link that is swapped during the check", async () => {
+    test("no tool leaves the folder through a link that is replaced during the check", async () => {
       const { folder, outside, call } = world();
       const path = join(folder, "swap");
       const child = execFileSync("/bin/bash", [
@@ -165,7 +165,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readFileSync(join(outside, "secret.txt"), "utf8")).toBe("SECRET");
     });
 
-    test("a link inside that stays inside works", async () => {
+    test("a link that stays inside the folder works", async () => {
       const { folder, call } = world();
       symlinkSync("a.txt", join(folder, "alias.txt"));
       expect(await call("Read", { file_path: "alias.txt" })).toContain("one");
@@ -222,7 +222,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
   });
 
   usable("Write and Edit", () => {
-    test("write makes folders and keeps the mode of what it replaces", async () => {
+    test("Write creates folders and keeps the mode of a replaced file", async () => {
       const { call, folder } = world();
       await call("Write", { file_path: "new/deep/f.sh", content: "echo ü\n" });
       expect(readFileSync(join(folder, "new/deep/f.sh"), "utf8")).toBe("echo ü\n");
@@ -233,7 +233,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       await expect(call("Write", { file_path: "src", content: "x" })).rejects.toThrow(/not a regular file/);
     });
 
-    test("edit finds lines as Read shows them in a file from Windows, and keeps its line ends", async () => {
+    test("Edit finds lines as Read shows them in a file with Windows line ends, and keeps the line ends", async () => {
       const { folder, call } = world();
       writeFileSync(join(folder, "w.txt"), "one\r\ntwo\r\nthree\r\n");
       expect(await call("Read", { file_path: "w.txt", limit: 2 })).toContain("1\tone\n     2\ttwo");
@@ -245,14 +245,14 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readFileSync(join(folder, "mixed.txt"), "utf8")).toBe("1\n2\nthree\r\n");
     });
 
-    test("write behind a file says what is wrong, and nothing of where the folder is", async () => {
+    test("Write below a file says what is wrong, without the path of the folder", async () => {
       const { call } = world();
       await expect(call("Write", { file_path: "a.txt/b.txt", content: "x" })).rejects.toThrow(
         "There is no a.txt/b.txt: its folder is a file.",
       );
     });
 
-    test("edit replaces the only place, or all of them, and nothing that is not there", async () => {
+    test("Edit replaces the only match or all of them, and rejects a text that is missing", async () => {
       const { call, folder } = world();
       await call("Edit", { file_path: "a.txt", old_string: "two", new_string: "$& $1 2" });
       expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("one\n$& $1 2\nthree\n");
@@ -273,7 +273,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       ["**/{a,c}.*", ["a.txt", "src/deep/c.ts"]],
       ["src/[ab].ts", ["src/b.ts"]],
       ["**/?.t?t", ["a.txt"]],
-    ])("finds %s", async (pattern, expected) => {
+    ])("Glob finds %s", async (pattern, expected) => {
       const { call } = world();
       const found = String(await call("Glob", { pattern }))
         .split("\n")
@@ -315,7 +315,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
 });
 
 test.skipIf(!hasBubblewrap)(
-  "where a session has a sandbox, every file is opened in it, and only Write and Edit may write",
+  "if a session has a sandbox, every file is opened in it, and only Write and Edit may write",
   async () => {
     const { folder, tool } = toolsWorld();
     const opened = await openSandbox();
@@ -352,7 +352,7 @@ test.skipIf(!hasBubblewrap)(
 );
 
 describe("Bash", () => {
-  test("Bash runs in the folder with a bare environment, without our keys", async () => {
+  test("Bash runs in the folder with an empty environment, without the server's keys", async () => {
     process.env["ANTHROPIC_API_KEY"] ??= "sk-ant-CANARY";
     process.env["SKEIN_CANARY"] = "CANARY";
     onTestFinished(() => {
@@ -390,7 +390,7 @@ describe("Bash", () => {
   test.each([
     ["time-out", 200],
     ["abort", 60_000],
-  ])("at a %s the command and everything that it started is ended", async (how, timeout) => {
+  ])("at a %s, the command and everything that it started end", async (how, timeout) => {
     const { call, folder } = toolsWorld();
     const stop = new AbortController();
     const [one, two] = [marker(), marker()];
@@ -405,7 +405,7 @@ describe("Bash", () => {
   });
 
   test.each([true, false])(
-    "what is left in the background ends with the command, which does not wait for it (isolated: %s)",
+    "background processes end with the command, which does not wait for them (isolated: %s)",
     async (isolate) => {
       const { call } = toolsWorld({ bash: { isolate } });
       const seconds = marker();
@@ -417,7 +417,7 @@ describe("Bash", () => {
   );
 });
 
-test("where the system lets it, a command sees no process of ours, and what leaves its group ends with it too", async ({
+test("if the system allows it, a command sees no other processes, and processes that leave its group end with it too", async ({
   skip,
 }) => {
   const { call, folder } = toolsWorld();
@@ -447,7 +447,7 @@ describe("TodoWrite", () => {
   });
 });
 
-test("AskUserQuestion has its real shape: one to four questions with two to four options", () => {
+test("AskUserQuestion has the shape of Claude Code's tool: one to four questions with two to four options", () => {
   const ask = createAskUserQuestion();
   const options = [{ label: "Red", description: "Warm" }, { label: "Blue" }];
   const questions = [{ question: "Which colour?", header: "Colour", options, multiSelect: false }];

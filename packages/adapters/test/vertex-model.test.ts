@@ -61,7 +61,7 @@ test("a token that Google rejects, and an invalid service account key, fail with
   expect(() => createAccessTokens({ key: '{"type":"external_account"}' })).toThrow("expected client_email");
 });
 
-test("calls at the same time share one request for a token", async () => {
+test("concurrent calls share one request for a token", async () => {
   const { asked, key } = await tokenServer({ status: 200, body: { access_token: "t" } });
   const tokens = createAccessTokens({ key });
   expect(await Promise.all([tokens.current(), tokens.current()])).toEqual(["t", "t"]);

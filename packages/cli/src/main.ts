@@ -4,8 +4,8 @@ import { runGroup } from "./terminal/command-group.ts";
 import { createScreen } from "./terminal/screen.ts";
 
 /**
- * Every command, in the order of the help. One file each in `commands/`, loaded only when it is called, so that
- * `skein --help` stays quick.
+ * Every command, in the order of the help. One file each in `commands/`, loaded only when it is called, so that `skein
+ * --help` is fast.
  */
 export const skein: Group = {
   name: "",
@@ -115,7 +115,7 @@ export const skein: Group = {
   notes: '"skein --version" prints the version.',
 };
 
-/** The command line. Answers the exit code and never throws for a mistake of the caller. */
+/** The command line. Returns the exit code. Never throws because of a mistake of the caller. */
 export async function main(argv: readonly string[]): Promise<number> {
   // If stderr is closed, there is nobody to report errors to.
   process.stderr.on("error", () => {});
@@ -124,7 +124,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** `skein --server URL sessions list` is `skein sessions list --server URL`. */
+/** `skein --server URL sessions list` means `skein sessions list --server URL`. */
 function serverLast(argv: readonly string[]): readonly string[] {
   const [word = ""] = argv;
   const length = word === "--server" ? 2 : word.startsWith("--server=") ? 1 : 0;

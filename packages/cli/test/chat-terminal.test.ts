@@ -71,7 +71,7 @@ test.each([
   ).toBe(expected);
 });
 
-test("the difference of an edit shows removed and added lines with some context", () => {
+test("the diff of an edit shows removed and added lines with some context", () => {
   expect(difference(["a", "b", "c", "d", "e"], ["a", "b", "X", "Y", "d", "e"])).toEqual([
     [" ", "a"],
     [" ", "b"],
@@ -94,7 +94,7 @@ test("the difference of an edit shows removed and added lines with some context"
 const hasScript = existsSync("/usr/bin/script");
 
 test.skipIf(!hasScript)(
-  "on a terminal a paste is one prompt, an edit is shown before it is allowed, always, and Markdown fits",
+  "on a terminal a paste is one prompt, an edit is shown before approval, always-allow is remembered, and Markdown fits",
   { timeout: 60_000 },
   async () => {
     const folder = dataFolder();

@@ -24,7 +24,7 @@ test("a conversation continues from line to line, in one session", async () => {
   expect(lines((await skein(folder, "sessions", "list", "--json")).out)).toMatchObject([{ total_runs: 2 }]);
 });
 
-test("questions are asked one by one, by number or in other words", async () => {
+test("questions are asked one by one, and answered by number or in other words", async () => {
   const questions = [
     {
       question: "Which \u001B[2Jdatabase?",
@@ -140,7 +140,7 @@ test("chat continues a waiting session where it was left", async () => {
   expect((await chat.ended).code).toBe(0);
 });
 
-test("several lines at once, and the end of input during a run, work", async () => {
+test("several lines at once, and the end of input during a run, are handled", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
   const slow = script([{ text: "First.", delayMs: 1500 }]);

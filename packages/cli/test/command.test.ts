@@ -37,13 +37,13 @@ test.each([
   ["an unknown option", ["serve", "--prot", "1"], /--prot/],
   ["a word that doctor does not know", ["doctor", "everything"], /Expected no words/],
   ["a port over 65535", ["serve", "--port", "65536"], /0 \(a free one\) to 65535/],
-])("%s is answered with a sentence and exit code 2", async (_, args, sentence) => {
+])("%s is rejected with a sentence and exit code 2", async (_, args, sentence) => {
   const { code, out, err } = await skein(dataFolder(), ...args);
   expect({ code, out }).toEqual({ code: 2, out: "" });
   expect(err).toMatch(sentence);
 });
 
-test("a data folder below /proc is refused at once", async () => {
+test("a data folder below /proc is rejected at once", async () => {
   // In a process of its own: what never ends must not keep the others.
   const { code, err } = await start(dataFolder(), ["serve", "--port", "0", "--data", "/proc/skein/data"]).ended;
   expect(code).toBe(4);

@@ -39,7 +39,7 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
   });
 }
 
-test("a shell that is not known is refused with those that are", async () => {
+test("an unknown shell is rejected, with the list of known ones", async () => {
   expect(await skein(dataFolder(), "completion", "cmd")).toMatchObject({
     code: 2,
     err: expect.stringContaining("bash, zsh, fish"),

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { onInterrupt } from "../src/terminal/interrupts.ts";
 import { createScreen } from "../src/terminal/screen.ts";
 
-test("the first Ctrl-C cancels, the second ends the process, and afterwards nobody listens", () => {
+test("the first Ctrl-C cancels, the second ends the process, and afterwards no listener is left", () => {
   const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
   const written = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   // Files of this worker that ran before may still listen, and must not hear this test.

@@ -31,7 +31,7 @@ test("a key made beside a running server works in its tenant and scope until it 
   expect(await skein(data, "keys", "revoke", "guest")).toMatchObject({ code: 3, err: expect.stringMatching(/no key/) });
 });
 
-test("keys and doctor say the same as JSON, a line for each thing", async () => {
+test("keys and doctor print the same as JSON, one line per item", async () => {
   const data = folder();
   const values = async (...args: readonly string[]) => lines((await skein(data, ...args, "--json")).out);
   const [made] = await values("keys", "make", "guest", "--scope", "read,run");
@@ -130,7 +130,7 @@ test("doctor says whether the secrets of the store are sealed, and names a key t
   );
 });
 
-test("doctor tries the model's key and never says it", async () => {
+test("doctor tests the model's key and never prints it", async () => {
   const key = "sk-ant-never-said-0123456789";
   const answers = createServer((request, response) => {
     const isTaken = request.headers["x-api-key"] === key && request.url === "/v1/models?limit=1";

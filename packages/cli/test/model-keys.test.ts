@@ -25,7 +25,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 });
 `;
 
-test("Bash and a stdio MCP server do not see the keys of models, in the environment or in the store", async () => {
+test("Bash and a stdio MCP server do not see the keys of models that are in the environment or in the store", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const home = dataFolder();

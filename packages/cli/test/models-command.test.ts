@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { folder, testServer } from "../../server/test/world.ts";
 import { type Ended, call, environmentOf, lines } from "./skein.ts";
 
-test("a model is added, listed, tried, asked and removed; its key is in the environment alone", async () => {
+test("a model is added, listed, tested, used and removed; its key is only in the environment", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const data = folder();
@@ -47,7 +47,7 @@ test("a model is added, listed, tried, asked and removed; its key is in the envi
   expect((await skein("models", "remove", name)).code).toBe(3);
 });
 
-test("models of a server are added with a key from a file, tried, listed and removed", async () => {
+test("models of a server are added with a key from a file, tested, listed and removed", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const { url, key } = await testServer();
@@ -70,7 +70,7 @@ test("models of a server are added with a key from a file, tried, listed and rem
   expect((await skein("remove", name)).code).toBe(3);
 });
 
-test("a key from a file is kept in the store of this machine, and used from there", async () => {
+test("a key from a file is stored in the store of this machine, and used from there", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const data = folder();
@@ -90,7 +90,7 @@ test.each([
   [["ollama/y", "--price", "cheap"], 2, /--price/],
   [["ollama/y", "--quirks", "{"], 2, /--quirks/],
   [["ollama/y", "--without", "wings"], 2, /wings/],
-] as const)("skein models add %j is called wrongly", async (args, code, sentence) => {
+] as const)("skein models add %j is rejected", async (args, code, sentence) => {
   const data = folder();
   const ended = await call(["models", "add", ...args, "--data", data], { env: environmentOf(data), cwd: data });
   expect(ended.err).toMatch(sentence);

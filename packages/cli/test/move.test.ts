@@ -3,7 +3,7 @@ import { script } from "@skein/simulator";
 import { expect, test } from "vitest";
 import { dataFolder, lines, skein, skeinProcess } from "./skein.ts";
 
-test("skein move brings a store to another place, says what it brought, and makes nothing of a store that is not there", async () => {
+test("skein move moves a store to another place, prints what it moved, and creates nothing from a missing store", async () => {
   const folder = dataFolder();
   const [from, to] = [`sqlite:${join(folder, "data", "skein.db")}`, `file:${join(folder, "moved")}`];
   const ran = await skein(folder, "run", script([{ text: "Here." }]));

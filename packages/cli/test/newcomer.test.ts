@@ -14,7 +14,7 @@ test.each([
   [["sessions", "show", "0199c8f1"], 3, "There is no session whose id begins with 0199c8f1.\n"],
   [["runs", "logs", "0199c8f1"], 3, "There is no run whose id begins with 0199c8f1.\n"],
   [["keys", "list"], 0, "There is no key.\n"],
-])("%j on a machine without a store says so and makes none", async (args, code, err) => {
+])("%j on a machine without a store says so and creates none", async (args, code, err) => {
   const folder = dataFolder();
   expect(await skein(folder, ...args)).toEqual({ code, out: "", err });
   expect(existsSync(join(folder, "data"))).toBe(false);
@@ -52,7 +52,7 @@ test.each([
   ["history", "list"],
   ["adopt", "0"],
   ["sql", "SELECT 1", "--root", "FOLDER/.claude"],
-])("skein %s %s without Claude Code's files says how others are named", async (...args) => {
+])("skein %s %s without Claude Code's files says how to name another directory", async (...args) => {
   const folder = dataFolder();
   const { code, err } = await skeinProcess(folder, ...args.map((word) => word.replace("FOLDER", folder)));
   const place = join(folder, ".claude");
@@ -60,13 +60,13 @@ test.each([
   expect({ code, err }).toEqual({ code: 3, err: sentence });
 });
 
-test("a title is shown without what would act on the terminal", async () => {
+test("a title is shown without characters that act on the terminal", async () => {
   const folder = dataFolder();
   await skein(folder, "run", `What is \u001B[2Ja skein? ${script([{ text: "Yarn." }])}`);
   expect((await skein(folder, "sessions", "list")).out).toMatch(/What is \\x1b\[2Ja skein\?/);
 });
 
-test("the commands that it proposes can be pasted into a shell", async () => {
+test("proposed commands can be pasted into a shell", async () => {
   const folder = dataFolder();
   const work = join(folder, "it's my work");
   mkdirSync(work);
@@ -119,7 +119,7 @@ test.each([
   [["run", "Hello", "--json", "--format", "raw"], "--json and --format cannot be used together."],
   [["sessions", "import", "FOLDER"], "FOLDER is a folder. Name a file."],
   [["sql", "-f", "FOLDER"], "FOLDER is a folder. Name a file."],
-])("%j is refused before anything is made", async (args, sentence) => {
+])("%j is rejected before anything is created", async (args, sentence) => {
   const folder = dataFolder();
   const { code, out, err } = await skein(folder, ...args.map((word) => word.replace("FOLDER", folder)));
   expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -138,14 +138,14 @@ test.each([
   [["history", "list"], "NOT_FOUND"],
   [["sql", "SELEC 1"], "FAILED"],
   [["sessions", "import", "/dev/null/x"], "IO_ERROR"],
-])("%j --json says what is wrong as JSON, on stderr alone", async (args, expected) => {
+])("%j --json reports the problem as JSON, only on stderr", async (args, expected) => {
   const { out, err } = await skein(dataFolder(), ...args, "--json");
   expect(out).toBe("");
   const [line = ""] = err.split("\n").filter((text) => text.startsWith("{"));
   expect(JSON.parse(line)).toEqual({ error: { code: expected, message: expect.any(String) } });
 });
 
-test("sql's lists are JSON where JSON is asked for", async () => {
+test("the lists of skein sql are JSON if requested", async () => {
   const folder = dataFolder();
   const json = async (...args: readonly string[]): Promise<unknown> =>
     JSON.parse((await skein(folder, "sql", ...args, "--json")).out);

@@ -34,7 +34,7 @@ test.each([
   // What begins with a dash and has spaces is text.
   [["- one\n- two", "--title", "-- a comment"], ["- one\n- two"], { ...plain, title: "-- a comment" }],
   [["x", "--", "--fast"], ["x", "--fast"], plain],
-])("%j is read", (args, words, values) => {
+])("the arguments %j are parsed", (args, words, values) => {
   expect(parse(weave, args)).toEqual({ words, values });
 });
 
@@ -73,7 +73,7 @@ test.each([
   ["-1", undefined],
   ["1e3", undefined],
   ["much", undefined],
-])("%j are dollars", (text, micros) => {
+])("%j is parsed as dollars", (text, micros) => {
   expect(dollars.read(text)).toBe(micros);
 });
 
@@ -83,7 +83,7 @@ test.each([
   ["sessoin", "session"],
   ["x", undefined],
   ["entirely", undefined],
-])("%s may have been meant as %s", (word, name) => {
+])("for %s the error suggests %s", (word, name) => {
   expect(nearestName(word, ["list", "show", "session", "delete"])).toBe(name);
 });
 
@@ -97,7 +97,7 @@ async function everyCommand(group: Group): Promise<readonly Command[]> {
   return found;
 }
 
-test("every command refuses an unknown option in the same sentence and explains itself, also on a narrow terminal", async () => {
+test("every command rejects an unknown option with the same sentence and has a help text that fits a narrow terminal", async () => {
   const commands = await everyCommand(skein);
   expect(commands.length).toBeGreaterThan(30);
   for (const command of commands) {
@@ -127,7 +127,7 @@ test("an option has one meaning: the same name takes the same value and letter i
     expect(names.has(gone), gone).toBe(false);
 });
 
-test("every example in a help and in the documents is a call that the command reads", async () => {
+test("every example in a help and in the documents is a call that the command accepts", async () => {
   const commands = new Map((await everyCommand(skein)).map((command) => [command.name, command]));
   const examples = [...commands.values()].flatMap(({ examples: lines }) =>
     lines.map((line) => (typeof line === "string" ? line : line[0])),

@@ -120,11 +120,11 @@ describe("with a session in the store", () => {
     ["text that nobody said", ["--text", "knitting"], false],
     ["the name of its agent", ["--agent-name", "skein"], true],
     ["another agent", ["--agent-name", "other"], false],
-  ])("sessions list finds it by %s: %j, %s", async (_, args, isFound) => {
+  ])("sessions list finds a session by %s: %j, %s", async (_, args, isFound) => {
     expect(await found(...args)).toEqual(isFound ? [id] : []);
   });
 
-  test("delete without a terminal deletes nothing and names --yes", async () => {
+  test("delete without a terminal deletes nothing and names the option --yes", async () => {
     expect(await call("sessions", "delete", id)).toMatchObject({
       code: 2,
       err: expect.stringMatching(/not deleted.*--yes/),
@@ -133,7 +133,7 @@ describe("with a session in the store", () => {
   });
 });
 
-test("a session that was adopted from Claude Code cannot be continued here, and the sentence says where it can", async () => {
+test("a session adopted from Claude Code cannot be continued in `run`, and the error says where it can", async () => {
   writeCorpus({ folder: join(folder, ".claude"), files: 1, bytes: 20_000 });
   const adopted = (await call("adopt", "0")).out.trim();
   for (const args of [["run", "Hello"], ["run"], ["chat"]])
@@ -169,18 +169,21 @@ const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((path) =>
   /^v(1\d|20|21)\./.test(existsSync(path) ? spawnSync(path, ["--version"], { encoding: "utf8" }).stdout : ""),
 );
 
-test.skipIf(oldNode === undefined)("an old Node is told what to do, in a clone and where it is installed", () => {
-  const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
-  const installed = join(folder, "installed", "bin");
-  mkdirSync(installed, { recursive: true });
-  writeFileSync(join(folder, "installed", "package.json"), '{"type":"module"}');
-  copyFileSync(bin, join(installed, "skein.js"));
-  const said = (file: string): string => spawnSync(oldNode ?? "", [file], { encoding: "utf8" }).stderr;
-  expect(said(bin)).toContain('In a clone use "npx skein …"');
-  expect(said(join(installed, "skein.js"))).toContain("npm install node@24");
-});
+test.skipIf(oldNode === undefined)(
+  "an old Node version gets an error that says what to do, in a clone and in an installation",
+  () => {
+    const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
+    const installed = join(folder, "installed", "bin");
+    mkdirSync(installed, { recursive: true });
+    writeFileSync(join(folder, "installed", "package.json"), '{"type":"module"}');
+    copyFileSync(bin, join(installed, "skein.js"));
+    const said = (file: string): string => spawnSync(oldNode ?? "", [file], { encoding: "utf8" }).stderr;
+    expect(said(bin)).toContain('In a clone use "npx skein …"');
+    expect(said(join(installed, "skein.js"))).toContain("npm install node@24");
+  },
+);
 
-test("a server's first greeting has the key on a terminal, and not in a log", () => {
+test("a server's first greeting has the key on a terminal, but not in a log", () => {
   const server = {
     url: "http://127.0.0.1:7433",
     key: { key: "the-secret-key", file: "/home/me/.skein/admin-key", isNew: true },
@@ -191,9 +194,13 @@ test("a server's first greeting has the key on a terminal, and not in a log", ()
   expect(greeting(server, { storeUrl: "memory:" }, false)).toContain("Sandbox  Off: what a model makes run");
   expect(greeting(server, { storeUrl: "memory:" }, true)).toContain("/#key=the-secret-key");
   expect(greeting(server, { storeUrl: "memory:" }, false)).not.toContain("the-secret-key");
+  // A worker answers no request that needs a key.
+  const worker = greeting(server, { storeUrl: "memory:", engine: { role: "worker" } }, true);
+  expect(worker).toContain("only /health, /ready and /metrics");
+  expect(worker).not.toMatch(/key|curl|Console/);
 });
 
-test("keys are listed as a table, with times of this machine", async () => {
+test("keys are listed as a table, with local times", async () => {
   await call("keys", "make", "guest", "--scope", "run,sql", "--tenant", "acme");
   const { out } = await call("keys", "list");
   expect(out).toMatch(/^ID +NAME +OWNER +TENANT +SCOPES +MADE +STATE\n/);

@@ -8,7 +8,7 @@ import { call, dataFolder, environmentOf, lines, skein, skeinProcess, start } fr
 const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
 
 describe("skein run", () => {
-  test("prints the answer to stdout, and what it took to stderr", async () => {
+  test("skein run prints the answer to stdout, and duration and cost to stderr", async () => {
     const { code, out, err } = await skein(
       dataFolder(),
       "run",
@@ -34,7 +34,7 @@ describe("skein run", () => {
     expect(err).toMatch(/^No ANTHROPIC_API_KEY is set, and NODE_ENV is production\. .*\n$/);
   });
 
-  test("shows text as it comes", async () => {
+  test("skein run shows text as it arrives", async () => {
     const prompt = script([{ text: "one two three four", chunk: 4, chunkDelayMs: 300 }]);
     const started = start(dataFolder(), ["run", prompt]);
     const early = await started.says("one ");
@@ -42,7 +42,7 @@ describe("skein run", () => {
     expect((await started.ended).out).toBe("one two three four\n");
   });
 
-  test("shows each tool call as one line, with a result", async () => {
+  test("skein run shows each tool call as one line, with a result", async () => {
     const steps = [{ text: "Adding.", tools: [{ name: "add", input: { a: 2, b: 3 } }] }, { text: "It is $LAST." }];
     const { code, out, err } = await skein(dataFolder(), "run", script(steps), "--agent", agentFile);
     expect({ code, out }).toEqual({ code: 0, out: "Adding.\nIt is 5.\n" });
@@ -50,7 +50,7 @@ describe("skein run", () => {
     expect(err).toMatch(/^✓ add: 5 \(\d+ ms\)$/m);
   });
 
-  test("run prints no control characters of a model or a tool", async () => {
+  test("skein run prints no control characters of a model or a tool", async () => {
     const text = "a\u001B]52;c;ZXZpbA==\u0007b\u009B31mc\u202Ed";
     const steps = [{ text, chunk: 1, tools: [{ name: "say", input: { text } }] }, { text: "\u001B]0;no end" }];
     const folder = dataFolder();
@@ -111,7 +111,7 @@ describe("skein run", () => {
     expect(await run(bytes)).toMatchObject({ code: 2, err: expect.stringContaining("neither an image") });
   });
 
-  test("--output-schema prints an answer that fits, and nothing for one that never does", async () => {
+  test("--output-schema prints an answer that fits, and nothing if no answer fits", async () => {
     const folder = dataFolder();
     const file = join(folder, "total.json");
     writeFileSync(
@@ -130,13 +130,13 @@ describe("skein run", () => {
     expect(await typed("Never.")).toMatchObject({ code: 2, err: expect.stringContaining("root is an object") });
   });
 
-  test("reads the prompt from stdin with -", async () => {
+  test("skein run reads the prompt from stdin with -", async () => {
     const { child, ended } = start(dataFolder(), ["run", "-"]);
     child.stdin?.end(`How much is 20+22?`);
     expect(await ended).toMatchObject({ code: 0, out: expect.stringContaining("42") });
   });
 
-  test("--session continues, in another process", async () => {
+  test("--session continues a session in another process", async () => {
     const folder = dataFolder();
     const first = await skein(folder, "run", script([{ text: "First." }]));
     const session = /session ([0-9a-f-]{36})/.exec(first.err)?.[1] ?? "";
@@ -153,7 +153,7 @@ describe("skein run", () => {
     expect(lines(shown.out)[0]).toMatchObject({ total_runs: 2 });
   });
 
-  test("a run that waits says for what and how to answer, and continues afterwards", async () => {
+  test("a run that waits prints what it waits for and how to answer, and continues afterwards", async () => {
     const folder = dataFolder();
     const call = { name: "deploy", input: { to: "production" }, id: "toolu_deploy" };
     const steps = [{ tools: [call] }, { text: "Result: $LAST" }];
@@ -167,7 +167,7 @@ describe("skein run", () => {
     expect(await skein(folder, ...goOn)).toMatchObject({ code: 0, out: "Result: deployed to production\n" });
   });
 
-  test("a session of another agent is not taken over", async () => {
+  test("a session of another agent is not continued", async () => {
     const folder = dataFolder();
     const steps = [{ tools: [{ name: "deploy", input: { to: "x" }, id: "toolu_1" }] }];
     const paused = await skein(folder, "run", script(steps), "--agent", agentFile);
@@ -191,7 +191,7 @@ describe("skein run", () => {
     expect(await skein(folder, "run", script([{ text: "Here." }]), "--session", session)).toMatchObject({ code: 0 });
   });
 
-  test("a closed output ends the run, so that it costs nothing more", async () => {
+  test("a closed output ends the run, so that it causes no further cost", async () => {
     const folder = dataFolder();
     const text = `One line.\n${"And more. ".repeat(300)}`;
     const started = start(folder, ["run", script([{ text, chunk: 10, chunkDelayMs: 100 }])]);
@@ -211,7 +211,7 @@ describe("skein run", () => {
     expect((await started.ended).code).toBe(130);
   });
 
-  test("SIGTERM leaves the run as it is, and another process continues with it", async () => {
+  test("SIGTERM leaves the run open, and another process continues it", async () => {
     const folder = dataFolder();
     const simulator = await createSimulator();
     onTestFinished(() => simulator.close());
@@ -247,12 +247,12 @@ describe("skein run", () => {
     });
   });
 
-  test("has no colours where there is no terminal", async () => {
+  test("skein run prints no colours without a terminal", async () => {
     const { out, err } = await skein(dataFolder(), "run", "2+2");
     expect(out + err).not.toContain("\u001B");
   });
 
-  test("the key stays out of everything that is printed or stored", async () => {
+  test("the key is in nothing that is printed or stored", async () => {
     const folder = dataFolder();
     const simulator = await createSimulator();
     const env = { ANTHROPIC_API_KEY: "sk-ant-canary-0123456789", ANTHROPIC_BASE_URL: simulator.url };
@@ -297,7 +297,7 @@ describe("skein run", () => {
     });
   });
 
-  test("--format of a run that waits says so, with the command that answers", async () => {
+  test("--format of a run that waits prints the command that answers", async () => {
     const folder = dataFolder();
     const questions = [{ question: "Which?", header: "Pick", options: [{ label: "a" }, { label: "b" }] }];
     const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }, { text: "Thanks." }]);
@@ -307,7 +307,7 @@ describe("skein run", () => {
     expect(err).toMatch(/skein sessions answer \S+ toolu_/);
   });
 
-  test("--tools does real work in a folder", async () => {
+  test("--tools lets the agent work in a folder", async () => {
     const folder = dataFolder();
     const input = { file_path: join(folder, "note.txt"), content: "written" };
     const { code } = await skein(
@@ -321,7 +321,7 @@ describe("skein run", () => {
     expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("written");
   });
 
-  test("works on the store of files as well", async () => {
+  test("skein run works on the filesystem store", async () => {
     const folder = dataFolder();
     const store = `file:${join(folder, "files")}`;
     const first = await skein(folder, "run", script([{ text: "First." }]), "--store", store);
@@ -329,7 +329,7 @@ describe("skein run", () => {
     expect(lines((await skein(folder, "sessions", "list", "--json", "--store", store)).out)).toHaveLength(1);
   });
 
-  test("the store and its folder belong to their owner alone", async () => {
+  test("the store and its folder are accessible only by their owner", async () => {
     const folder = dataFolder();
     await skein(folder, "run", "2+2");
     expect(statSync(join(folder, "data")).mode & 0o77).toBe(0);

@@ -73,7 +73,7 @@ describe.skipIf(!hasBubblewrap)("the sandbox of a server whose operator chose no
   test.each([
     ["bubblewrap may not make namespaces", UNPRIVILEGED, "this system does not allow user namespaces"],
     ["bubblewrap is missing", WITHOUT_BUBBLEWRAP, 'On Debian: "apt-get install bubblewrap".'],
-  ])("if %s, doctor says what to do, and what is off", async (_, through, advice) => {
+  ])("if %s, doctor says what to do and what is off", async (_, through, advice) => {
     const home = dataFolder();
     expect(await doctor(home, through)).toMatchObject({
       state: "note",

@@ -16,7 +16,7 @@ const deploy = defineTool({
   run: ({ to }) => `deployed to ${to}`,
 });
 
-test("run, sessions and runs work on a server as they do on a store", async () => {
+test("run, sessions and runs work on a server in the same way as on a store", async () => {
   const folder = dataFolder();
   const { url } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });
   const call = (...args: readonly string[]): Promise<Ended> => skein(folder, "--server", url, ...args);
@@ -52,7 +52,7 @@ test("run, sessions and runs work on a server as they do on a store", async () =
   expect(await json("sessions", "list")).toMatchObject([{ id }]);
 });
 
-test("a run on a server that waits is answered from here, and the run continues", async () => {
+test("a run on a server that waits is answered from the command line, and the run continues", async () => {
   const folder = dataFolder();
   const server = await testServer({
     data: join(folder, "data"),
@@ -99,7 +99,7 @@ test.each([
   expect(await skein(dataFolder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
 });
 
-test("an unknown key is reported, with where to put another one", async () => {
+test("an unknown key is reported, with the place to set another one", async () => {
   const folder = dataFolder();
   const { url } = await testServer({ store: `sqlite:${join(folder, "skein.db")}` });
   const { code, err } = await skein(folder, "sessions", "list", "--server", url);
@@ -107,7 +107,7 @@ test("an unknown key is reported, with where to put another one", async () => {
   expect(err).toContain("SKEIN_API_KEY");
 });
 
-test("a prompt that waits for its turn is shown with its place: by run, sessions show and sessions list", async () => {
+test("a prompt that waits for its turn is shown with its queue position: by run, sessions show and sessions list", async () => {
   const folder = dataFolder();
   const gate = Promise.withResolvers<void>();
   const hold = defineTool({

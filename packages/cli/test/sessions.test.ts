@@ -24,7 +24,7 @@ describe("with a session of two runs", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("list shows it, as a table and as JSON", async () => {
+  test("list shows a session, as a table and as JSON", async () => {
     const { out } = await call("sessions", "list");
     expect(out).toMatch(/^ID +STATUS +RUNS +COST +UPDATED +TITLE$/m);
     expect(out).toMatch(new RegExp(`^${id} +completed +2 +\\$0\\.\\d+ +\\d{4}-`, "m"));
@@ -36,7 +36,7 @@ describe("with a session of two runs", () => {
     expect(await json("sessions", "list", "--until", "yesterday")).toEqual([]);
   });
 
-  test("show shows what was said, and nothing raw of it", async () => {
+  test("show prints the conversation without control characters", async () => {
     const { out } = await call("sessions", "show", id);
     expect(out).toContain("First \\x1b[2Janswer.");
     expect(out).toContain("Second answer.");
@@ -63,7 +63,7 @@ describe("with a session of two runs", () => {
     expect(only).toMatchObject([{ session_id: id, action_type: "run_completed", step_number: 1 }]);
   });
 
-  test("export writes every event, to stdout or to a new file that only its owner reads", async () => {
+  test("export writes every event, to stdout or to a new file that only its owner can read", async () => {
     const { out } = await call("sessions", "export", id);
     const events = lines(out);
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
@@ -76,7 +76,7 @@ describe("with a session of two runs", () => {
     expect(again).toMatchObject({ code: 4, err: `${file} exists already. --force replaces it.\n` });
   });
 
-  test("import accepts the output of export and the server's document, and nothing else", async () => {
+  test("import accepts the output of export and the server's document, and rejects anything else", async () => {
     const exported = (await call("sessions", "export", id)).out;
     const file = (name: string, content: string): string => {
       writeFileSync(join(folder, name), content);
@@ -105,7 +105,7 @@ describe("with a session of two runs", () => {
     expect(await call("sessions", "import", join(folder, "none"))).toMatchObject({ code: 4, out: "" });
   });
 
-  test("fork makes another one, and delete takes it away only with --yes", async () => {
+  test("fork creates another session, and delete removes it only with --yes", async () => {
     const { out } = await call("sessions", "fork", id, "--title", "Another \u001Bway");
     const fork = out.trim();
     expect(await json("sessions", "list", "--forks-of", id)).toMatchObject([{ id: fork, title: "Another \u001Bway" }]);
@@ -143,7 +143,7 @@ describe("with a session of two runs", () => {
     });
   });
 
-  test("cancel of a session that does nothing says so", async () => {
+  test("cancel of an idle session says so", async () => {
     expect(await call("sessions", "cancel", id)).toMatchObject({ code: 1, err: expect.stringMatching(/no run/) });
   });
 
@@ -179,7 +179,7 @@ describe("with a session of two runs", () => {
   });
 });
 
-test("follow shows what another process does, as it happens, and cancel reaches it", async () => {
+test("follow shows what another process does while it happens, and cancel reaches that process", async () => {
   const folder = dataFolder();
   const running = start(folder, [
     "run",

@@ -3,7 +3,7 @@ import { createTextPaint } from "../src/terminal/styled.ts";
 import type { Screen } from "../src/terminal/screen.ts";
 import { printTable } from "../src/terminal/table.ts";
 
-test("columns line up under wide letters, and nothing raw gets through", () => {
+test("columns line up under wide letters, without control characters", () => {
   let text = "";
   const paint = createTextPaint(false);
   const screen = { out: (line) => (text += line), paint: { out: paint, note: paint } } as Partial<Screen> as Screen;
@@ -35,7 +35,7 @@ test.each([
   expect(text.trimEnd().split("\n")).toEqual(expected);
 });
 
-test("where there is no room ids are shortened, and columns that do not fit stand below", () => {
+test("if there is no room, ids are shortened, and columns that do not fit are put below", () => {
   let text = "";
   const paint = createTextPaint(false);
   const screen: Partial<Screen> = { out: (line) => (text += line), paint: { out: paint, note: paint } };

@@ -40,7 +40,7 @@ const OURS = /\u001B\[(?:\d+m|K|\d*[GJ]|\?2004[hl]|[1-9]?\d*D)/g;
 const ACTS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e\u200b]/;
 const attack = "a\u001B]52;c;ZXZpbA==\u0007b\u009B2Jc\u202Ed\u200Be\u001B]0;no end";
 
-test.skipIf(!hasScript)("on a terminal there are colours, and still nothing raw of the model's", async () => {
+test.skipIf(!hasScript)("on a terminal there are colours, but no control characters of the model", async () => {
   const { code, seen } = await onTerminal(["run", script([{ text: attack, chunk: 1 }])]);
   expect(code).toBe(0);
   expect(seen).toContain("\u001B[32mCompleted\u001B[0m");
@@ -48,38 +48,35 @@ test.skipIf(!hasScript)("on a terminal there are colours, and still nothing raw 
   expect(seen).toContain("a\\x1b]52;c;ZXZpbA==\\x07b\\x9b2Jc\\u202ed\\u200be\\x1b]0;no end");
 });
 
-test.skipIf(!hasScript)(
-  "a question of several lines that is cancelled erases nothing of what is said about it",
-  async () => {
-    const questions = [{ question: "Which?", options: [{ label: "a" }, { label: "b" }] }];
-    const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }]);
-    const { code, seen } = await onTerminal(["chat"], {
-      replies: [
-        ["> ", `${prompt}\r`],
-        ["your own words: ", "\u0003"],
-        ["Cancelled", "/exit\r"],
-      ],
-    });
-    expect(code).toBe(0);
-    expect(seen).toMatch(/your own words: [^\n]*\n[^]*Cancelled/);
-    // oxlint-disable-next-line no-control-regex
-    expect(seen).not.toMatch(/\u001B\[\d*A/);
-  },
-);
+test.skipIf(!hasScript)("cancelling a question of several lines does not erase the text about it", async () => {
+  const questions = [{ question: "Which?", options: [{ label: "a" }, { label: "b" }] }];
+  const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }]);
+  const { code, seen } = await onTerminal(["chat"], {
+    replies: [
+      ["> ", `${prompt}\r`],
+      ["your own words: ", "\u0003"],
+      ["Cancelled", "/exit\r"],
+    ],
+  });
+  expect(code).toBe(0);
+  expect(seen).toMatch(/your own words: [^\n]*\n[^]*Cancelled/);
+  // oxlint-disable-next-line no-control-regex
+  expect(seen).not.toMatch(/\u001B\[\d*A/);
+});
 
-test.skipIf(!hasScript)("with NO_COLOR there are none", async () => {
+test.skipIf(!hasScript)("with NO_COLOR there are no colours", async () => {
   const { seen } = await onTerminal(["run", script([{ text: "Plain." }])], { env: { NO_COLOR: "1" } });
   expect(seen).not.toContain("\u001B[");
   expect(seen).toContain("Completed");
 });
 
-test.skipIf(!hasScript)("what takes longer than a second shows that it continues", async () => {
+test.skipIf(!hasScript)("an operation that takes longer than a second shows progress", async () => {
   const { seen } = await onTerminal(["run", script([{ text: "Late.", delayMs: 1600 }])]);
   expect(seen).toMatch(/Waiting for the model \(1 s\)/);
   expect(seen).toContain("Late.");
 });
 
-test.skipIf(!hasScript)("a conversation on a terminal", async () => {
+test.skipIf(!hasScript)("a conversation works on a terminal", async () => {
   const question = { question: `Which ${attack}?`, options: [{ label: "one" }, { label: "two" }] };
   const prompt = script([
     { tools: [{ name: "AskUserQuestion", input: { questions: [question] } }] },

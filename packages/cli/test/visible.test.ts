@@ -32,7 +32,7 @@ const ATTACKS: [string, string, string][] = [
 ];
 
 describe("visible", () => {
-  test.each(ATTACKS)("shows %s and does nothing", (_, attack, shown) => {
+  test.each(ATTACKS)("%s is shown as an escape and has no effect", (_, attack, shown) => {
     expect(visible(attack)).toBe(shown);
     expect(visible(attack)).not.toMatch(ACTS);
   });
@@ -47,7 +47,7 @@ describe("visible", () => {
     expect(visible(text)).toBe(text);
   });
 
-  test("takes the line ends of Windows for line ends", () => {
+  test("Windows line ends are treated as line ends", () => {
     expect(visible("a\r\nb")).toBe("a\nb");
   });
 
@@ -59,7 +59,7 @@ describe("visible", () => {
 });
 
 describe("text that comes in pieces", () => {
-  test.each(ATTACKS)("shows %s the same wherever it is cut", (_, attack, shown) => {
+  test.each(ATTACKS)("%s is shown the same wherever the text is cut", (_, attack, shown) => {
     for (let cut = 0; cut <= attack.length; cut++) {
       const stream = createVisible();
       const text = stream.push(attack.slice(0, cut)) + stream.push(attack.slice(cut)) + stream.end();
@@ -69,13 +69,13 @@ describe("text that comes in pieces", () => {
     }
   });
 
-  test("puts a picture together that arrives in halves", () => {
+  test("an emoji that arrives in halves is put together", () => {
     const stream = createVisible();
     expect([stream.push("a\uD83D"), stream.push("\uDE00b"), stream.end()]).toEqual(["a", "😀b", ""]);
   });
 });
 
-test("JSON keeps its value and shows nothing that acts", () => {
+test("JSON keeps its value and contains no character that acts on a terminal", () => {
   const value = { text: ATTACKS.map(([, attack]) => attack).join("") };
   expect(visibleJson(value)).not.toMatch(ACTS);
   expect(JSON.parse(visibleJson(value))).toEqual(value);

@@ -17,7 +17,7 @@ export interface ClientOptions {
 }
 
 type Given<Name extends RouteName> = RouteInput<Name>;
-/** The parts that a route has, and of them those that can be left out because nothing in them is needed. */
+/** For each part of a route's input (params, query, body): the part, optional if none of its fields is required. */
 type Part<Name extends RouteName> = {
   [Key in keyof Given<Name>]: Given<Name>[Key] extends undefined ? never : Key;
 }[keyof Given<Name>];
@@ -29,13 +29,13 @@ type Optional<Name extends RouteName> = {
 export type CallInput<Name extends RouteName> = {
   readonly [Key in Exclude<Part<Name>, Optional<Name>>]: Given<Name>[Key];
 } & { readonly [Key in Optional<Name>]?: Given<Name>[Key] } & {
-  /** Sent again with the same key, a POST does its work once. */
+  /** A POST that is sent again with the same key does its work once. */
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
 };
 
-/** One route as a function. Routes that need nothing are called with nothing. */
+/** One route as a function. A route without required input is called without an argument. */
 export type ClientCall<Name extends RouteName> =
   Partial<CallInput<Name>> extends CallInput<Name>
     ? (input?: CallInput<Name>) => Promise<RouteOutput<Name>>
@@ -44,7 +44,7 @@ export type ClientCall<Name extends RouteName> =
 /** Every route of the server as a function of its name. */
 export type Calls = { readonly [Name in RouteName]: ClientCall<Name> };
 
-/** The server answered, and not with what was asked for. */
+/** The server answered with an error. */
 export class SkeinError extends Error {
   readonly code: ApiErrorCode;
   readonly status: number;
@@ -98,7 +98,7 @@ async function call(route: Route, input: AnyInput, options: ClientOptions): Prom
 }
 
 function addressOf(route: Route, { params = {}, query = {} }: AnyInput, url: string): string {
-  // A session is found by its own id; the path under its agent is for those who want that checked.
+  // A session is found by its own id. With `agent_id`, the server also checks that the session belongs to that agent.
   const underAgent = route.underAgent && params["agent_id"] !== undefined;
   const pattern = underAgent ? route.path.replace("/v1/", "/v1/agents/{agent_id}/") : route.path;
   const path = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));

@@ -4,14 +4,17 @@ import { type SseFrame, sseFrames } from "./sse-frames.ts";
 
 export interface ConnectionOptions {
   readonly signal?: AbortSignal;
-  /** Told before each new attempt, with how many have failed in a row. */
+  /** Called before each new attempt, with the number of attempts that have failed in a row. */
   readonly onReconnect?: (attempt: number) => void;
-  /** How long a connection may be silent before it is given up. The server sends something every 15 s. */
+  /**
+   * How long a connection may be silent before the client closes it and connects again. The server sends something
+   * every 15 s.
+   */
   readonly silenceMs?: number;
 }
 
 export interface FollowOptions extends ConnectionOptions {
-  /** The last event that is known; 0, the default, begins at the start. */
+  /** The sequence of the last event that the caller has. Default: 0, follow from the first event. */
   readonly after?: number;
   /** End when this run has ended. Without it, following continues with the next run. */
   readonly runId?: string;
@@ -24,7 +27,7 @@ export type Followed =
   | { readonly type: "reset" };
 
 export interface FollowChangesOptions extends ConnectionOptions {
-  /** A cursor from before; without one it begins with what changes from now on. */
+  /** A cursor from an earlier call. Default: only changes from now on. */
   readonly after?: string;
   readonly agentId?: string;
 }
@@ -79,7 +82,10 @@ function endsRun({ event_type, data }: Event, runId: string): boolean {
   return isEnd && (data as { readonly run_id?: string }).run_id === runId;
 }
 
-/** Follows which sessions change, over as many connections as it takes. A change may come twice, and none is left out. */
+/**
+ * Follows which sessions change, over as many connections as it takes. A change may be delivered twice; no change is
+ * missed.
+ */
 export async function* followChanges(
   client: ClientOptions,
   { after, agentId, ...options }: FollowChangesOptions = {},
@@ -169,7 +175,7 @@ async function* connection(
   yield* sseFrames(response.body.pipeThrough(silenceBreaker(stop, silenceMs)));
 }
 
-/** Gives a connection up on which not even the server's comments arrive. */
+/** Aborts a connection on which nothing arrives for `silenceMs`, not even the server's comments. */
 function silenceBreaker(stop: AbortController, silenceMs: number): TransformStream<Uint8Array, Uint8Array> {
   let timer = setTimeout(() => stop.abort(), silenceMs);
   stop.signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
@@ -183,7 +189,7 @@ function silenceBreaker(stop: AbortController, silenceMs: number): TransformStre
   });
 }
 
-/** Answers that will be the same next time. */
+/** Whether a retry would get the same answer. */
 function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }

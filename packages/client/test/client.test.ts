@@ -81,7 +81,7 @@ test("follow continues over connections that are cut, without a gap or a repeat"
   expect(reconnects).toBeGreaterThanOrEqual(4);
 });
 
-test("follow ends with the session, and throws what another attempt would not mend", async () => {
+test("follow ends with the session, and throws errors that a retry would not fix", async () => {
   const { url, key } = await testServer();
   const client = createClient({ url, apiKey: key });
   const agent = await client.createAgent({ body: { name: "Helper" } });

@@ -12,7 +12,7 @@ async function run({ call }: TestServer): Promise<string> {
   return id;
 }
 
-test("the client follows over servers that come and go, and no change is left out", async () => {
+test("the client follows changes over servers that come and go, without missing any", async () => {
   const store = await storeOf("sqlite", folder());
   const data = folder();
   let server = await testServer({ store, data });

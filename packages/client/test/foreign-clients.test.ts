@@ -91,7 +91,7 @@ async function printed(command: string, args: readonly string[]): Promise<unknow
   return JSON.parse(Buffer.concat(output).toString());
 }
 
-test("eventsource, the package, reads the same frames as the list has events", async () => {
+test("the package eventsource reads the same frames as the list of events", async () => {
   const { stream, key, expected, types } = await hostileSession();
   const source = new EventSource(stream, {
     fetch: (url, init) => fetch(url, { ...init, headers: { ...init.headers, "x-api-key": key } }),
@@ -104,7 +104,7 @@ test("eventsource, the package, reads the same frames as the list has events", a
   expect(read).toEqual(expected);
 });
 
-test("eventsource-client reads the same, and continues where it was after a cut", async () => {
+test("eventsource-client reads the same frames, and continues after a cut", async () => {
   const { path, expected, ...server } = await hostileSession();
   const cuts = [700, 2000, 300_000, 400_001];
   const url = await withKey(server, cuts);
@@ -121,7 +121,7 @@ test("eventsource-client reads the same, and continues where it was after a cut"
   expect(read).toEqual(expected);
 }, 40_000);
 
-test("the EventSource that Node has built in reads the same", async () => {
+test("Node's built-in EventSource reads the same frames", async () => {
   const { path, expected, types, ...server } = await hostileSession();
   const program = `
     const [url, types, count] = JSON.parse(process.argv[1]);
@@ -140,7 +140,7 @@ test("the EventSource that Node has built in reads the same", async () => {
 
 const hasRequests = spawnSync("python3", ["-c", "import requests"]).status === 0;
 
-test.skipIf(!hasRequests)("Python with requests reads the same", async () => {
+test.skipIf(!hasRequests)("Python with requests reads the same frames", async () => {
   const { stream, key, expected } = await hostileSession();
   const program = `
 import json, sys, requests
@@ -160,7 +160,7 @@ json.dump(read, sys.stdout)`;
   expect(await printed("python3", ["-c", program, JSON.stringify([stream, key, expected.length])])).toEqual(expected);
 });
 
-test("our own reader sees the same", async () => {
+test("our own client reads the same frames", async () => {
   const { stream, key, expected } = await hostileSession();
   const read = await frames(stream, {
     headers: { "x-api-key": key },

@@ -112,12 +112,12 @@ export {
   statusOf,
 } from "./log/state.ts";
 
-// A run: its rules, its facts, its log, who watches it.
+// A run: its rules, its facts, its log, its watchers.
 export { type WorkerInfo, type Workers, createWorkers, lacking, missingSkills } from "./run/workers.ts";
 export { type Parking, createParking } from "./run/parking.ts";
 export { type ArrivingAnswer, createArrivingAnswer } from "./run/arriving-answer.ts";
 export { leftToSpend, outOfMoneyEnd, outOfMoney } from "./run/budget.ts";
-export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog } from "./run/driver-log.ts";
+export { type Batch, type DriverLog, type DriverLogDeps, createDriverLog, createEar } from "./run/driver-log.ts";
 export { awaitOpened, awaitResolved, completedCall, toolClosed, toolStarted } from "./run/facts/call-facts.ts";
 export { checkpointCreated, rewindCompleted } from "./run/facts/file-facts.ts";
 export { messageCreated, messageEntered, transcriptAppended } from "./run/facts/message-facts.ts";
@@ -140,6 +140,7 @@ export {
   LOST_RESULT,
   nextPrompt,
   resultAtEnd,
+  runToDrive,
   stopReasonOf,
 } from "./run/rules.ts";
 export { createRuntimes } from "./run/runtimes.ts";
@@ -226,6 +227,7 @@ export {
   isAmong,
   isHostAmong,
   policyOf,
+  tenantRules,
 } from "./policy/policy.ts";
 export { policyProblem } from "./policy/policy-problem.ts";
 export { askedByOptions, moreThan, useRefusal } from "./policy/refusals.ts";

@@ -1,4 +1,4 @@
-/** What every function of the library takes, and its defaults. */
+/** The configuration of every function of the library, and its defaults. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Mirror } from "./sources/mirror/mirror-root.ts";
@@ -6,11 +6,11 @@ import type { Titles } from "./sources/claude-code/details/title.ts";
 import type { SourceName } from "./sources/port/source.ts";
 
 export interface LibraryConfig {
-  /** Claude Code's data directory, or several of them. If not given, the usual places are searched. */
+  /** Claude Code's data directory, or several of them. If not given, the default places are searched. */
   readonly dataPath?: string | readonly string[];
   /** Only sessions of this project path. */
   readonly workspace?: string;
-  /** Only sessions of these agents; of all whose data is in `dataPath` if not given. */
+  /** Only sessions of these agents; default: of all agents whose data is in `dataPath`. */
   readonly sources?: readonly SourceName[] | undefined;
   /** The largest number of results; 50 if not given. `Infinity` means all. */
   readonly limit?: number;
@@ -26,7 +26,7 @@ export interface LibraryConfig {
   readonly cacheFolder?: string | null;
   /** The sessions of other agents by their data directory. `withSources` sets it. */
   readonly mirrors?: ReadonlyMap<string, Mirror>;
-  /** Titles of a process that stays (`createTitles`): what was read for them is remembered from call to call. */
+  /** Titles for a long-running process (`createTitles`): what was read for them is remembered between calls. */
   readonly titles?: Titles;
   readonly signal?: AbortSignal;
 }

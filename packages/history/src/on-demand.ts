@@ -18,17 +18,17 @@ export const archive: typeof Archive = async (...given) => (await import("./arch
 export const restoreSession: typeof RestoreSession = async (...given) =>
   (await import("./archive/restore.ts")).restoreSession(...given);
 
-/** Hands a session of another agent to `work` as one that Claude Code could continue. */
+/** Runs `work` on a session of another agent, converted so that Claude Code could continue it. */
 export const withCarried: typeof WithCarried = async (...given) =>
   await (await import("./carry/carry-session.ts")).withCarried(...given);
 
-/** Reads every transcript once, so that later searches, lists and sums need not. */
+/** Reads every transcript once, so that later searches, lists and sums are fast. */
 export const buildIndex: typeof BuildIndex = async (...given) =>
   await (await import("./search/build-index.ts")).buildIndex(...given);
 
 /**
  * Matches in all sessions, best first: prompts and answers before tool output, whole words before parts, then the newest.
- * The total is exact up to 500; beyond that only what may be on the page is read.
+ * The total is exact up to 500; with more matches, only lines that may be on the page are read.
  */
 export const searchSessions: typeof Search.searchSessions = async (...given) =>
   await (await import("./search/search.ts")).searchSessions(...given);
@@ -50,8 +50,9 @@ export const listMigrations = async (options?: Undo.UndoOptions): Promise<readon
   (await import("./migrate/undo.ts")).listMigrations(options);
 
 /**
- * Undoes a migration; the last one if no id is given. Copies are removed, moved files are restored byte for byte. If a
- * file has changed since, for example because the session was continued, it stays and its session is reported as an error.
+ * Undoes a migration; the last one if no id is given. Copies are removed, moved files are restored byte for byte. A file
+ * that has changed since the migration, for example because the session was continued, is left in place, and its session
+ * is reported as an error.
  */
 export const undoMigration: typeof Undo.undoMigration = async (...given) =>
   await (await import("./migrate/undo.ts")).undoMigration(...given);

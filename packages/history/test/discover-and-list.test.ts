@@ -209,7 +209,7 @@ describe("the list", () => {
     await expect.poll(shown).toEqual(["Its own", null]);
   });
 
-  test("takes the project from the lines, never from the folder, and finds it by path", async () => {
+  test("a list takes the project from the lines, never from the folder, and finds it by path", async () => {
     const data = createDataDirectory();
     const cwd = "/work/my-app_v1.2";
     const talk = conversation(undefined, { cwd });

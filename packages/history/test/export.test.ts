@@ -215,7 +215,7 @@ describe("lines", () => {
   });
 });
 
-test("exported HTML is called by the first prompt where nobody gave a title, and a call of a tool says what it is about", async () => {
+test("exported HTML has the first prompt as title if there is none, and a tool call shows its subject", async () => {
   const data = createDataDirectory();
   const talk = conversation();
   const id = sessionId(1);

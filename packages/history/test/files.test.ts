@@ -58,7 +58,7 @@ describe("file history", () => {
     ["", "a\n", "+a"],
     ["a\nb\n", "", "-a-b"],
     ["a\nb\nc\nd\n", "b\nc\ne\nd\n", "-a b c+e d"],
-  ])("the difference of %j and %j is %j", (before, after, expected) => {
+  ])("the diff of %j and %j is %j", (before, after, expected) => {
     const marks = { same: " ", removed: "-", added: "+" };
     expect(
       diffLines(before, after)
@@ -67,7 +67,7 @@ describe("file history", () => {
     ).toBe(expected);
   });
 
-  test("a difference turns one random text into the other", () => {
+  test("a diff turns one random text into the other", () => {
     let seed = 1;
     const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647;
     for (let round = 0; round < 200; round += 1) {
@@ -140,7 +140,7 @@ test("the prompt history is read newest first, in pages, and damage is reported"
   ]);
 });
 
-test("statistics are read where they exist", async () => {
+test("statistics are read if they exist", async () => {
   const data = createDataDirectory();
   expect(await readStats(data.config)).toEqual([]);
   data.write("stats-cache.json", JSON.stringify({ version: 2, dailyActivity: [], totalSessions: 4 }));

@@ -167,7 +167,7 @@ describe("peeking into a line", () => {
 });
 
 describe("schemas", () => {
-  test("line schemas accept lines of 2.0 and of today, and keep unknown fields", () => {
+  test("line schemas accept lines of 2.0 and of the current version, and keep unknown fields", () => {
     const talk = conversation();
     const answer = talk.answer(
       [

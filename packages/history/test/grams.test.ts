@@ -55,7 +55,7 @@ describe("the index of a file", () => {
   const weightsOf = (...words: string[]): number[] =>
     stretchesIn(data, wantedOf(words)).stretches.map(({ weight }) => weight);
 
-  test("a stretch tells the best kind of text that may match", () => {
+  test("a stretch has the best kind of text that may match", () => {
     expect(weightsOf("parser")).toEqual([5]);
     expect(weightsOf("comma")).toEqual([4]);
     expect(weightsOf("kaleidoscope")).toEqual([1]);
@@ -63,7 +63,7 @@ describe("the index of a file", () => {
     expect(weightsOf("comma", "absent")).toEqual([]);
   });
 
-  test("a stretch tells how late its best texts are, as far as their lines have a time", () => {
+  test("a stretch has the latest time of its best texts, as far as their lines have a time", () => {
     const timed = encoded(
       [
         { type: "user", timestamp: "2026-11-01T10:00:00.000Z", message: { content: "Fix the parser" } },
@@ -79,7 +79,7 @@ describe("the index of a file", () => {
     expect(latest("undated")).toBe(Infinity);
   });
 
-  test("only what a search finds is in the index: no keys, no ids, no second copy of a result", () => {
+  test("the index has only what a search finds: no keys, no ids, no second copy of a result", () => {
     for (const word of ["parentuuid", "tool_use_id", "hidden copy"]) expect(weightsOf(word)).toEqual([]);
   });
 

@@ -88,7 +88,7 @@ describe("the index", () => {
       expect(statSync(join(data.cacheFolder, name)).mode & 0o077).toBe(0);
   });
 
-  test("a damaged or foreign index is deleted, and the result is right", async () => {
+  test("a damaged or foreign index is deleted, and the result is correct", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("x")]);
     const plain = await listSessions(data.config);
@@ -105,7 +105,7 @@ describe("the index", () => {
     ).toEqual(plain);
   });
 
-  test("the index forgets deleted files", async () => {
+  test("the index drops deleted files", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("findme")]);
     await buildIndex(data.indexed);

@@ -113,7 +113,7 @@ test("a move includes subagents, results and old agent files, and leaves nothing
   expect(JSON.parse(readFileSync(data.path(".claude.json"), "utf8"))).toHaveProperty(["projects", home]);
 });
 
-test("a workspace takes its memory, all prompts and its settings along, and undo brings back every byte", async () => {
+test("a workspace is moved with its memory, all prompts and its settings, and undo restores every byte", async () => {
   const data = createDataDirectory();
   fill(data, 3);
   const before = snapshot(data.root);
@@ -145,7 +145,7 @@ test("undo of a copy removes the copy, its prompts and its settings, and nothing
   expect(snapshot(data.root)).toEqual(before);
 });
 
-test("undo refuses a session that was continued in its new place", async () => {
+test("undo rejects a session that was continued in its new place", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   await migrateSession({ sessions: id, destination: away, mode: "move" }, optionsFor(data));
@@ -197,7 +197,7 @@ test.each([
   ["the same path", home, "same-place"],
   ["the same path with a slash", `${home}/`, "same-place"],
   ["a path inside the source", `${home}/sub`, "inside-source"],
-])("a migration to %s is refused", async (_, destination, code) => {
+])("a migration to %s is rejected", async (_, destination, code) => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   await expect(migrateWorkspace({ source: home, destination }, optionsFor(data))).rejects.toMatchObject({ code });
@@ -207,7 +207,7 @@ test.each([
   });
 });
 
-test("a session that Claude Code has open is refused, and one whose process has ended is not", async () => {
+test("a session that Claude Code has open is rejected, and one whose process has ended is not", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   const before = snapshot(data.root);
@@ -279,7 +279,7 @@ test("a session that exists at the destination with the same content is not a co
   expect(existsSync(data.path("projects", "-work-app", `${id}.jsonl`))).toBe(false);
 });
 
-test("if two paths share a folder, a move rewrites in place, a copy is refused, and undo restores", async () => {
+test("if two paths share a folder, a move rewrites in place, a copy is rejected, and undo restores", async () => {
   const data = createDataDirectory();
   fill(data, 1, "/work/my.app");
   const before = snapshot(data.root);
@@ -319,7 +319,7 @@ test("sessions of Windows are moved, and their paths are rewritten", async () =>
   expect(moved).toContain(String.raw`"content":"in C:\\git\\app"`);
 });
 
-test("links among a session's files stay links, and a project folder that is a link is refused", async () => {
+test("links among a session's files stay links, and a project folder that is a link is rejected", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   symlinkSync("/etc/hostname", data.path("projects", "-work-app", id, "link"));

@@ -58,7 +58,7 @@ test("redacting a long text without secrets is fast", () => {
   expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
 });
 
-test("what is hidden is told, with its kind and what stands in its place", () => {
+test("hidden texts are reported, with their kind and their replacement", () => {
   const hidden: string[] = [];
   const redact = createRedactor({
     home: "/home/mara",

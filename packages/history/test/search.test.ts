@@ -37,7 +37,7 @@ const found = async (data: DataDirectory, query: string, options: SearchOptions 
 };
 
 describe("queries", () => {
-  test("words are found in either case and inside other words, and prompts come first", async () => {
+  test("words are found regardless of case and inside other words, and prompts come first", async () => {
     expect(await found(library(), "parser")).toEqual([
       "prompt:Parser",
       "text:parser",
@@ -204,7 +204,7 @@ describe("filters and pages", () => {
     expect((await found(data, "parser", { includeAgents: false })).length).toBe(6);
   });
 
-  test("a match says where it is, with the lines around it", async () => {
+  test("a match has its place and the lines around it", async () => {
     const { data: matches, pagination } = await searchSessions("parserstate", { ...library().config, context: 1 });
     expect(pagination).toEqual({ total: 1, limit: 50, offset: 0, hasMore: false });
     expect(matches[0]).toMatchObject({

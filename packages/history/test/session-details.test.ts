@@ -174,7 +174,7 @@ const cases: readonly (readonly [string, readonly (object | string)[], Partial<S
 ];
 
 describe("the details of a session", () => {
-  test.each(cases)("the details of a session are right with %s", (_, lines, expected) => {
+  test.each(cases)("the details of a session are correct with %s", (_, lines, expected) => {
     expect(folded(textOf([...opening, ...lines]))).toMatchObject({
       ...ofOpening,
       lines: lines.length + 1,

@@ -86,7 +86,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).totals.calls).toBe(expected);
   });
 
-  test("usage includes subagents of every layout and progress lines, and not the results that repeat them", async () => {
+  test("usage includes subagents of every layout and progress lines, but not the results that repeat them", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const inline = {
@@ -149,6 +149,19 @@ describe("counting", () => {
       cacheCreation1hInputTokens: million,
       webSearchRequests: 3,
     });
+  });
+
+  test("a call costs what its model cost on that day", async () => {
+    const data = createDataDirectory();
+    const call = (id: string, timestamp: string): Fields =>
+      conversation().answer("x", {
+        timestamp,
+        requestId: id,
+        message: { id, model: "gpt-5.6-sol", usage: usage(100_000, 0) },
+      });
+    data.session(sessionId(1), [call("a", "2026-08-20T12:00:00.000Z"), call("b", "2026-08-21T12:00:00.000Z")]);
+    const { byDay } = await getUsage({ ...data.config, timeZone: "UTC" });
+    expect(byDay.map(({ costUsd }) => costUsd)).toEqual([0.5, 0.4]);
   });
 
   test("counters in the input of a tool are not counted if the answer has no counters", async () => {
@@ -284,7 +297,7 @@ describe("grouping", () => {
     expect(blocks.every(({ isEstimate }) => isEstimate)).toBe(true);
   });
 
-  test("a day, a week and a month are split by model, and the parts are the whole", async () => {
+  test("a day, a week and a month are split by model, and the parts add up to the whole", async () => {
     const data = createDataDirectory();
     const answer = (id: string, model: string): Fields =>
       conversation("2026-11-01T10:00:00.000Z").answer("x", { message: { id, model } });
@@ -396,7 +409,7 @@ test("a second, independent count gives the same tokens and micro-dollars", asyn
   expect({ tokens, costMicros: totals.costMicros, calls: totals.calls }).toEqual(plainCount(data.root));
 });
 
-test("usage is the same with an index, the first time, again, and after lines were added", async () => {
+test("usage is the same with an index, at the first call, at the second, and after lines were added", async () => {
   const data = createDataDirectory();
   const { sessions } = writeCorpus({ folder: data.root, files: 10, bytes: 1_000_000, seed: 5 });
   const [name] = readdirSync(data.path("projects"), { recursive: true, encoding: "utf8" }).filter((found) =>

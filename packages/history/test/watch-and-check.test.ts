@@ -106,7 +106,7 @@ describe("checking", () => {
     expect(report.damage.some(({ path }) => path === good)).toBe(false);
   });
 
-  test("verify and checkFormat read only the sessions that a project or a time chooses", async () => {
+  test("verify and checkFormat read only the sessions that a project or a time selects", async () => {
     const data = createDataDirectory();
     const there = conversation("2026-11-01T10:00:00.000Z", { cwd: "/work/there" });
     data.session(sessionId(1), [there.user("x"), { type: "odd" }], "-work-there");

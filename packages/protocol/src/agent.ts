@@ -27,7 +27,7 @@ export const Formatter = componentType(["json", "xml", "raw"], "Formatter");
 export const CompactorType = componentType(["none", "tool_result_removal", "sliding_window", "summarize"], "Compactor");
 export const MemoryStoreType = componentType(["none", "placeholder", "full_text"], "MemoryStore");
 
-/** A tool that the model may call; what runs it is known to the process, not to the data. */
+/** A tool that the model may call; its code is in the process, not in this data. */
 export const ToolSchema = z.looseObject({
   name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, "A tool name has 1 to 128 letters, digits, _ or -."),
   description: z.string().default(""),
@@ -37,7 +37,10 @@ export const ToolSchema = z.looseObject({
 });
 export type ToolSchema = z.output<typeof ToolSchema>;
 
-/** Instructions that the model loads when a task needs them: only this much of each is in the system prompt. */
+/**
+ * Instructions that the model loads when a task needs them: the system prompt has only the name and description of
+ * each.
+ */
 export const AgentSkill = z.object({
   name: z
     .string()
@@ -74,11 +77,14 @@ export const AgentConfig = z.object({
   formatter: Formatter.default("json"),
   stream_meta_history_and_tool_results: z.boolean().default(false),
   compactor_type: CompactorType.default("none"),
-  /** A memory that comes with Skein, or the name of a program's own. */
+  /** A memory that comes with Skein, or the name of one that the program defines. */
   memory_store_type: MemoryStoreType.or(Line.min(1).max(50)).default("none"),
   max_retries: z.int().nonnegative().max(100).default(5),
   base_delay: z.number().nonnegative().default(1),
-  /** Have the model write a title after the first answer. It is a call of its own, and counted. */
+  /**
+   * Have the model write a title after the first answer. The title is a model call of its own, with its own usage and
+   * cost.
+   */
   generate_title: z.boolean().default(false),
   /** How many tool calls of one step run side by side. */
   max_parallel_tool_calls: z.int().min(1).max(100).default(8),
@@ -98,7 +104,10 @@ export const AgentConfig = z.object({
 });
 export type AgentConfig = z.infer<typeof AgentConfig>;
 
-/** The configuration of a new agent: narrower where an older one is read that would not be taken today. */
+/**
+ * The configuration of a new agent. Stricter than `AgentConfig`, which must also accept configurations stored by older
+ * versions.
+ */
 export const NewAgentConfig = AgentConfig.extend({
   beta_headers: z
     .array(z.string().regex(/^[\x21-\x7e]{1,200}$/, "Expected the name of a beta, without spaces."))
@@ -107,7 +116,7 @@ export const NewAgentConfig = AgentConfig.extend({
   memory_store_type: MemoryStoreType.default("none"),
 });
 
-/** An agent as the platform API has it, with its configuration and the version that each change raises. */
+/** An agent in the platform API: its configuration, and a version that every change increases. */
 export const Agent = z.object({
   id: Uuid,
   version: z.int().positive(),

@@ -13,9 +13,9 @@ export interface DraftPiece {
   readonly step: number;
   readonly attempt: number;
   readonly message_id: string;
-  /** Characters of its kind, text or thinking, in this attempt before this piece. */
+  /** How many characters of the same kind (text or thinking) this attempt sent before this piece. */
   readonly offset: number;
   readonly event: ModelStreamEvent;
-  /** The log has this step only after it is complete: there is no fact about its beginning. */
+  /** Whether the log gets this step only when it is complete, so that there is no fact about its beginning. */
   readonly isUnannounced?: boolean | undefined;
 }

@@ -4,19 +4,21 @@ import { z } from "zod";
 export const ErrorCode = z.enum([
   /** The input does not fit its schema or a rule of the API. */
   "invalid",
-  /** It does not exist, or not for this tenant. */
+  /** The thing does not exist, or does not exist for this tenant. */
   "not_found",
-  /** It exists already, with other content. */
+  /** The thing exists already, with other content. */
   "already_exists",
   /** The log has new events since the caller read it (`expect`), or a record has a newer version. */
   "conflict",
-  /** The writer's lease is not the current one: another worker drives, or this one released. */
+  /**
+   * The writer's lease is not the current one: another worker drives the session, or this worker released its lease.
+   */
   "lease_lost",
   /** Only the driver of a session may append this fact. */
   "lease_required",
-  /** The same idempotency key came with another request. */
+  /** The same idempotency key was used for another request. */
   "key_reused",
-  /** Nothing is running that could be cancelled. */
+  /** There is no run to cancel. */
   "not_running",
   /** The await is not open: unknown, answered or timed out. */
   "not_awaiting",
@@ -40,21 +42,21 @@ export const ErrorCode = z.enum([
   "read_only",
   /** The store was closed. */
   "closed",
-  /** The operator of this server has not opened this. */
+  /** The operator of this server has not allowed this. */
   "not_allowed",
-  /** An argument of a child process that the operator has not opened. */
+  /** An argument of a child process that the operator has not allowed. */
   "arg_not_allowed",
   /** An address that this server does not call. */
   "url_not_allowed",
   /** An event is of a type or version that this Skein does not know. */
   "unreadable",
-  /** DuckDB refused the statement, or ended over it. */
+  /** DuckDB rejected the statement, or crashed on it. */
   "statement_failed",
-  /** The statement takes more time, memory or room than it may. */
+  /** The statement exceeds its limit of time, memory or disk space. */
   "over_limit",
-  /** This machine has no sandbox in which a statement could run. */
+  /** This machine has no sandbox for SQL statements. */
   "sandbox_missing",
-  /** A secret cannot be opened: its key is missing, or the secret was changed. */
+  /** A secret cannot be decrypted: its key is missing, or the secret was changed. */
   "secret_sealed",
   /** A package that this needs is not installed. */
   "not_installed",

@@ -27,7 +27,8 @@ const COUNTER_LIMIT = 2 ** 42;
 /**
  * UUID v7 (RFC 9562, method 1): 48 bits of time, a 42-bit counter, 32 random bits.
  *
- * The order holds inside one process only. Across processes the sequence of a log orders, never the id.
+ * The order holds inside one process only. To order events of several processes, use the sequence of a log, never the
+ * id.
  */
 export function createIds({ now = Date.now, random = (bytes) => crypto.getRandomValues(bytes) }: IdsDeps = {}): Ids {
   const bytes = new Uint8Array(16);
@@ -47,7 +48,7 @@ export function createIds({ now = Date.now, random = (bytes) => crypto.getRandom
     return pool.subarray(used - count, used);
   }
 
-  /** A random start with its top bit 0, which leaves room to count. */
+  /** A random start value whose top bit is 0, so that the counter has room to grow. */
   function freshCounter(): number {
     const part = take(6);
     const high = ((part[0] ?? 0) & 0x01) * 2 ** 40;
@@ -73,7 +74,7 @@ export function createIds({ now = Date.now, random = (bytes) => crypto.getRandom
 /**
  * The id of one part of a message, derived so that a repeated append makes the same rows.
  *
- * Part 0 is the message's own id; the others count up in its last 32 bits, which are random and belong to it alone.
+ * Part 0 is the message's own id; the others count up in its last 32 bits, which are random.
  */
 export function partId(messageId: string, part: number): string {
   if (part === 0) return messageId;

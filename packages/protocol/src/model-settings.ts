@@ -4,7 +4,7 @@ import type { ModelPrice } from "./prices.ts";
 
 const Dollars = z.number().nonnegative().max(1_000_000);
 
-/** What a model costs, in dollars for a million tokens, and since when that is so. */
+/** The price of a model in dollars per million tokens, and the date from which it applies. */
 const GivenPrice = z.strictObject({
   input: Dollars,
   output: Dollars,
@@ -25,12 +25,12 @@ export const ModelSettings = z.strictObject({
     .url({ protocol: /^https?$/, error: "Expected an http or https address." })
     .max(2000)
     .optional(),
-  /** The environment variable with the key. The key itself is stored nowhere. */
+  /** The environment variable with the key. The key itself is not stored. */
   key_env: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "Expected the name of an environment variable.")
     .optional(),
-  /** The region of a cloud, for `bedrock` and `vertex`. */
+  /** The cloud region, for `bedrock` and `vertex`. */
   region: z
     .string()
     .regex(/^[a-z][a-z0-9-]{1,39}$/, "Expected the region of a cloud, for example eu-west-1.")
@@ -41,7 +41,7 @@ export const ModelSettings = z.strictObject({
     .regex(/^[a-z][a-z0-9.:-]{1,99}$/, "Expected the id of a project in Google's cloud.")
     .optional(),
   price: GivenPrice.optional(),
-  /** Tokens of a conversation that the model can read. */
+  /** The size of the model's context window, in tokens. */
   context_window: z.int().positive().optional(),
   abilities: z
     .strictObject({
@@ -58,7 +58,7 @@ export const ModelSettings = z.strictObject({
 });
 export type ModelSettings = z.output<typeof ModelSettings>;
 
-/** A price of the operator as the table of prices has it. */
+/** The operator's price for a model, in the form of a row of the price table. */
 export function givenPrice(name: string, price: ModelSettings["price"]): ModelPrice | undefined {
   if (!price) return undefined;
   const { input, output, cache_read = input, cache_write = input } = price;
@@ -73,4 +73,11 @@ export function givenPrice(name: string, price: ModelSettings["price"]): ModelPr
       cache_write_1h: micros(cache_write),
     },
   };
+}
+
+/** The prefix of a model's name: `openai` in `openai/gpt-6`. Undefined for Claude's own names. */
+export function providerOf(name: string): string | undefined {
+  const at = name.indexOf("/");
+  // Names of Bedrock's profiles have a slash and no provider of ours.
+  return at <= 0 || name.startsWith("arn:") ? undefined : name.slice(0, at);
 }

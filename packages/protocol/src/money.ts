@@ -15,7 +15,7 @@ export function microsOf(picos: bigint): number {
   return Number((picos + PICOS_PER_MICRO / 2n) / PICOS_PER_MICRO);
 }
 
-/** The exact amount of totals. The oldest logs have micro-dollars only. */
+/** The exact amount of some totals. Logs from before exact costs have micro-dollars only. */
 export function picosOfTotals(totals: {
   readonly cost_micros?: number | undefined;
   readonly cost_picos?: string | undefined;
@@ -30,8 +30,9 @@ export function dollarsOf(picos: bigint): number {
 }
 
 /**
- * An amount as the two counters in which stores add it up: whole micro-dollars, and the pico-dollars that are left over. Both
- * are sums of their own that are never carried over, so that a database adds them as integers without reading them.
+ * An amount as the two counters in which stores add it up: whole micro-dollars, and the pico-dollars that are left over. The
+ * two are summed separately and never carried over, so that a database can add them as integers without reading the stored
+ * value.
  */
 export interface SplitAmount {
   readonly micros: number;
@@ -42,7 +43,7 @@ export function splitAmount(picos: bigint): SplitAmount {
   return { micros: Number(picos / PICOS_PER_MICRO), rest: Number(picos % PICOS_PER_MICRO) };
 }
 
-/** The amount of two such counters. */
+/** The amount from its two counters. */
 export function joinedAmount({ micros, rest }: SplitAmount): bigint {
   return BigInt(micros) * PICOS_PER_MICRO + BigInt(rest);
 }

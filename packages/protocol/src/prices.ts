@@ -1,42 +1,19 @@
 /**
  * What a model call costs, exactly, in pico-dollars. One table for the loop, the history and SQL.
  *
- * A model that is not in the table is *unpriced*: `priceCall` then returns `undefined`, never 0, because
- * with a 0 an incomplete total would look complete. A name is priced only if all of it is understood.
- *
- * Most rows were compared with the offline table of `ccusage@20.0.24`. The rows of the 5.5 family come from Anthropic's model
- * pages. Regional endpoints cost 10 % more since family 4.5; `inference_geo` is not in the usage that we get, so it is not
- * priced. `speed: "fast"` without a published multiplier has the standard rate, as the API then serves it.
+ * A model that is not in the table is *unpriced*: `priceCall` then returns `undefined`, never 0, because with a 0 an
+ * incomplete total would look complete. A name has a price only if every part of it is known.
  */
 import { PICOS_PER_MICRO, microsOf } from "./money.ts";
+import { PRICES, PRICE_ALIASES, type ModelPrice, type TokenPrices } from "./price-table.ts";
 import type { CallCost } from "./usage.ts";
 
 /** Re-exported here so that code that only needs prices does not load the schemas. */
+export { PRICES, PRICE_ALIASES, type ModelPrice, type TokenPrices } from "./price-table.ts";
 export { dollarsOf, joinedAmount, microsOf } from "./money.ts";
 
 /** The day on which the figures were last compared with the published list. */
 export const PRICES_VERSION = "2026-11-18";
-
-/** What one million tokens cost, in micro-dollars. It is also what one token costs, in pico-dollars. */
-export interface TokenPrices {
-  readonly input: number;
-  readonly output: number;
-  readonly cache_write_5m: number;
-  readonly cache_write_1h: number;
-  readonly cache_read: number;
-}
-
-/** One family of models and its rates. Names with a date, a provider or a region lead to the same family. */
-export interface ModelPrice {
-  readonly family: string;
-  readonly prices: TokenPrices;
-  /** Rates for a whole request whose input, cache included, is longer than `above`. */
-  readonly long_context?: { readonly above: number; readonly prices: TokenPrices };
-  /** What `speed: "fast"` multiplies every token rate with, in percent. */
-  readonly fast_percent?: number;
-  /** What a regional endpoint (`us.anthropic.…`) multiplies every token rate with, in percent. */
-  readonly regional_percent?: number;
-}
 
 export interface TokenUsage {
   input_tokens: number;
@@ -54,94 +31,10 @@ export interface TokenUsage {
 /** $10 for a thousand searches. */
 export const WEB_SEARCH_MICROS = 10_000;
 
-const dollars = (amount: number): number => Math.round(amount * 1_000_000);
-
-/** Cache writes cost 1.25 times the input for five minutes and twice the input for an hour, in every family so far. */
-const rates = (input: number, output: number, cacheRead: number, cacheWrite5m = input * 1.25): TokenPrices => ({
-  input: dollars(input),
-  output: dollars(output),
-  cache_write_5m: dollars(cacheWrite5m),
-  cache_write_1h: dollars(input * 2),
-  cache_read: dollars(cacheRead),
-});
-
-const sonnetLongContext = { above: 200_000, prices: rates(6, 22.5, 0.6) };
-
-export const PRICES: readonly ModelPrice[] = [
-  { family: "claude-fable-5-1", prices: rates(10, 50, 0.25), regional_percent: 110 },
-  { family: "claude-fable-5", prices: rates(10, 50, 1), regional_percent: 110 },
-  { family: "claude-mythos-5-1", prices: rates(10, 50, 0.25), regional_percent: 110 },
-  { family: "claude-mythos-5", prices: rates(10, 50, 1), regional_percent: 110 },
-  { family: "claude-mythos-preview", prices: rates(10, 50, 1) },
-  { family: "claude-opus-5-5", prices: rates(4, 20, 0.2), fast_percent: 200, regional_percent: 110 },
-  { family: "claude-opus-5", prices: rates(5, 25, 0.5), fast_percent: 200, regional_percent: 110 },
-  { family: "claude-opus-4-8", prices: rates(5, 25, 0.5), fast_percent: 200, regional_percent: 110 },
-  { family: "claude-opus-4-7", prices: rates(5, 25, 0.5), fast_percent: 600, regional_percent: 110 },
-  { family: "claude-opus-4-6", prices: rates(5, 25, 0.5), fast_percent: 600, regional_percent: 110 },
-  { family: "claude-opus-4-5", prices: rates(5, 25, 0.5), regional_percent: 110 },
-  { family: "claude-opus-4-1", prices: rates(15, 75, 1.5) },
-  { family: "claude-opus-4", prices: rates(15, 75, 1.5) },
-  { family: "claude-sonnet-5-5", prices: rates(2, 10, 0.1), regional_percent: 110 },
-  { family: "claude-sonnet-5", prices: rates(2, 10, 0.2), regional_percent: 110 },
-  { family: "claude-sonnet-4-6", prices: rates(3, 15, 0.3), regional_percent: 110 },
-  { family: "claude-sonnet-4-5", prices: rates(3, 15, 0.3), long_context: sonnetLongContext, regional_percent: 110 },
-  { family: "claude-sonnet-4", prices: rates(3, 15, 0.3), long_context: sonnetLongContext },
-  {
-    family: "claude-haiku-5-5",
-    prices: rates(0.1, 0.5, 0.01),
-    long_context: { above: 100_000, prices: rates(0.5, 2.5, 0.05) },
-    regional_percent: 110,
-  },
-  { family: "claude-haiku-4-5", prices: rates(1, 5, 0.1), regional_percent: 110 },
-  { family: "claude-3-7-sonnet", prices: rates(3, 15, 0.3) },
-  { family: "claude-3-5-sonnet", prices: rates(3, 15, 0.3) },
-  { family: "claude-3-5-haiku", prices: rates(0.8, 4, 0.08) },
-  { family: "claude-3-opus", prices: rates(15, 75, 1.5) },
-  { family: "claude-3-sonnet", prices: rates(3, 15, 0.3) },
-  { family: "claude-3-haiku", prices: rates(0.25, 1.25, 0.03, 0.3) },
-  ...otherModels(),
-];
-
-/**
- * Models that other agents use: list prices as published in November 2026, of those that had the same price since they came.
- * Writing to the cache costs what input costs, except where a price of its own is given.
- */
-function otherModels(): readonly ModelPrice[] {
-  const same = (input: number, output: number, cacheRead: number): TokenPrices =>
-    rates(input, output, cacheRead, input);
-  const long = (above: number, short: TokenPrices, prices: TokenPrices): Omit<ModelPrice, "family"> => ({
-    prices: short,
-    long_context: { above, prices },
-  });
-  return [
-    { family: "gpt-5", prices: same(1.25, 10, 0.125) },
-    { family: "gpt-5-codex", prices: same(1.25, 10, 0.125) },
-    { family: "gpt-5-mini", prices: same(0.25, 2, 0.025) },
-    { family: "gpt-5-nano", prices: same(0.05, 0.4, 0.005) },
-    { family: "gpt-5-1", prices: same(1.25, 10, 0.125) },
-    { family: "gpt-5-1-codex", prices: same(1.25, 10, 0.125) },
-    { family: "gpt-5-1-codex-max", prices: same(1.25, 10, 0.125) },
-    { family: "gpt-5-1-codex-mini", prices: same(0.25, 2, 0.025) },
-    { family: "gpt-5-2", prices: same(1.75, 14, 0.175) },
-    { family: "gpt-5-2-codex", prices: same(1.75, 14, 0.175) },
-    { family: "gpt-5-3-codex", prices: same(1.75, 14, 0.175) },
-    { family: "gpt-5-4", ...long(272_000, same(2.5, 15, 0.25), same(5, 22.5, 0.5)) },
-    { family: "gpt-5-4-mini", prices: same(0.75, 4.5, 0.075) },
-    { family: "gpt-5-4-nano", prices: same(0.2, 1.25, 0.02) },
-    { family: "gpt-5-5", ...long(272_000, same(5, 30, 0.5), same(10, 45, 1)) },
-    { family: "gpt-5-6-luna", ...long(200_000, rates(0.2, 1.2, 0.02), rates(0.4, 1.8, 0.04)) },
-    { family: "gpt-5-6-sol", ...long(272_000, rates(5, 30, 0.5), rates(10, 45, 1)) },
-    { family: "gpt-5-6-terra", ...long(272_000, rates(2, 12, 0.2), rates(4, 18, 0.4)) },
-    { family: "gpt-4-1", prices: same(2, 8, 0.5) },
-    { family: "o4-mini", prices: same(1.1, 4.4, 0.275) },
-    { family: "gemini-3-pro", ...long(200_000, same(2, 12, 0.2), same(4, 18, 0.4)) },
-    { family: "gemini-3-1-pro", ...long(200_000, same(2, 12, 0.2), same(4, 18, 0.4)) },
-    { family: "gemini-3-flash", prices: same(0.5, 3, 0.05) },
-    { family: "gemini-3-5-flash", prices: same(1.5, 9, 0.15) },
-    { family: "grok-4-5", ...long(200_000, same(2, 6, 0.5), same(4, 12, 1)) },
-    { family: "grok-4-6", ...long(200_000, same(2, 6, 0.5), same(4, 12, 1)) },
-    { family: "kimi-k3", prices: same(3, 15, 0.3) },
-  ];
+/** The price that a model had at a time (in milliseconds), if it is not today's. */
+export function earlierPrice(model: string, at: number): ModelPrice | undefined {
+  const earlier = findPrice(model)?.price.earlier;
+  return earlier?.find(({ until }) => at < Date.parse(until))?.price;
 }
 
 /** What the call cost, or `undefined` if the model is not in the table. A given price is used instead of the table. */
@@ -160,15 +53,15 @@ export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice):
 }
 
 /** Like `priceCall`, as one number of pico-dollars, for pricing many calls: exact up to $9,007 a call. */
-export function picosOfCall(model: string, usage: TokenUsage): number | undefined {
-  const terms = termsOf(model, usage);
+export function picosOfCall(model: string, usage: TokenUsage, given?: ModelPrice): number | undefined {
+  const terms = termsOf(model, usage, given);
   if (!terms) return undefined;
   const { input, output, write_5m, write_1h, cache_read, server_tool } = terms;
   const picos = ([tokens, rate]: Term): number => tokens * rate;
   return picos(input) + picos(output) + picos(write_5m) + picos(write_1h) + picos(cache_read) + picos(server_tool);
 }
 
-/** A count, and the price of one in pico-dollars. */
+/** A count, and the price of one unit in pico-dollars. */
 type Term = readonly [count: number, rate: number];
 
 function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
@@ -185,7 +78,7 @@ function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
     ((usage.speed === "fast" ? (price.fast_percent ?? 100) : 100) *
       (regional ? (price.regional_percent ?? 100) : 100)) /
     100;
-  // The rate is scaled first and stays an integer.
+  // The rate is scaled before it is multiplied, so that it stays an integer.
   const term = (tokens: number, rate: number): Term => [tokens, Math.round((rate * percent) / 100)];
   return {
     family: price.family,
@@ -239,7 +132,10 @@ export function freeCall(model: string): CallCost {
   return { ...callCost(model, none), long_context_applied: false };
 }
 
-/** The exact parts of a cost. A fact of before 2026-11-16 has micro-dollars alone, and they are what it means. */
+/**
+ * The exact parts of a cost. Facts from before 2026-11-16 have only micro-dollars; for them these are the exact
+ * amounts.
+ */
 export function exactCost(cost: CallCost): ExactParts & { readonly total: bigint } {
   const { picos } = cost;
   const amount = (part: keyof NonNullable<typeof picos>): bigint =>
@@ -256,13 +152,10 @@ export function exactCost(cost: CallCost): ExactParts & { readonly total: bigint
 
 const byFamily: ReadonlyMap<string, ModelPrice> = new Map([
   ...PRICES.map((price) => [price.family, price] as const),
-  ...([
-    ["claude-4-opus", "claude-opus-4"],
-    ["claude-4-sonnet", "claude-sonnet-4"],
-    ["gemini-3-pro-preview", "gemini-3-pro"],
-    ["gemini-3-1-pro-preview", "gemini-3-1-pro"],
-    ["gemini-3-flash-preview", "gemini-3-flash"],
-  ].map(([alias, family]) => [alias, PRICES.find((price) => price.family === family)]) as [string, ModelPrice][]),
+  ...(PRICE_ALIASES.map(([name, family]) => [name, PRICES.find((price) => price.family === family)]) as [
+    string,
+    ModelPrice,
+  ][]),
 ]);
 
 interface FoundPrice {
@@ -272,12 +165,12 @@ interface FoundPrice {
 
 /**
  * `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-opus-4-1@20250805`, `anthropic/claude-opus-4.5`,
- * `claude-sonnet-4-5[1m]`. The whole name must be understood: what is left over makes it another model.
+ * `claude-sonnet-4-5[1m]`. The pattern must match the whole name: a name with an unknown part is another model.
  */
 export const MODEL_NAME =
   /^(?:(?:bedrock|vertex|vertex_ai|openrouter)\/)?(?:(?:anthropic|openai|google|x-ai|moonshotai)\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt|gemini|grok|kimi|o\d)-[a-z0-9.-]+?)(?:[-@]\d{8}|-\d{4}-\d\d-\d\d|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
 
-/** The price of a model at an address that belongs to one region, where its name does not say so. */
+/** The price of a model at a regional address, for names that do not contain the region. */
 export function regionalPrice(model: string): ModelPrice | undefined {
   const price = findPrice(model)?.price;
   if (!price) return undefined;
@@ -301,7 +194,7 @@ const known = new Map<string, FoundPrice | undefined>();
 function findPrice(model: string): FoundPrice | undefined {
   if (known.has(model)) return known.get(model);
   const found = lookUp(model);
-  // Model names come from files: without a bound a hostile file could fill the memory.
+  // Model names come from files: without a limit, a hostile file could fill the memory.
   if (known.size < 1_000) known.set(model, found);
   return found;
 }
@@ -316,7 +209,10 @@ function lookUp(model: string): FoundPrice | undefined {
   return { price, regional: region !== undefined && region !== "global" };
 }
 
-/** The split by lifetime counts only when it adds up to the flat field; otherwise all of it is the five-minute kind. */
+/**
+ * The counts by cache lifetime are used only if they add up to the total field. Otherwise all cache writes count as
+ * five-minute writes.
+ */
 function cacheWrites(usage: TokenUsage): { fiveMinutes: number; oneHour: number } {
   const fiveMinutes = count(usage.cache_creation?.ephemeral_5m_input_tokens);
   const oneHour = count(usage.cache_creation?.ephemeral_1h_input_tokens);

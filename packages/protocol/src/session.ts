@@ -54,12 +54,15 @@ export const Session = z.object({
   forked_from_sequence: z.int().positive().nullable(),
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
-  /** The name of the key that opened it; null where nobody used a key. */
+  /** The name of the key that opened it; null if no key was used. */
   opened_by: z.string().nullable(),
   total_runs: z.int().nonnegative(),
   total_turns: z.int().nonnegative(),
   ...CostTotals,
-  /** What calls that broke off may have cost beyond what is known. It counts against budgets until `reserved_until`. */
+  /**
+   * The most that interrupted calls may have cost beyond their known cost. It counts against budgets until
+   * `reserved_until`.
+   */
   reserved_micros: z.int().nonnegative(),
   /** Null if nothing is reserved. The next answer of the session ends a reservation earlier. */
   reserved_until: Instant.nullable(),
@@ -82,7 +85,7 @@ export const RunModel = z.object({
 });
 export type RunModel = z.infer<typeof RunModel>;
 
-/** From a prompt to the end of its answer: a row of conversation_history. */
+/** A run, from its prompt to the end of its answer: a row of conversation_history. */
 export const Run = z.object({
   id: Uuid,
   session_id: Uuid,
@@ -98,7 +101,10 @@ export const Run = z.object({
   usage: UsageTotals,
   cost: CostBreakdown.nullable(),
   ...CostTotals,
-  /** What its interrupted calls may have cost beyond what is known, as of its last call. Not part of any total. */
+  /**
+   * The most that its interrupted calls may have cost beyond their known cost, as of its last call. Not part of any
+   * total.
+   */
   reserved_micros: z.int().nonnegative(),
   /** The totals by model, in the order of the models' names. */
   models: z.array(RunModel),
@@ -133,7 +139,7 @@ export const MessageRow = z.object({
 });
 export type MessageRow = z.infer<typeof MessageRow>;
 
-/** What a session waits for from outside, keyed by the tool call that asked. */
+/** Something from outside that a session waits for, identified by its tool call. */
 export const Await = z.object({
   session_id: Uuid,
   run_id: Uuid,

@@ -74,7 +74,7 @@ export const CostTotals = {
   cost_picos: Picos,
   /** Calls of models without a price: their cost is in no total. */
   unpriced_calls: Tokens,
-  /** Calls that broke off: their output was measured from what arrived. */
+  /** Interrupted calls: their output tokens were estimated from the text that arrived. */
   estimated_calls: Tokens,
   /** Calls that the built-in simulation answered. They cost nothing. */
   simulated_calls: Tokens,
@@ -99,7 +99,7 @@ export const CostBreakdown = z.object({
 });
 export type CostBreakdown = z.infer<typeof CostBreakdown>;
 
-/** The sum of two usages, every absent counter as 0. */
+/** The sum of two usages. Missing counters count as 0. */
 export function addUsage(totals: UsageTotals, usage: Usage): UsageTotals {
   return {
     input_tokens: totals.input_tokens + usage.input_tokens,

@@ -1,4 +1,7 @@
-/** The headers of a message to a URL, as Standard Webhooks has them: the key is what follows `whsec_`, signed are id, time and body. */
+/**
+ * The headers of a message to a URL, in the format of Standard Webhooks: the secret is the part after `whsec_`; id, time and body are
+ * signed.
+ */
 export async function webhookHeaders({
   secret,
   id,
@@ -7,7 +10,7 @@ export async function webhookHeaders({
 }: {
   readonly secret: string;
   readonly id: string;
-  /** Milliseconds. */
+  /** Unix time in milliseconds. */
   readonly at: number;
   readonly body: string;
 }): Promise<Record<string, string>> {

@@ -44,12 +44,12 @@ describe("component types are spelled in two ways; the registry name is kept", (
     expect(AgentConfig.parse({ ...minimal, [key]: spelled })[key]).toBe(registered);
   });
 
-  test.each(["formatter", "compactor_type", "memory_store_type"])("an unknown %s is refused", (key) => {
+  test.each(["formatter", "compactor_type", "memory_store_type"])("an unknown %s is rejected", (key) => {
     expect(NewAgentConfig.safeParse({ ...minimal, [key]: "frobnicator" }).success).toBe(false);
     expect(valid({ [key]: 5 })).toBe(false);
   });
 
-  test("the memory of a program has a name of its own in what is stored", () => {
+  test("a program's own memory has its own name in the stored data", () => {
     expect(AgentConfig.parse({ ...minimal, memory_store_type: "my_notes" }).memory_store_type).toBe("my_notes");
   });
 });

@@ -14,7 +14,7 @@ describe("a block of a known type is checked", () => {
     ["a result without content", { type: "tool_result", tool_use_id: "t", is_error: true }],
     ["an image", { type: "image", source: { type: "url", url: "x" } }],
     ["a document", { type: "document", source: { type: "text", data: "x" } }],
-  ])("%s passes as it is", (_, block) => {
+  ])("%s passes unchanged", (_, block) => {
     expect(ContentBlock.parse(block)).toBe(block);
   });
 
@@ -30,7 +30,7 @@ describe("a block of a known type is checked", () => {
     ["a type that is a number", { type: 5 }, "type"],
     ["a list", [], ""],
     ["nothing", null, ""],
-  ])("%s is refused, with the place named", (_, block, place) => {
+  ])("%s is rejected, with its place in the error", (_, block, place) => {
     const { error } = ContentBlock.safeParse(block);
     expect(error?.issues[0]?.path.join(".")).toBe(place);
   });
@@ -48,13 +48,13 @@ describe("a block of any other type passes untouched", () => {
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
-  test("also inside a known block", () => {
+  test("a block of an unknown type passes unchanged inside a known block", () => {
     const text = '{"input":{"b":1,"__proto__":{"x":1},"a":2},"name":"bash","id":"t","type":"tool_use","cache":null}';
     expect(kept(text)).toBe(text);
   });
 });
 
-test("content is text or a list of blocks, and nothing else", () => {
+test("content is text or a list of blocks", () => {
   expect(Content.safeParse("").success).toBe(true);
   expect(Content.safeParse([]).success).toBe(true);
   for (const content of [null, 5, {}, ["text"], undefined]) expect(Content.safeParse(content).success).toBe(false);

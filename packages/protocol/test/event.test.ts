@@ -73,7 +73,7 @@ test("the list of facts is closed", () => {
 });
 
 describe("an event from outside is parsed", () => {
-  test("a whole one passes, its data untouched", () => {
+  test("a complete event passes, with its data unchanged", () => {
     expect(Event.parse(event)).toEqual(event);
     const data = { content: "yes", tool_use_id: "t", is_error: false };
     expect(JSON.stringify(Event.parse({ ...event, event_type: "await.answered", data }).data)).toBe(
@@ -91,7 +91,7 @@ describe("an event from outside is parsed", () => {
     ["a sequence with a fraction", { sequence: 1.5 }, "sequence"],
     ["an id that is none", { id: "run-001" }, "id"],
     ["a time without a zone", { created_at: "2026-01-07T12:00:00" }, "created_at"],
-  ])("%s is refused, with the place named", (_, change, place) => {
+  ])("%s is rejected, with its place in the error", (_, change, place) => {
     const { error } = Event.safeParse({ ...event, ...change });
     expect(error?.issues[0]?.path.join(".")).toBe(place);
   });
@@ -107,7 +107,7 @@ test.each([
   expect(Draft.safeParse({ event_type, data: { ...data, offset: -1 } }).success).toBe(false);
 });
 
-test("a known error has a code, a sentence and where useful its details", () => {
+test("a known error has a code, a sentence and, if useful, details", () => {
   const error = new KnownError("conflict", "It moved.", { details: { expected: 1 }, cause: "why" });
   expect(error).toMatchObject({ name: "KnownError", code: "conflict", message: "It moved.", cause: "why" });
   expect(isKnownError(error)).toBe(true);

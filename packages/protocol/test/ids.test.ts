@@ -16,15 +16,15 @@ function outOfOrder(ids: () => string, count: number): number {
   return wrong;
 }
 
-test("a million ids come in order", () => {
+test("a million ids are in order", () => {
   expect(outOfOrder(createIds(), 1_000_000)).toBe(0);
 });
 
-test("a hundred thousand ids of one millisecond come in order", () => {
+test("a hundred thousand ids of one millisecond are in order", () => {
   expect(outOfOrder(createIds({ now: () => 1_700_000_000_000 }), 100_000)).toBe(0);
 });
 
-test("a clock that is set back an hour does not set the ids back", () => {
+test("a clock that is set back an hour does not make ids smaller", () => {
   let time = 1_700_000_000_000;
   const ids = createIds({ now: () => time });
   const before = ids();
@@ -36,7 +36,7 @@ test("a clock that is set back an hour does not set the ids back", () => {
   expect(millis(ids())).toBe(time);
 });
 
-test("the counter starts with its top bit 0, which leaves it room to count inside a millisecond", () => {
+test("the counter starts with its top bit 0, which leaves room to count within a millisecond", () => {
   const ids = createIds({ now: () => 5, random: (bytes) => bytes.fill(0xff) });
   expect(ids().slice(0, 23)).toBe("00000000-0005-77ff-bfff");
   expect(ids().slice(0, 23)).toBe("00000000-0005-7800-8000");
@@ -54,7 +54,7 @@ test("the same clock and the same randomness make the same ids", () => {
   expect([one(), one()]).toEqual([other(), other()]);
 });
 
-test("two processes do not make the same id, though they share a clock", () => {
+test("two processes do not make the same id, although they share a clock", () => {
   const now = () => 1_700_000_000_000;
   const [one, other] = [createIds({ now }), createIds({ now })];
   const made = Array.from({ length: 10_000 }, () => [one(), other()]).flat();

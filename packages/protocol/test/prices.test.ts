@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { addPicos, joinedAmount, microsOf, splitAmount } from "../src/money.ts";
-import { exactCost, PRICES, PRICES_VERSION, priceCall, WEB_SEARCH_MICROS } from "../src/prices.ts";
+import { earlierPrice, exactCost, PRICES, PRICES_VERSION, priceCall, WEB_SEARCH_MICROS } from "../src/prices.ts";
 import type { CallCost } from "../src/usage.ts";
 
 const none = { input_tokens: 0, output_tokens: 0 };
 
-test("the worked example of the framework's cost breakdown comes out to the micro-dollar", () => {
+test("the worked example of the framework's cost breakdown is exact to the micro-dollar", () => {
   const cost = priceCall("claude-sonnet-4-5", {
     input_tokens: 1900,
     output_tokens: 1300,
@@ -46,6 +46,7 @@ test.each([
   ["gpt-5.6-sol", "gpt-5-6-sol"],
   ["gpt-5-2025-08-07", "gpt-5"],
   ["openai/gpt-5.1-codex-max", "gpt-5-1-codex-max"],
+  ["gpt-5.6", "gpt-5-6-sol"],
   ["gemini-3-pro-preview", "gemini-3-pro"],
   ["x-ai/grok-4.5", "grok-4-5"],
   ["o4-mini", "o4-mini"],
@@ -81,18 +82,39 @@ test("a long request of another agent's model has the rates of long requests, an
   expect([short?.output_micros, long?.output_micros]).toEqual([15_000_000, 22_500_000]);
   const written = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 100_000 };
   expect(priceCall("gpt-5.4", written)?.cache_write_micros).toBe(250_000);
-  expect(priceCall("gpt-5.6-sol", written)?.cache_write_micros).toBe(625_000);
+  expect(priceCall("gpt-5.6-sol", written)?.cache_write_micros).toBe(250_000);
+});
+
+test.each([
+  ["2026-07-10", "gpt-5.6-sol", 5_000_000, 30_000_000],
+  ["2026-08-20T23:59:59.999Z", "gpt-5.6", 5_000_000, 30_000_000],
+  ["2026-08-21", "gpt-5.6-sol", 4_000_000, 20_000_000],
+  ["2026-10-01", "gpt-5.6-sol", 2_000_000, 10_000_000],
+  ["2026-07-29", "gpt-5.6-luna", 1_000_000, 6_000_000],
+  ["2026-07-30", "gpt-5.6-luna", 200_000, 1_200_000],
+  ["2026-07-29", "gpt-5.6-terra", 2_500_000, 15_000_000],
+  ["2026-07-30", "gpt-5.6-terra", 2_000_000, 12_000_000],
+])("a call of %s to %s costs what the model cost on that day", (day, model, input, output) => {
+  const usage = { input_tokens: 100_000, output_tokens: 100_000 };
+  const cost = priceCall(model, usage, earlierPrice(model, Date.parse(day)));
+  expect([cost?.input_micros, cost?.output_micros]).toEqual([input / 10, output / 10]);
+});
+
+test("a price that never changed has no earlier one, and neither has a call without a time", () => {
+  expect(earlierPrice("gpt-5.5", 0)).toBeUndefined();
+  expect(earlierPrice("nobody-knows", 0)).toBeUndefined();
+  expect(earlierPrice("gpt-5.6-sol", Number.NaN)).toBeUndefined();
 });
 
 describe("cache writes", () => {
   const split = { ephemeral_5m_input_tokens: 1_000_000, ephemeral_1h_input_tokens: 1_000_000 };
 
-  test("are priced by lifetime when the split adds up", () => {
+  test("cache writes are priced by lifetime if the parts add up", () => {
     const cost = priceCall("claude-opus-5", { ...none, cache_creation_input_tokens: 2_000_000, cache_creation: split });
     expect(cost?.cache_write_micros).toBe(6_250_000 + 10_000_000);
   });
 
-  test("are all of the five-minute kind when the split does not add up", () => {
+  test("cache writes are all five-minute writes if the parts do not add up", () => {
     const cost = priceCall("claude-opus-5", { ...none, cache_creation_input_tokens: 3_000_000, cache_creation: split });
     expect(cost?.cache_write_micros).toBe(3 * 6_250_000);
   });
@@ -122,7 +144,7 @@ test("web searches cost ten dollars a thousand", () => {
   expect(cost?.total_micros).toBe(10_000_000);
 });
 
-test("the exact parts add up to the total for every family and for odd numbers, and each is rounded by itself", () => {
+test("the exact parts add up to the total for every family and for odd numbers, and each is rounded separately", () => {
   for (const { family } of PRICES) {
     const cost = priceCall(family, {
       input_tokens: 7,
@@ -154,16 +176,16 @@ test("22,000 calls add up to the pico-dollar, whichever model they call", () => 
   }
 });
 
-test("a count that no call can have does not break a sum", () => {
+test("an impossible token count does not break a sum", () => {
   const cost = priceCall("claude-opus-4-7", { input_tokens: Number.MAX_SAFE_INTEGER, output_tokens: 1, speed: "fast" });
   expect(Number.isSafeInteger(cost?.total_micros)).toBe(true);
 });
 
-test("counters that are missing, negative or not numbers count as nothing", () => {
+test("counters that are missing, negative or not numbers count as 0", () => {
   const broken = { input_tokens: -5, output_tokens: Number.NaN, cache_read_input_tokens: null, cache_creation: null };
   expect(priceCall("claude-opus-5", broken)?.total_micros).toBe(0);
 });
 
-test("the table says from when it is", () => {
+test("the price table has its date", () => {
   expect(PRICES_VERSION).toMatch(/^\d{4}-\d{2}-\d{2}$/);
 });

@@ -16,13 +16,13 @@ test.each([
   ["a header as JSON", '{"x-api-key":"CANARY"}'],
   ["a parameter", "https://host/?token=CANARY&x=1"],
   ["a setting", "DB_PASSWORD=CANARY"],
-])("%s is taken out of a text", (_, secret) => {
+])("%s is removed from a text", (_, secret) => {
   const kept = withoutSecrets(`before ${secret} after`);
   expect(kept).not.toContain("CANARY");
   expect(kept).toMatch(/^before .*after$/s);
 });
 
 test.each(["at answer (register.ts:65:3)", "The store cannot be reached now.", "GET /v1/sessions/:session_id 200"])(
-  "%s stays as it is",
+  "%s is not changed",
   (text) => expect(withoutSecrets(text)).toBe(text),
 );

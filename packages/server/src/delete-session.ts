@@ -17,7 +17,7 @@ export async function deleteSession(
   await forgetSessionRecords(deps.store.records, sessionId);
 }
 
-/** Removes what a server has stored of a session beside its log. */
+/** Removes the data that a server stores about a session outside its log. */
 export async function forgetSessionRecords(records: Records, sessionId: string): Promise<void> {
   await forgetAnswers(records, sessionId);
   await forgetDeliveries(records, sessionId);

@@ -68,7 +68,7 @@ export type SqlPart =
 
 /** What requests about models need from the process that calls the models. */
 interface ModelAdmin {
-  /** Refuses a model that a request of this tenant may not add, with a known error. */
+  /** Throws a known error for a model that a request of this tenant may not add. */
   check(model: {
     readonly tenant: string;
     readonly name: string;
@@ -79,7 +79,7 @@ interface ModelAdmin {
   try(name: string, model: Model, signal: AbortSignal): AsyncIterable<ModelTrial>;
 }
 
-/** Whether the operator's rule about the sandbox is kept, and a sentence about the sandbox's state. */
+/** Whether the operator's rule about the sandbox is followed, and a sentence about the sandbox's state. */
 export interface WallsState {
   readonly isKept: boolean;
   /** The state of the sandbox in a sentence or two; `says` has the limits as well. */
@@ -95,11 +95,14 @@ export interface ServerDeps {
   readonly store: Store;
   /** Carries the text of a step while the model writes it. */
   readonly live: Live;
-  /** The name of this process among those that share the store, and whether another process is known to have ended. */
+  /**
+   * The name of this process among those that share the store, and a function that tells whether another process is
+   * known to have ended.
+   */
   readonly process?: { readonly owner: string; readonly isDead: (owner: string) => boolean } | undefined;
   /** Reserves a place in this process for a session that begins with a prompt. Without it, any worker may claim the session. */
   readonly reserve?: Engine["reserve"] | undefined;
-  /** Says that a session may be due. */
+  /** Reports that a session may be due. */
   readonly wake?: Engine["wake"] | undefined;
   /** Rejects if an engine outside this process does not answer. */
   readonly engineCheck?: (() => Promise<void>) | undefined;
@@ -111,11 +114,11 @@ export interface ServerDeps {
   readonly drivingQueue?: (() => QueueFigures) | undefined;
   /** Sessions with large messages, which wait for room in the memory of this process. */
   readonly largeSessions?: Pick<LargeSessions, "figures" | "standing"> | undefined;
-  /** The place in the line of a session whose run is over a cap. Undefined without caps. */
+  /** The queue position of a session whose run is over a cap. Undefined without caps. */
   readonly queuedRun?: ((sessionId: string) => Promise<Standing | undefined>) | undefined;
-  /** How many runs of each cap are under way and wait, by the name of the cap. */
+  /** How many runs of each cap are in progress, and how many wait, by the name of the cap. */
   readonly runLines?: (() => Promise<Readonly<Record<string, RunLine>>>) | undefined;
-  /** Whether this process only drives sessions: it answers health and metrics, and no other request. */
+  /** Whether this process only drives sessions: it answers only `/health` and metrics. */
   readonly isWorker?: boolean | undefined;
   /** Carries drafts between machines, if there are several. `/health` checks it; deleted sessions are announced on it. */
   readonly bus?: Bus | undefined;
@@ -137,7 +140,7 @@ export interface ServerDeps {
   readonly tools?: () => readonly ApiTool[];
   /** Runtimes that this process can drive. */
   readonly runtimes?: readonly ("loop" | "claude-code")[];
-  /** Checks and starts sessions of Claude Code. Without it, `/api/v1` shows existing sessions and starts none. */
+  /** Checks and starts sessions of Claude Code. Without it, `/api/v1` shows existing sessions but starts none. */
   readonly claude?: ClaudeGate | undefined;
   /** How many days the audit log is kept. Default: 365. */
   readonly auditDays?: number | undefined;
@@ -145,17 +148,19 @@ export interface ServerDeps {
   readonly forgetSession?: ((session: { readonly tenant: string; readonly sessionId: string }) => void) | undefined;
   /** The operator's rules for a key. Without them, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
+  /** Whether the operator has rules for keys of this name. Without it, there are none. */
+  readonly hasKeyRules?: ((name: string) => boolean) | undefined;
   /** The operator's caps for a run, and the names of agents that have caps. Undefined without caps. */
   readonly caps?: { readonly of: (owner: RunOwner) => readonly Cap[]; readonly agents: readonly string[] } | undefined;
   /** What a key may do, in sentences. */
   readonly explainKey?: ((principal: Principal) => Promise<readonly string[]>) | undefined;
-  /** The state of the sandbox around programs that a model can steer. */
+  /** The state of the sandbox around programs that a model can control. */
   readonly walls?: (() => Promise<WallsState>) | undefined;
   /** Reads and writes Claude Code's files. Without it, no session can be adopted or sent back. */
   readonly adoption?: Adoption | undefined;
-  /** The models, for requests about what a model was sent. Without them, such requests are rejected. */
+  /** The models, for requests that ask what a model was sent. Without them, such requests are rejected. */
   readonly models?: ModelCatalog | undefined;
-  /** Checks models that requests add, and tries models. Without it, requests add names alone. */
+  /** Checks models that requests add, and tries models. Without it, a request can only add the name of a model. */
   readonly modelAdmin?: ModelAdmin | undefined;
   /** The model of agents that name none, if the tenant's list has no default. */
   readonly defaultModel: string;
@@ -172,9 +177,9 @@ export interface ServerDeps {
   /** Origins whose pages may call this server from a browser, besides the server's own origin. */
   readonly allowedOrigins?: readonly string[];
   readonly limits?: Partial<Limits>;
-  /** How long sessions are kept, by tenant; without it for ever. */
+  /** How long sessions are kept, by tenant; without it, sessions are kept for ever. */
   readonly retention?: RetentionDays | undefined;
-  /** Sends webhooks. Without it, there are none. */
+  /** Sends webhooks. Without it, no webhooks are sent. */
   readonly webhookSender?: WebhookSender;
   /** When a webhook that failed is tried again. */
   readonly webhookRetryMs?: readonly number[];
@@ -184,9 +189,9 @@ export interface ServerDeps {
   readonly telemetry?: Telemetry | undefined;
   /** Whether spans contain the content of messages and tool calls. */
   readonly traceContent?: boolean | undefined;
-  /** One line per request and per bug, without secrets. */
+  /** Receives one line per request and per bug, without secrets. */
   readonly log?: ((line: Readonly<Record<string, unknown>>) => void) | undefined;
-  /** False: only bugs are logged, and no requests. */
+  /** If false, only bugs are logged, not requests. */
   readonly logRequests?: boolean | undefined;
   readonly now?: () => number;
 }

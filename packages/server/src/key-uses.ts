@@ -1,9 +1,12 @@
 import type { Records } from "@skein/core";
 import { z } from "zod";
 
-/** When keys were used last, to the minute. Kept beside the keys, so that a use never competes with a change of the key. */
+/**
+ * When keys were used last, to the minute. Stored separately from the keys, so that recording a use never conflicts with a
+ * change of the key.
+ */
 export interface KeyUses {
-  /** Records that a key was used, at most once a minute. Nobody waits for it. */
+  /** Records that a key was used, at most once a minute. Runs in the background. */
   used(keyId: string): void;
   /** When a key was used last; null if it never was. */
   lastUse(keyId: string): Promise<string | null>;
@@ -22,7 +25,7 @@ export function createKeyUses({ records, now }: { readonly records: Records; rea
       if (at - (written.get(keyId) ?? -WRITE_MS) < WRITE_MS) return;
       if (written.size >= REMEMBERED) written.clear();
       written.set(keyId, at);
-      // An unavailable store is reported by the request itself. The next use is recorded again.
+      // If the store is unavailable, the request itself reports it. The next use is recorded again.
       records
         .put([{ ...PLACE, id: keyId, value: { at: new Date(at).toISOString() } }])
         .catch(() => written.delete(keyId));

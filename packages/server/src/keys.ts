@@ -10,6 +10,9 @@ export const TenantName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, "A tenant has 1 to 63 lower-case letters, digits or -.");
 
+/** The tenant of the operator, who decides what others may do. */
+export const OPERATOR = "default";
+
 const StoredKey = z.object({
   name: z.string(),
   /** Who is responsible for the key: a person or a team. */
@@ -32,7 +35,7 @@ export interface Principal {
   readonly name: string;
   readonly tenant: string;
   readonly scopes: readonly KeyScope[];
-  /** Who is responsible for the key, if somebody said so. */
+  /** Who is responsible for the key, if that was given. */
   readonly owner?: string | null;
   /** When the key expires; null if it does not. */
   readonly expiresAt?: string | null;
@@ -52,14 +55,14 @@ interface NewKey {
   readonly owner?: string | null | undefined;
   /** ISO time in the future. */
   readonly expiresAt?: string | null | undefined;
-  /** The key itself, where an operator chose it. */
+  /** The key itself, if the operator chose it. */
   readonly key?: string;
 }
 
-/** API keys: made, listed, rotated, revoked and recognised. They are kept as hashes. */
+/** API keys: created, listed, rotated, revoked and recognised. Only their hashes are stored. */
 export interface Keys {
   make(input: NewKey): Promise<string>;
-  /** Every key, also those that are revoked or expired, newest first; of one tenant if it is named. */
+  /** Every key, also those that are revoked or expired, newest first; of one tenant, if given. */
   list(tenant?: string): Promise<readonly KeyInfo[]>;
   /** Every key that is neither revoked nor expired. */
   valid(): Promise<readonly KeyInfo[]>;
@@ -102,7 +105,10 @@ export function allows(principal: Pick<Principal, "scopes">, scope: KeyScope): b
   return principal.scopes.some((given) => ALLOWS[given].includes(scope));
 }
 
-/** Whether a caller sees the system prompts of agents: a caller who may run agents could ask them for it anyway. */
+/**
+ * Whether a caller sees the system prompts of agents: a caller who may run agents could ask the agent for its prompt
+ * anyway.
+ */
 export function seesPrompts(caller: Pick<Principal, "scopes">): boolean {
   return allows(caller, "run");
 }
@@ -128,7 +134,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
 
   function find(keyId: string): Principal | undefined | Promise<Principal | undefined> {
     const remembered = known.get(keyId);
-    // Both ways: a clock that goes back would otherwise keep a revoked key alive.
+    // The difference counts in both directions: otherwise a clock that goes back would keep a revoked key valid.
     return remembered && Math.abs(now() - remembered.at) < REMEMBER_MS
       ? principalOf(remembered.stored, keyId)
       : lookUp(keyId);
@@ -138,7 +144,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
     const record = await records.get(PLACE.tenant, PLACE.kind, keyId);
     const isSame = record && timingSafeEqual(Buffer.from(record.id), Buffer.from(keyId));
     const stored = isSame ? StoredKey.parse(record.value) : undefined;
-    // Bounded, because anybody can send keys that nobody knows.
+    // Limited in size, because anybody can send unknown keys.
     if (known.size >= REMEMBERED) known.clear();
     known.set(keyId, { stored, at: now() });
     return principalOf(stored, keyId);
@@ -243,7 +249,7 @@ function newKey(): string {
   return `skein_${randomBytes(32).toString("base64url")}`;
 }
 
-/** The id of a key is its hash. Keys have 256 bits of randomness of their own, so a plain hash keeps them. */
+/** The id of a key is its hash. Keys are random (256 bits), so a plain hash protects them. */
 export function keyIdOf(key: string): string {
   return hash("sha256", key, "hex");
 }

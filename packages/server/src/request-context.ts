@@ -88,7 +88,10 @@ type Handler<Name extends RouteName> = (
 
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> };
 
-/** The session of a path. Rejects one that does not exist, is another tenant's, or is not of the agent in the path. */
+/**
+ * The session of a path. Throws if it does not exist, belongs to another tenant, or belongs to another agent than the
+ * path names.
+ */
 export async function sessionIn(
   call: Caller,
   { session_id, agent_id }: { readonly session_id: string; readonly agent_id?: string | undefined },

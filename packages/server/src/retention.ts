@@ -5,9 +5,12 @@ import { deleteSession } from "./delete-session.ts";
 import type { RetentionDays } from "./deps.ts";
 import type { ServerContext } from "./request-context.ts";
 
-/** Deletes sessions that are older than their tenant keeps them. */
+/** Deletes sessions that are older than their tenant's retention. */
 export interface Retention {
-  /** Deletes what is too old now, unless a server of the same store did so within the hour. Returns how many sessions. */
+  /**
+   * Deletes the sessions that are too old now, unless a server on the same store did so within the last hour. Returns
+   * their number.
+   */
   pass(): Promise<number>;
 }
 
@@ -17,8 +20,8 @@ const MARK = { tenant: "$retention", kind: "pass", id: "last" } as const;
 const Mark = z.object({ at: z.iso.datetime() });
 
 /**
- * Sessions that run or wait are never deleted here. Each deleted session and each tenant of a pass is a line of the
- * log, so that the operator can show what was removed, when, and by which rule.
+ * Sessions that run or wait are never deleted here. The log gets a line for each deleted session and for each tenant,
+ * so that the operator can show what was removed, when, and by which rule.
  */
 export function createRetention(shared: ServerContext, days: RetentionDays): Retention {
   const { deps, keys, now } = shared;

@@ -167,7 +167,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   };
 }
 
-/** The HTTP framework, with our limits and our answers to what it cannot read. */
+/** The HTTP framework with our limits, and our responses to requests that it cannot parse. */
 function createApp(limits: Limits, ids: Ids): FastifyInstance {
   return fastify({
     logger: false,
@@ -186,7 +186,7 @@ function createApp(limits: Limits, ids: Ids): FastifyInstance {
   });
 }
 
-/** In a scope of their own: the hooks of the WebSocket plugin would otherwise run for every request. */
+/** Registered in a separate scope, because the hooks of the WebSocket plugin would otherwise run for every request. */
 async function registerSockets(app: FastifyInstance, shared: ServerContext): Promise<void> {
   await app.register(async (sockets) => {
     await sockets.register(websocket, { options: socketOptions(shared.limits) });

@@ -11,7 +11,7 @@ import type { Ids } from "@skein/protocol";
 import type { ServerDeps } from "./deps.ts";
 import { type Principal, seesPrompts } from "./keys.ts";
 
-/** The sessions, agents and models of one tenant. Those of other tenants do not exist here. */
+/** The sessions, agents and models of one tenant. Other tenants' data does not exist in this view. */
 export interface TenantView {
   readonly sessions: Sessions;
   readonly agents: Agents;
@@ -21,7 +21,7 @@ export interface TenantView {
 /** How many views are kept in memory. */
 const MOST_VIEWS = 1000;
 
-/** What a caller may see: of their tenant only, and system prompts only if they may run agents. */
+/** The data that a caller may see: only of their tenant, with system prompts only if they may run agents. */
 export type ViewOf = (caller: Pick<Principal, "tenant" | "scopes"> & Partial<Pick<Principal, "name">>) => TenantView;
 
 /** Creates the view of a tenant, for the requests of one key, on first use. */

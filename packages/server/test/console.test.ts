@@ -21,7 +21,7 @@ function built(): string {
 const HTML = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
 test.each(["/", "/sessions", "/sessions/0198?at=4", "/agents/x/edit", "/settings"])(
-  "%s is a page of the console, without a key",
+  "%s is a page of the console, and needs no key",
   async (path) => {
     const { url } = await testServer({ console: built() });
     const answer = await fetch(`${url}${path}`, { headers: HTML });
@@ -39,7 +39,7 @@ test.each(["/", "/sessions", "/sessions/0198?at=4", "/agents/x/edit", "/settings
   },
 );
 
-test("assets are kept by browsers for a year, and asked for again they are 304", async () => {
+test("assets are cached by browsers for a year, and a repeated request is 304", async () => {
   const { url } = await testServer({ console: built() });
   const answer = await fetch(`${url}/assets/index-1a2b.js`);
   expect([answer.status, await answer.text()]).toEqual([200, SCRIPT]);
@@ -63,7 +63,7 @@ test("HEAD has the headers of a page and no body", async () => {
   expect((await fetch(`${url}/health`, { method: "HEAD", headers: HTML })).status).toBe(401);
 });
 
-test("requests for other addresses are answered as without the console", async () => {
+test("requests for other addresses are answered as if there were no console", async () => {
   const { url, call } = await testServer({ console: built() });
   for (const path of ["/v1/nothing", "/v1", "/api/v1/nothing", "/v1/sessions"])
     expect([path, (await fetch(`${url}${path}`, { headers: HTML })).status]).toEqual([path, 401]);
@@ -86,7 +86,7 @@ test.each([
   "//secret.html",
   "/%00.html",
   "/.env.json",
-])("%s leads to nothing outside of the build", async (path) => {
+])("%s does not lead out of the build", async (path) => {
   const { url } = await testServer({ console: built() });
   const answer = await new Promise<string>((resolve) => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
@@ -99,7 +99,7 @@ test.each([
   expect(answer).not.toContain("outside");
 });
 
-test("without a build the first page is the one that says what runs here", async () => {
+test("without a build the first page describes the server", async () => {
   const { url } = await testServer({ console: folder() });
   const answer = await fetch(url, { headers: HTML });
   expect([answer.status, await answer.text()]).toEqual([
@@ -109,7 +109,7 @@ test("without a build the first page is the one that says what runs here", async
   expect((await fetch(`${url}/sessions`, { headers: HTML })).status).toBe(401);
 });
 
-test("a build that is replaced while the server runs is served in its new form", async () => {
+test("a build that is replaced while the server runs is served at once", async () => {
   const path = built();
   const { url } = await testServer({ console: path });
   await fetch(url, { headers: HTML });

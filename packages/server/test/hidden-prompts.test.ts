@@ -162,7 +162,7 @@ describe.skipIf(!hasBubblewrap)("in SQL", { timeout: 120_000 }, () => {
     "SELECT content FROM api.session_messages",
   ];
 
-  test("statements of a key that may only read see no system prompt, those of an admin do", async () => {
+  test("statements of a key that may only read see no system prompt, statements of an admin do", async () => {
     const made = await world();
     const answers = async (key: string): Promise<string> => {
       const texts: string[] = [];

@@ -6,7 +6,7 @@ const tool = (input_schema: unknown) => ({ name: "ask", description: "Asks.", in
 test.each([
   ["no object", { type: "string" }],
   ["a type that there is not", { type: "object", properties: { a: { type: "nonsense" } } }],
-])("a tool whose schema the engine cannot read is refused, now and later: %s", async (_, schema) => {
+])("a tool whose schema the engine cannot read is rejected, now and later: %s", async (_, schema) => {
   const { call } = await testServer();
   const made = await call("POST", "/v1/agents", { name: "Helper", frontend_tools: [tool(schema)] });
   expect([made.status, made.body.error.code]).toEqual([422, "invalid"]);
@@ -40,7 +40,7 @@ test.each([
   ["half a value", `{"text":"x`, 400, "What was sent cannot be read: expected JSON."],
   ["9 million letters", `{"text":"${"x".repeat(9_000_000)}"}`, 413, /characters/],
 ])(
-  "a message with %s is refused with its sentence, and the next one is taken",
+  "a message with %s is rejected with its sentence, and the next one is accepted",
   async (_, content, status, sentence) => {
     const { call } = await testServer();
     const { path } = await session(call);

@@ -24,7 +24,7 @@ async function expectAlive({ url }: TestServer): Promise<void> {
   expect((await fetch(`${url}/health`)).status).toBe(200);
 }
 
-test("headers or a body that do not arrive in time are 408, and the connection is over", async () => {
+test("headers or a body that do not arrive in time are 408, and the connection is closed", async () => {
   const server = await testServer({ limits: { requestMs: 500 } });
   const { key } = server;
   const waiting = [
@@ -138,7 +138,7 @@ test("a request with Expect: 100-continue is told to continue", async () => {
   expect(await answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
 });
 
-test("200 idle connections do not keep others out", async () => {
+test("200 idle connections do not block others", async () => {
   const server = await testServer();
   const idle = Array.from({ length: 200 }, () => raw(server, "").socket);
   await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));

@@ -37,7 +37,7 @@ const PAYLOADS = [
   "x".repeat(500),
 ];
 
-test("wrong keys of every kind are 401, and nothing of them is logged", async () => {
+test("wrong keys of every kind are 401, and are not logged", async () => {
   const { url, logged } = await testServer({ limits: { wrongKeysPerMinute: 1000 } });
   for (const payload of PAYLOADS)
     for (const headers of [{ "x-api-key": payload }, { authorization: `Bearer ${payload}` }]) {
@@ -57,7 +57,7 @@ test.each([
   ["tenant", { tenant: "other" }],
   ["a key of metadata that is SQL", { metadata: { "a') = 1 OR 1=1 --": 1 } }],
   ["a key of metadata with a path", { metadata: { '$.x"': 1 } }],
-])("a session cannot be made or changed with a %s of the caller's", async (_, fields) => {
+])("a session cannot be created or changed with a %s from the caller", async (_, fields) => {
   const { call } = await testServer();
   const { agentId, path } = await session(call);
   expect((await call("POST", `/v1/agents/${agentId}/sessions`, fields)).status).toBe(422);
@@ -82,7 +82,7 @@ test.each([
   ["a type with a tab", ["Content-Type: application/json\ta"]],
   ["a type with a second one", ["Content-Type: application/json, text/plain"]],
   ["a form", ["Content-Type: application/x-www-form-urlencoded"]],
-])("a body with %s is 415, as a form of another page would send it", async (_, types) => {
+])("a body with %s, which a form of another page can send, is 415", async (_, types) => {
   const { url, key, call } = await testServer();
   const body = '{"name":"A"}';
   const lines = ["POST /v1/agents HTTP/1.1", "Host: localhost", `X-API-Key: ${key}`, `Content-Length: ${body.length}`];
@@ -91,7 +91,7 @@ test.each([
 });
 
 test.each([["Host: evil.example"], ["Host: 127.0.0.1.evil.example"], ["Host: localhost:9@evil"], ["Host: "]])(
-  "%s is refused before routing, on every kind of address",
+  "%s is rejected before routing, on every kind of address",
   async (host) => {
     const { url } = await testServer();
     for (const path of ["/", "/health", "/v1/agents", "/nothing", "/v1/ws"])

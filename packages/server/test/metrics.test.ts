@@ -89,7 +89,7 @@ test("a key of one tenant does not see metrics of all tenants", async () => {
   expect(text).not.toMatch(/skein_(runs|tokens|cost|queue|model)/);
 });
 
-test("the metrics port needs no key, answers only /metrics, and only under names of this machine", async () => {
+test("the metrics port needs no key, answers only /metrics, and only with host names of this machine", async () => {
   const answer = await fetch(`${address}/metrics`);
   expect([answer.status, answer.headers.get("content-type")]).toEqual([
     200,

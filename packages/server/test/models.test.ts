@@ -49,7 +49,7 @@ async function tenantAdmin(store: string, url: string): Promise<Caller> {
   return caller(url, key);
 }
 
-test("an admin adds a model with a key, tries it, asks it and removes it, and nobody is shown the key", async () => {
+test("an admin adds a model with a key, tests it, uses it and removes it, and the key is never shown", async () => {
   const place = folder();
   const vault = createVault(randomBytes(32).toString("base64"));
   const server = await testServer({ store: `sqlite:${join(place, "skein.db")}`, secrets: { vault, lost: [] } });
@@ -124,7 +124,7 @@ test("a model keeps its key while its address stays; another address needs the k
   expect(other.keys).toEqual([]);
 });
 
-test("a redirect is not followed, so that a key goes to the model's own address alone", async () => {
+test("a redirect is not followed, so that a key is sent only to the model's own address", async () => {
   const { call } = await testServer();
   const elsewhere = await fakeModel();
   const { url, keys } = await fakeModel(`${elsewhere.url}/chat/completions`);
@@ -157,7 +157,7 @@ test("a tenant's admin may not add models inside the operator's network, or with
   expect((await acme("GET", "/v1/models")).body.data).toEqual([]);
 });
 
-test("a tenant's model at an address of its own does not get the operator's key of the provider", async () => {
+test("a tenant's model at another address does not get the operator's key of the provider", async () => {
   const store = sqliteStore();
   const { url, call } = await testServer({ store });
   const acme = await tenantAdmin(store, url);
@@ -190,7 +190,7 @@ test("a tenant's model in a cloud without a key is rejected under any name, so t
   expect((await call("POST", "/v1/models", other)).status).toBe(403);
 });
 
-test("the operator opens addresses and variables to requests", async () => {
+test("the operator can allow addresses and variables for requests", async () => {
   const { url, keys } = await fakeModel();
   const store = sqliteStore();
   process.env["SKEIN_TEST_OPENED_KEY"] = "sk-of-the-environment";

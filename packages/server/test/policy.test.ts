@@ -33,15 +33,17 @@ beforeAll(async () => {
         },
         looper: { runtimes: ["loop"], models: ["claude-sonnet-*"] },
         mixed: { tools: ["Read"] },
+        walled: { sandbox: "required" },
+        "other/ci": { tools: ["Read"] },
       },
     },
   });
   const store = await openStore(storeUrl);
-  for (const name of ["narrow", "wide", "looper"])
-    callers[name] = caller(
-      server.url,
-      await createKeys({ records: store.records }).make({ name, scopes: ["run"], tenant: "default" }),
-    );
+  const { make } = createKeys({ records: store.records });
+  for (const name of ["narrow", "wide", "looper", "walled"])
+    callers[name] = caller(server.url, await make({ name, scopes: ["run"], tenant: "default" }));
+  const other = { name: "boss", scopes: ["admin" as const], tenant: "other" };
+  callers["boss"] = caller(server.url, await make(other));
   await store.close();
 });
 afterAll(async () => {
@@ -88,6 +90,31 @@ test("a key cannot continue a session with more rights than its own rules, by an
     expect([path, status]).toEqual([path, 403]);
     expect(answer.error.message).toContain('begun with the key "wide", which may use tools that this key may not');
   }
+});
+
+test.skipIf(!hasBubblewrap)("a key whose rules require a sandbox cannot continue a session without one", async () => {
+  const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt });
+  const path = `/v1/sessions/${String(body["session_id"])}/messages`;
+  const { status, body: answer } = await as("walled")("POST", path, { role: "user", content: { text: prompt } });
+  expect([status, answer.error.message]).toEqual([
+    403,
+    expect.stringContaining('begun with the key "wide", which may use a weaker sandbox that this key may not'),
+  ]);
+});
+
+test("an admin of another tenant cannot take the rights of a key by giving a new key its name", async () => {
+  const make = async (who: Caller, name: string) => who("POST", "/v1/keys", { name, scopes: ["run"] });
+  for (const name of ["narrow", "wide", "walled", "other/ci"]) {
+    const { status, body } = await make(as("boss"), name);
+    expect([name, status, body.error?.message]).toEqual([
+      name,
+      403,
+      `The operator of this server has rules for keys named "${name}". Take another name, or ask the operator to make this key.`,
+    ]);
+  }
+  expect((await make(as("boss"), "ci")).status).toBe(201);
+  expect((await make(server.call, "mixed")).status).toBe(201);
+  expect((await make(server.call, "other/ci")).status).toBe(403);
 });
 
 test("a key whose rules have only the loop runs its agents, within its models, and no Claude Code", async () => {

@@ -68,7 +68,7 @@ test.each([
     'The agent "Holder" may have 2 runs at the same time, and 2 are running.',
   ],
 ] as const)(
-  "runs over the cap of a %s wait in line, are shown with their place, and all of them run",
+  "runs over the cap of a %s wait in line, are shown with their position, and all of them run",
   async (_, policy, reason) => {
     const { tool, seen, open } = gatedTool();
     const server = await testServer({ config: { tools: [tool], policy } });
@@ -87,7 +87,7 @@ test.each([
   },
 );
 
-test("a cap of one key does not keep another key waiting", async () => {
+test("a cap of one key does not delay another key", async () => {
   const { tool, seen, open } = gatedTool();
   const server = await testServer({ config: { tools: [tool], policy: { keys: { ci: { concurrentRuns: 1 } } } } });
   const ci = await keyed(server, "ci");
@@ -160,7 +160,7 @@ test("a run that waits for its turn can be cancelled, its session deleted, and o
   expect(seen.most).toBe(1);
 });
 
-test("a run that waits for an answer of people takes no place of its cap", async () => {
+test("a run that waits for an answer of people uses no place of its cap", async () => {
   const { call } = await testServer({ config: { policy: { tenants: { default: { concurrentRuns: 1 } } } } });
   const question = { name: "ask_user", description: "Asks.", input_schema: { type: "object" } };
   const asks = await session(call, { name: "Asker", frontend_tools: [question] });

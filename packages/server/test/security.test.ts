@@ -149,7 +149,7 @@ test.each([
   ["an empty key", { "x-api-key": "" }, 401],
   ["another scheme", { authorization: "Basic YTpi" }, 401],
   ["two keys", { "x-api-key": "a", authorization: "Bearer b" }, 400],
-])("%s is refused", async (_, headers, status) => {
+])("%s is rejected", async (_, headers, status) => {
   const { server } = await twoTenants();
   const answer = await server.inject({ method: "GET", url: "/v1/agents", headers });
   expect(answer.statusCode).toBe(status);
@@ -238,7 +238,7 @@ test.each([
   ["NUL in a name", '{"name":"A\\u0000"}', 422],
   ["a runtime that is not here", '{"name":"A","runtime":"claude-code"}', 422],
   ["a tool that is not here", '{"name":"A","tools":["rm"]}', 422],
-])("a body with %s is answered with %#", async (_, payload, status) => {
+])("a body with %s is answered with its status (row %#)", async (_, payload, status) => {
   const { server, mine } = await twoTenants();
   const began = performance.now();
   const answer = await server.inject({
@@ -269,7 +269,7 @@ test.each([
 });
 
 test.each(["%2e%2e%2fx", "../../x", "a%00b", "-p", "x".repeat(250)])(
-  "a session %s is no UUID: 422 or no route",
+  "a session %s is not a UUID: 422 or no route",
   async (id) => {
     const { inject, mine } = await twoTenants();
     expect([404, 422]).toContain((await inject("GET", `/v1/sessions/${id}`, mine.read)).statusCode);
@@ -334,7 +334,7 @@ test("a revoked key loses its open stream, and its next request", async () => {
   await other.close();
 });
 
-test("problem+json when it is asked for", async () => {
+test("errors are problem+json if requested", async () => {
   const { url } = await testServer();
   const answer = await fetch(`${url}/v1/agents`, { headers: { accept: "application/problem+json" } });
   expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);

@@ -13,7 +13,7 @@ function skillFolder(...names: readonly string[]): string {
   return root;
 }
 
-test("an agent names opened skills by name or folder, loads them, and no others", async () => {
+test("an agent can name allowed skills by name or folder and load them, and no others", async () => {
   const opened = skillFolder("ants", "bees");
   const closed = skillFolder("wasps");
   const { call } = await testServer({ config: { skills: [opened] } });

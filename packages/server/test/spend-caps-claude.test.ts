@@ -112,7 +112,7 @@ describe.each([
     );
 
     test.runIf(sandbox === "required")(
-      "at a part of a cap a run waits for people before its first call, and goes on after a yes",
+      "at a part of a cap a run waits for people before its first call, and continues after a yes",
       { timeout: 90_000 },
       async () => {
         const call = as("asked");
@@ -130,7 +130,7 @@ describe.each([
     );
 
     test.runIf(sandbox === "required")(
-      "a no to the question ends the run with a sentence, and the model is not asked",
+      "a no to the question ends the run with a sentence, and the model is not called",
       { timeout: 90_000 },
       async () => {
         const call = as("denied");

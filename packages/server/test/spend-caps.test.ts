@@ -68,7 +68,7 @@ test.each([
     'The agent "Spender" may spend',
   ],
 ] as const)(
-  "12 runs at once never spend more than the cap of a %s, and the refusal names it",
+  "12 runs at once never spend more than the cap of a %s, and the error names it",
   async (_, policy, sentence) => {
     const server = await start(policy);
     const call = await keyed(server, "ci");
@@ -90,7 +90,7 @@ test.each([
   },
 );
 
-test("at 80 % of a cap runs wait for a person, one yes is for all of them, and spending continues to the cap", async () => {
+test("at 80 % of a cap runs wait for a person, one yes counts for all of them, and spending continues to the cap", async () => {
   const server = await start({ tenants: { default: { spendPerDayUsd: 0.01, spendAskAtPercent: 1 } } });
   const { call } = server;
   expect(await runOnce(call)).toMatchObject({ status: "completed" });
@@ -153,7 +153,7 @@ test("the built-in simulation costs nothing, so no cap stops it", async () => {
   expect(await runOnce(call)).toMatchObject({ status: "completed" });
 });
 
-test("what was spent counts after a restart, and with a lower cap nothing more is spent", async () => {
+test("spending counts after a restart, and with a lower cap nothing more is spent", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const first = await start({ tenants: { default: { spendPerDayUsd: 1 } } }, store);
   expect(await runOnce(first.call)).toMatchObject({ status: "completed" });
@@ -170,7 +170,7 @@ test("what was spent counts after a restart, and with a lower cap nothing more i
   expect(model.ledger.calls().length).toBe(before);
 });
 
-test("a key sees its caps and their use, also of its tenant and its agents, and of no others", async () => {
+test("a key sees its caps and their use, also of its tenant and its agents, but no other caps", async () => {
   const server = await start({
     keys: { ci: { spendPerDayUsd: 1, spendAskAtPercent: 50, concurrentRuns: 4 }, other: { spendPerDayUsd: 3 } },
     tenants: { default: { spendPerDayUsd: 2, spendAskAtPercent: false } },

@@ -193,7 +193,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
   });
 
-  test("in the end the server is the same process, still answers, wrote nothing, called nobody, and leaves no process behind", async () => {
+  test("afterwards the server is the same process, still answers, wrote nothing, called no address, and leaves no process behind", async () => {
     expect(server.exitCode).toBeNull();
     expect(() => process.kill(server.pid ?? 0, 0)).not.toThrow();
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
@@ -208,7 +208,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect(readdirSync(join(data, "sql"))).toEqual([]);
   });
 
-  test("a server that is killed takes its statements with it, and the next one removes its copies", async () => {
+  test("a server that is killed ends its statements, and the next one removes its copies", async () => {
     await start();
     expect(await answered("SELECT 1")).toMatchObject({ status: 200 });
     void ask("SELECT count(*) FROM range(100000000000) a, range(1000) b").catch(() => {});

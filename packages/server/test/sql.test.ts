@@ -59,7 +59,7 @@ describe.skipIf(!hasBubblewrap)("where there is a sandbox", { timeout: 120_000 }
     await rows(url, key, String(sql));
   });
 
-  test("a tenant sees its own rows as they are now, and nothing of anybody else", async () => {
+  test("a tenant sees its own rows as they are now, and no rows of others", async () => {
     const data = folder();
     const { url, key, call } = await roomyServer({ store: `sqlite:${data}/skein.db` });
     const other = await openStore(`sqlite:${data}/skein.db`);
@@ -199,7 +199,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(read).toBeGreaterThan(100_000);
   });
 
-  test("over the limit of rows or bytes an answer is cut and says so; over the limit of time it is refused", async () => {
+  test("above the limit of rows or bytes an answer is cut and says so; above the time limit it is rejected", async () => {
     const few = await roomyServer({ limits: { statementRows: 3 } });
     const cut = await ask(few.url, few.key, "SELECT range FROM range(10)");
     expect(cut.lines.slice(1)).toEqual([
@@ -222,7 +222,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(lines.at(-1)).toEqual({ end: { rows: 9, truncated: true } });
   });
 
-  test("a statement that DuckDB refuses is 422 with its words; one that fails on its way ends with an error line", async () => {
+  test("a statement that DuckDB rejects is 422 with its message; one that fails later ends with an error line", async () => {
     const { url, key, call } = await roomyServer({ limits: { statementRows: 1e6, statementBytes: 1e8 } });
     const wrong = await ask(url, key, "SELECT * FROM platform.sesions");
     expect(wrong).toMatchObject({

@@ -2,10 +2,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Telemetry, type TelemetrySpan, createMemoryStore } from "@skein/core";
 import { createScript } from "@skein/core/testing";
-import { createIds } from "@skein/protocol";
+import { type Event, createIds } from "@skein/protocol";
 import { defineTool } from "skein";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { spanOf } from "../src/observe/run-spans.ts";
 import { createTracing } from "../src/observe/tracing.ts";
 import { scripted, session, settled, testServer } from "./world.ts";
 
@@ -117,7 +118,7 @@ test("a run is sent as spans with the GenAI names, in the trace of its caller an
   );
 });
 
-test("a call is sent while its run continues, and with its content if the operator wants it", async () => {
+test("a call is sent while its run continues, and with its content if the operator requests it", async () => {
   const { url, spans } = await collector();
   const { promise: held, resolve: go } = Promise.withResolvers<number>();
   const wait = defineTool({ name: "wait", description: "Waits.", input: z.looseObject({}), run: () => held });
@@ -136,7 +137,7 @@ test("a call is sent while its run continues, and with its content if the operat
   });
 });
 
-test("a failed run is an error span in a trace of its own", async () => {
+test("a failed run is an error span in its own trace", async () => {
   const { url, spans } = await collector();
   const { call } = await testServer({ traceEndpoint: url });
   const { path } = await session(call, { max_retries: 0 });
@@ -171,6 +172,16 @@ test("the caller's trace survives the process that got the request: the process 
   await script.append([{ event_type: "session.started", data: started }], { lease });
   await script.append([{ event_type: "session.completed", data: ended }], { lease });
   await expect.poll(() => spans, { timeout: 20_000 }).toHaveLength(1);
+  const events = await store.read(script.sessionId);
+  for (const [model, provider] of [
+    ["claude-x", "anthropic"],
+    ["groq/x", "groq"],
+    ["bedrock/x", "aws.bedrock"],
+  ] as const) {
+    const agent = { id: "a", name: "A", version: 1, model };
+    const span = spanOf(events.at(-1) as Event, { runId, events, agent, parent: undefined, withContent: false });
+    expect(span?.attributes["gen_ai.provider.name"]).toBe(provider);
+  }
   expect(spans[0]).toMatchObject({ traceId: "0af7651916cd43dd8448eb211c80319c", parentSpanId: "b7ad6b7169203331" });
   await expect.poll(async () => (await store.records.list({ tenant: "$trace", kind: "parent" })).items).toEqual([]);
   other.stop();

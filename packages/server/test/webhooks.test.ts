@@ -154,7 +154,7 @@ test.each([
   "http://example.com:6379/",
   "not a url",
   "http://",
-])("a webhook to %s is refused", async (url) => {
+])("a webhook to %s is rejected", async (url) => {
   const { call } = await testServer();
   expect(await call("POST", "/v1/webhooks", { url })).toMatchObject({
     status: 422,

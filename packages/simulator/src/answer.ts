@@ -8,7 +8,7 @@ import { sign } from "./signature.ts";
 import { outputTokens } from "./tokens.ts";
 import type { AssistantMessage, Block, Container, MessagesRequest, StopReason, Usage } from "./wire.ts";
 
-/** After how long an unused container is gone, going by the `expires_at` that is sent. */
+/** The lifetime of an unused container, sent as `expires_at`. */
 const CONTAINER_LIFETIME_MS = 60 * 60_000;
 
 export interface AnswerDeps {
@@ -16,7 +16,7 @@ export interface AnswerDeps {
   readonly now: () => number;
   readonly files: FileStore;
   readonly cache: PromptCache;
-  /** What the API counts, from what was counted here. */
+  /** Converts the simulator's counts into the counts that the API reports. */
   readonly count: (usage: Usage) => Usage;
 }
 
@@ -88,7 +88,7 @@ function atStopSequence(content: readonly Block[], sequences: readonly string[])
   return null;
 }
 
-/** Only text is cut; half a tool input would be useless, and `stop` can set the reason alone. */
+/** Only text is cut: half a tool input would be useless. A script can set the stop reason alone with `stop`. */
 function atMaximum(content: readonly Block[], maximum: number): End | null {
   const excess = outputTokens(content).all - maximum;
   const last = content.at(-1);

@@ -19,15 +19,15 @@ export interface ApiErrorOptions {
   readonly type?: string | undefined;
   readonly message?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Beside type and message: the SDK turns `error_code` into `errorCode`. */
+  /** Additional fields beside type and message: the SDK turns `error_code` into `errorCode`. */
   readonly details?: JsonObject | undefined;
-  /** In the dialects of OpenAI: the error code. */
+  /** The error code, in OpenAI's APIs. */
   readonly code?: string | undefined;
-  /** In the dialects of OpenAI: which parameter is wrong. */
+  /** The wrong parameter, in OpenAI's APIs. */
   readonly param?: string | undefined;
 }
 
-/** An answer that is an error: status, type and sentence as the API would give them. */
+/** An answer that is an error: status, type and sentence as the API would send them. */
 export class ApiError extends Error {
   readonly status: number;
   readonly type: string;
@@ -35,9 +35,9 @@ export class ApiError extends Error {
   readonly details: JsonObject | undefined;
   readonly code: string | undefined;
   readonly param: string | undefined;
-  /** Only a type that a script requested; otherwise each dialect uses its own. */
+  /** The type, if a script requested one; otherwise each dialect uses its own. */
   readonly givenType: string | undefined;
-  /** Only a message that a script requested. */
+  /** The message, if a script requested one. */
   readonly givenMessage: string | undefined;
 
   constructor(status: number, options: ApiErrorOptions = {}) {
@@ -60,7 +60,7 @@ export function invalid(where: string, what: string): ApiError {
   return new ApiError(400, { message: where === "" ? what : `${where}: ${what}` });
 }
 
-/** The body of an error, whether it is a whole answer or an event in mid-stream. */
+/** The body of an error, whether it is a whole answer or an event in the middle of a stream. */
 export function errorBody(
   error: { type: string; message: string; details?: JsonObject | undefined },
   id: string,

@@ -38,7 +38,7 @@ function pairCheck(): PairCheck {
 
   function leaveUserTurn(): void {
     checkNothingOpen();
-    // A server tool may wait for results of client tools before its own result; a new prompt ends that wait.
+    // A server tool may wait for results of client tools before its own result; a new prompt ends the wait.
     if (answeredInTurn.size > 0) return;
     for (const [id, { name, index }] of openOnServer) {
       throw invalid(

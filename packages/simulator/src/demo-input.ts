@@ -5,7 +5,10 @@ const MAXIMUM_DEPTH = 5;
 const MAXIMUM_ITEMS = 20;
 const SIMULATED = "simulated ";
 
-/** An input if every required part was found in the prompt; otherwise null, because a call would be a guess. */
+/**
+ * The input for a call, if every required part was found in the prompt. Otherwise null, because a call would be a
+ * guess.
+ */
 export function inputFor(schema: JsonObject, prompt: string): JsonObject | null {
   const input: Record<string, unknown> = {};
   for (const [name, property] of requiredOf(schema)) {
@@ -82,7 +85,7 @@ function findIn(prompt: string, name: string, schema: JsonObject): unknown {
   return findText(prompt, name);
 }
 
-/** The first number is for `a`, the second for `b`, as tools for sums name them. */
+/** The first number is for `a`, the second for `b`, which are the names that tools for sums usually have. */
 function findNumber(prompt: string, name: string): number | undefined {
   const numbers = [...prompt.matchAll(/-?\d+(?:\.\d+)?/g)].map(([digits]) => Number(digits));
   return numbers[/^(b|y|second|right)$/i.test(name) ? 1 : 0];

@@ -48,10 +48,10 @@ function schemaOf(tool: Tool): JsonObject {
   return tool.input_schema ?? {};
 }
 
-/** `use the Read tool`, `call get_weather`: the prompt asks for it. */
+/** `use the Read tool`, `call get_weather`: the prompt asks for the tool by name. */
 function isNamed(name: string, prompt: string): boolean {
   const escaped = name.replaceAll(/[-_]/g, "[-_ ]");
-  // A name that is not an ordinary word is enough by itself.
+  // A name that cannot be an ordinary word (`get_weather`, `getWeather`) is enough without "use" or "call".
   const alone = /[_-]|[a-z][A-Z]/.test(name) && new RegExp(`\\b${escaped}\\b`, "i").test(prompt);
   return (
     alone ||

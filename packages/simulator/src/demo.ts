@@ -38,7 +38,7 @@ function answer(request: MessagesRequest): Step {
   return { text: `You wrote: ${quote(text)}\n\n${SIMULATION} ${hint(request)}` };
 }
 
-/** The last thing a person said, and how many rounds of tools followed it. */
+/** The last text of a person, and how many rounds of tool calls followed it. */
 function promptOf(messages: readonly Message[]): { readonly text: string; readonly rounds: number } {
   let rounds = 0;
   for (const message of messages.toReversed()) {
@@ -51,14 +51,14 @@ function promptOf(messages: readonly Message[]): { readonly text: string; readon
   return { text: "", rounds };
 }
 
-// Claude Code puts its own notes into user messages.
+// Removes the notes that Claude Code adds to user messages.
 function withoutReminders(text: string): string {
   return text.replaceAll(/<system-reminder>[\s\S]*?<\/system-reminder>/g, "").trim();
 }
 
 function roundsWanted(text: string): number {
   if (/\btwice\b/i.test(text)) return 2;
-  // "3 times 4" is a sum, not a wish.
+  // "3 times 4" is a calculation, not a number of calls.
   const asked = /\b(\d+) times\b(?!\s*\d)/i.exec(text)?.[1];
   return Math.max(1, Math.min(MAXIMUM_ROUNDS, Number(asked ?? 1)));
 }

@@ -1,6 +1,6 @@
 import type { CutFault, EndEarlyFault, ErrorFault, HangFault, InsteadFault, Step, StreamErrorFault } from "./script.ts";
 
-/** What goes wrong with this one call. */
+/** The faults of one call. */
 export interface Faults {
   readonly error: ErrorFault | null;
   readonly streamError: StreamErrorFault | null;
@@ -24,8 +24,8 @@ const MAXIMUM_COUNTERS = 10_000;
 /**
  * Decides which faults of a step happen now.
  *
- * Scripts have no other state: a fault with `times` is counted per script text and step number. Two conversations with
- * the same script share that count, unless their labels differ.
+ * This counter is the only state of scripts: a fault with `times` is counted per script text and step number. Two
+ * conversations with the same script share that count, unless their labels differ.
  */
 export function createFaultCounter(): (step: Step, key: string) => Faults {
   const counters = new Map<string, number>();
@@ -45,7 +45,7 @@ export function createFaultCounter(): (step: Step, key: string) => Faults {
     const hang = step.hang === true ? {} : step.hang;
     const endEarly = step.endEarly === true ? {} : step.endEarly;
     if (!error && !streamError && !cut && !hang && !endEarly && !instead) return NO_FAULTS;
-    // An error has no answer that another fault could break, so other faults are kept for later.
+    // An error leaves no answer for other faults, so the other faults happen at a later call.
     if (error && due(`error ${key}`, error)) return { ...NO_FAULTS, error };
     return {
       error: null,

@@ -9,7 +9,7 @@ export interface FileMetadata {
   readonly mime_type: string;
   readonly size_bytes: number;
   readonly created_at: string;
-  /** As in the API: only what a tool generated can be downloaded. */
+  /** As in the API, only files that a tool generated can be downloaded. */
   readonly downloadable: boolean;
   readonly expires_at: string | null;
 }
@@ -38,7 +38,7 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
   txt: "text/plain",
 };
 
-/** Files in memory. Beyond 256 MB the oldest are forgotten. */
+/** Files in memory. Above 256 MB the oldest are removed. */
 export function createFileStore({ ids, now }: { readonly ids: Ids; readonly now: () => number }): FileStore {
   const files = new Map<string, { readonly metadata: FileMetadata; readonly bytes: Buffer }>();
   let total = 0;

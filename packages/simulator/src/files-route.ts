@@ -7,7 +7,7 @@ import { sendJson } from "./http.ts";
 
 export interface FilesCall {
   readonly method: string;
-  /** What follows `/v1/files`, without slashes at its ends. */
+  /** The path after `/v1/files`, without slashes at its ends. */
   readonly rest: string;
   readonly query: URLSearchParams;
   readonly contentType: string;
@@ -47,7 +47,7 @@ function sendContent(files: FileStore, id: string, response: ServerResponse): vo
     .end(bytes);
 }
 
-/** Both ways of paging: today's `next_page`, and the older `has_more` with `after_id`. */
+/** Both ways of paging: the current `next_page`, and the older `has_more` with `after_id`. */
 function page(all: readonly FileMetadata[], query: URLSearchParams): object {
   const ids = [...query.getAll("ids"), ...query.getAll("ids[]")];
   const wanted = ids.length > 0 ? all.filter((file) => ids.includes(file.id)) : all;
@@ -63,7 +63,7 @@ async function readUpload(call: FilesCall): Promise<Parameters<FileStore["addUpl
   const file = (await readForm(call)).get("file");
   if (file === null) throw invalid("file", "Field required");
   if (typeof file === "string") throw invalid("file", "Expected a file, not a field");
-  // Only the last part of a path is kept, as the API does.
+  // Only the last part of a path is kept, as in the API.
   const name = basename(file.name.replaceAll("\\", "/"));
   return { name: name === "" ? "unnamed" : name, mime: file.type, bytes: Buffer.from(await file.arrayBuffer()) };
 }

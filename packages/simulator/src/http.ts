@@ -4,7 +4,7 @@ import type { Dialect } from "./dialects/dialect.ts";
 
 export const JSON_TYPE = { "content-type": "application/json" } as const;
 
-/** Reads a whole body; over the limit it is a 413, and if the client goes away it throws. */
+/** Reads a whole body. Throws a 413 above the limit, and throws if the client disconnects. */
 export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -13,7 +13,7 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
       chunks.length = 0;
       const tooLarge = (): void => reject(new ApiError(413, { headers: { connection: "close" } }));
       // The rest is read and dropped before the answer: a client that is still sending would otherwise see a closed
-      // connection. After a limit the answer is sent anyway.
+      // connection. Above a limit of dropped bytes, the answer is sent anyway.
       let dropped = 0;
       request.removeAllListeners("data").on("data", (chunk: Buffer) => {
         dropped += chunk.length;

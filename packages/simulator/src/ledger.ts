@@ -3,8 +3,8 @@ import type { Ids } from "./ids.ts";
 import type { StopReason, Usage } from "./wire.ts";
 
 /**
- * How a call ended: `answered` in full; `faulted` because its script asked for it; `rejected` with a 4xx by the
- * simulator's own checks; `aborted` because the client disconnected first. `open` until then.
+ * How a call ended: `answered` in full; `faulted` as its script requested; `rejected` with a 4xx by the simulator's own
+ * checks; `aborted` because the client disconnected first. `open` until then.
  */
 export type Outcome = "open" | "answered" | "faulted" | "rejected" | "aborted";
 
@@ -22,18 +22,18 @@ export type CallKind =
 
 /** One call, in the order of arrival. */
 export interface Call {
-  /** The `request-id` that the client got. */
+  /** The `request-id` that was sent to the client. */
   readonly id: string;
   readonly kind: CallKind;
   readonly method: string;
   readonly path: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Headers that identify callers: `anthropic-*`, `x-*`, `user-agent`, `idempotency-key`; never a key. */
+  /** Headers that identify callers: `anthropic-*`, `x-*`, `user-agent`, `idempotency-key`; no header contains a key. */
   readonly headers: Readonly<Record<string, string>>;
   readonly model: string | null;
   readonly stream: boolean;
-  /** The parsed body; null for calls without one and for calls whose body was let go (`keepBodies`). */
+  /** The parsed body; null for calls without one and for calls whose body was dropped (`keepBodies`). */
   readonly request: unknown;
   readonly label: string | null;
   /** Which step of its script was played; null without a script. */
@@ -41,9 +41,9 @@ export interface Call {
   readonly outcome: Outcome;
   readonly status: number | null;
   readonly stopReason: StopReason | null;
-  /** Of the answer; for an aborted or faulted call what the full answer would have cost. */
+  /** The usage of the answer; for an aborted or faulted call, the usage that the full answer would have had. */
   readonly usage: Usage | null;
-  /** The sentence of the error that was sent. */
+  /** The message of the error that was sent. */
   readonly error: string | null;
   readonly durationMs: number | null;
 }
@@ -51,7 +51,7 @@ export interface Call {
 export interface Totals {
   readonly calls: number;
   readonly outcomes: Readonly<Record<Outcome, number>>;
-  /** Of answered calls only. */
+  /** Counts only answered calls. */
   readonly usage: {
     readonly input_tokens: number;
     readonly cache_creation_input_tokens: number;
@@ -67,7 +67,7 @@ export interface CallFilter {
   readonly model?: string | undefined;
 }
 
-/** What was asked of the simulator. */
+/** The calls that the simulator received. */
 export interface Ledger {
   calls(filter?: CallFilter): readonly Call[];
   totals(): Totals;
@@ -75,13 +75,13 @@ export interface Ledger {
 }
 
 export interface LedgerOptions {
-  /** How many calls are remembered; the totals count all. Default: 10,000. */
+  /** How many calls are remembered; the totals include all calls. Default: 10,000. */
   readonly keepCalls?: number;
   /** How many request bodies are remembered (the latest, at most 64 MB together). Default: 200. */
   readonly keepBodies?: number;
 }
 
-/** The writing side, for the simulator itself. */
+/** The ledger with its writing methods, for the simulator itself. */
 export interface LedgerBook extends Ledger {
   open(call: Pick<Call, "kind" | "method" | "path"> & { readonly headers: IncomingHttpHeaders }): OpenCall;
   keepBody(call: OpenCall, body: unknown, bytes: number): void;
@@ -130,7 +130,7 @@ export function createLedger(
         durationMs: null,
       };
       calls.push(call);
-      // Removed in blocks, so that it costs almost nothing per call.
+      // Old calls are removed in blocks, so that removal costs almost nothing per call.
       if (calls.length >= 2 * keepCalls + 1000) calls = calls.slice(-keepCalls);
       totals.calls += 1;
       totals.outcomes.open += 1;

@@ -1,4 +1,4 @@
-/** The simulator as a process of its own: `node --conditions=@skein/source packages/simulator/src/main.ts --port 4010`. */
+/** The simulator as a separate process: `node --conditions=@skein/source packages/simulator/src/main.ts --port 4010`. */
 import { parseArgs } from "node:util";
 import { createSimulator } from "./simulator.ts";
 
@@ -20,5 +20,5 @@ const stop = (): void => {
 };
 process.once("SIGINT", stop);
 process.once("SIGTERM", stop);
-// A parent that dies closes its end of the pipe.
+// If the parent process dies, its end of the pipe is closed.
 if (untilStdinCloses) process.stdin.once("end", stop).once("error", stop).resume();

@@ -1,4 +1,4 @@
-/** A call of a model, in any dialect: which step, with which faults, as which answer. */
+/** A call of a model, in any dialect: chooses the step, its faults and its answer. */
 import type { ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { buildAnswer, type AnswerDeps } from "./answer.ts";
@@ -15,11 +15,11 @@ import { titleStep } from "./title.ts";
 import type { JsonObject } from "./wire.ts";
 
 export interface ModelDeps extends Omit<AnswerDeps, "count"> {
-  /** Between the deltas of a demo answer, so that people see it being written. */
+  /** The delay between the deltas of a demo answer, so that people see it being written. */
   readonly demoDelayMs: number;
 }
 
-/** What was asked, and how to answer it. */
+/** A parsed request, and its dialect. */
 interface Asked {
   readonly call: OpenCall;
   readonly dialect: Dialect;
@@ -56,7 +56,7 @@ export function createModelRoute(deps: ModelDeps): ModelRoute {
   };
 }
 
-/** What the answers of a dialect have of their own: the ids of calls, and what is counted. */
+/** The parts of an answer that differ between dialects: the ids of calls, and the counts. */
 function dialectParts({ callPrefix, usage }: Dialect, { ids }: ModelDeps): Pick<AnswerDeps, "ids" | "count"> {
   return {
     ids: (prefix) => ids(prefix === "toolu_" ? callPrefix : prefix),

@@ -1,9 +1,9 @@
 /**
  * Which step a request asks for.
  *
- * Stateless: the last user text that carries a script is the one being played, and the number of assistant messages
+ * Stateless: the last user text that contains a script is the current script, and the number of assistant messages
  * after it is the number of the step. So resumes, forks, subagents and parallel sessions need no state in the
- * simulator. Past its end a script repeats its last step.
+ * simulator. After its last step, a script repeats that step.
  */
 import { readScript, type Script, type Step } from "./script.ts";
 import { resultText, textsOf, type Block, type Message } from "./wire.ts";
@@ -30,7 +30,9 @@ export function planScript(messages: readonly Message[], model: string): Plan | 
   return null;
 }
 
-/** What the last tool call returned. Clients send parallel results as they finish, so the order of the calls decides. */
+/**
+ * The result of the last tool call. Clients may send parallel results in any order, so the order of the calls decides.
+ */
 export function lastResult(messages: readonly Message[]): string {
   const results = new Map<unknown, Block>();
   for (const { role, content } of messages.toReversed()) {
@@ -46,7 +48,9 @@ export function lastResult(messages: readonly Message[]): string {
   return "";
 }
 
-/** `$LAST` and `$MODEL` become the last tool's result and the model, in every text of the step. */
+/**
+ * Replaces `$LAST` with the result of the last tool call and `$MODEL` with the model's name, in every text of the step.
+ */
 function fillIn(step: Step, messages: readonly Message[], model: string): Step {
   const json = JSON.stringify(step);
   if (!json.includes("$LAST") && !json.includes("$MODEL")) return step;

@@ -1,9 +1,9 @@
 /**
  * The prompt cache: which part of a prompt was seen before.
  *
- * A prompt is a row of segments (tools, then system, then the blocks of the messages). A breakpoint (`cache_control`) stores the prefix
+ * A prompt is a list of segments (tools, then system, then the blocks of the messages). A breakpoint (`cache_control`) stores the prefix
  * that ends there, if it has at least 1,024 tokens. A later request of the same model reads the longest stored prefix that ends at one of
- * its breakpoints or at most 20 segments before; reading renews it. An entry lives 5 minutes, or an hour with `ttl: "1h"`.
+ * its breakpoints or at most 20 segments before; reading renews it. An entry expires after 5 minutes, or after an hour with `ttl: "1h"`.
  */
 import { hash } from "node:crypto";
 import { bytesOf, tokensOf } from "./tokens.ts";
@@ -80,7 +80,7 @@ export function countPrompt(prompt: Prompt): number {
 
 interface Segment {
   readonly json: string;
-  /** Of the whole prefix that ends with this segment. */
+  /** The tokens of the whole prefix that ends with this segment. */
   readonly tokens: number;
   readonly ttl?: Ttl;
 }
@@ -103,7 +103,7 @@ function segmentsOf(prompt: Prompt): readonly Segment[] {
   return segments;
 }
 
-// One letter, because the role is part of the prefix but should not count as a word.
+// One letter: the role is part of the prefix, but should not count as a word.
 function ownerOf(message: Message): string {
   return message.role.charAt(0);
 }

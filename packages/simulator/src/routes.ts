@@ -1,4 +1,4 @@
-/** From an HTTP request to the part that answers it, with its line in the ledger. */
+/** Finds the part that answers an HTTP request, and records the request in the ledger. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { ApiError } from "./api-error.ts";
 import { BEDROCK_PATH, bedrock } from "./dialects/bedrock/index.ts";

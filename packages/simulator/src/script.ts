@@ -2,36 +2,39 @@
 import { ApiError } from "./api-error.ts";
 import { isObject, type Block, type JsonObject, type StopReason, type Usage } from "./wire.ts";
 
-/** One answer of the model. Content comes in the order of the first seven keys; every key is optional. */
+/** One answer of the model. Content is sent in the order of the first seven keys. Every key is optional. */
 export interface Step {
   readonly thinking?: string;
-  /** Runs of the code execution tool, with the files they make. */
+  /** Runs of the code execution tool, with the files that they make. */
   readonly code?: CodeRun | readonly CodeRun[];
   readonly search?: Search | readonly Search[];
   readonly text?: string;
   readonly tools?: readonly ToolCall[];
-  /** Raw blocks, sent as they are. */
+  /** Raw blocks, sent unchanged. */
   readonly blocks?: readonly Block[];
 
-  /** Otherwise derived: `tool_use` after client tools, `max_tokens`, `stop_sequence`, else `end_turn`. */
+  /**
+   * The stop reason. Default: `tool_use` after calls of client tools, `max_tokens` or `stop_sequence` if these apply,
+   * otherwise `end_turn`.
+   */
   readonly stop?: StopReason;
   readonly stopDetails?: JsonObject;
-  /** Replaces what was counted, key by key. */
+  /** Replaces counted values, key by key. */
   readonly usage?: Partial<Usage>;
 
-  /** Silence before the first byte. */
+  /** The delay before the first byte, in milliseconds. */
   readonly delayMs?: number;
   /** Characters per delta. Default: 64. */
   readonly chunk?: number;
   readonly chunkDelayMs?: number;
 
-  /** An error instead of an answer; without `times` at every call. */
+  /** An error instead of an answer; without `times`, at every call. */
   readonly error?: ErrorFault;
-  /** An error event in mid-stream; ignored by calls that do not stream. */
+  /** An error event in the middle of the stream; ignored by requests without `stream`. */
   readonly streamError?: StreamErrorFault;
-  /** The connection is reset after this many bytes of the body; after 0 not even the headers are sent. */
+  /** The connection is reset after this many bytes of the body; with 0, not even the headers are sent. */
   readonly cut?: CutFault;
-  /** Silence that never ends: `true` from the start, or after some deltas. */
+  /** No further data, without closing the connection: `true` from the start, or after some deltas. */
   readonly hang?: true | HangFault;
   /** The connection ends normally, but the answer lacks its final event: `true` after all deltas, or after some. */
   readonly endEarly?: true | EndEarlyFault;
@@ -39,9 +42,9 @@ export interface Step {
   readonly instead?: InsteadFault;
   /** How the answer differs from what OpenAI itself sends. Only in Chat Completions, except `changingIds`. */
   readonly quirks?: Quirks;
-  /** Each byte of the body in a chunk of its own. */
+  /** Sends each byte of the body in its own chunk. */
   readonly oneByte?: boolean;
-  /** Chunk borders in the middle of every character that has more than one byte. */
+  /** Puts a chunk boundary inside every multi-byte character. */
   readonly splitUtf8?: boolean;
 }
 
@@ -86,7 +89,7 @@ interface SearchResult {
   readonly cite?: string;
 }
 
-/** A fault with `times` happens that often for this script and step; after that the step is played normally. */
+/** A fault with `times` happens that often for this script and step; after that, the step is answered normally. */
 interface Fault {
   readonly times?: number;
 }
@@ -95,7 +98,7 @@ export interface ErrorFault extends Fault {
   readonly status: number;
   readonly type?: string;
   readonly message?: string;
-  /** In the dialects of OpenAI, such as `insufficient_quota`. */
+  /** The error code in OpenAI's APIs, such as `insufficient_quota`. */
   readonly code?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Seconds, fractions allowed; sent as `retry-after`. */
@@ -121,31 +124,31 @@ export interface EndEarlyFault extends Fault {
 }
 
 export interface InsteadFault extends Fault {
-  /** A page of a proxy, or no byte. */
+  /** `html`: an error page of a proxy. `empty`: no bytes. */
   readonly body: "html" | "empty";
 }
 
-/** What servers that speak Chat Completions do differently. */
+/** How other servers with the Chat Completions API differ from OpenAI. */
 export interface Quirks {
-  /** `index` of a call's deltas: left out, or 0 for every call. */
+  /** The `index` in a call's deltas: left out, or 0 for every call. */
   readonly index?: "missing" | "zero";
   /** Calls have no `id`. */
   readonly id?: "missing";
   /** Later deltas of a call have another `id` than the first; in the Responses API the final item has another `id`. */
   readonly changingIds?: boolean;
-  /** Every call in one delta. */
+  /** Each call is sent in one delta. */
   readonly wholeCalls?: boolean;
   /** The deltas of several calls alternate. */
   readonly interleaved?: boolean;
-  /** `arguments` as an object instead of a text. */
+  /** `arguments` as an object instead of a string. */
   readonly objectArguments?: boolean;
   /** The fields with the reasoning. Default: `reasoning_content`. With several fields it is repeated in each. */
   readonly reasoning?: readonly ("reasoning_content" | "reasoning" | "reasoning_text" | "reasoning_details")[];
   /** `last`: usage is in the delta with the finish reason. `missing`: there is no usage, even if requested. */
   readonly usage?: "missing" | "last";
-  /** Cached tokens as DeepSeek counts them. */
+  /** Cached tokens as DeepSeek reports them. */
   readonly cached?: "prompt_cache_hit_tokens";
-  /** The finish reason beside calls is `stop`. */
+  /** The finish reason of an answer with calls is `stop`. */
   readonly stopBesideCalls?: boolean;
 }
 
@@ -159,7 +162,7 @@ export interface Script {
 const MARK = "[[script:";
 const SCRIPT = /\[\[script:([A-Za-z0-9+/=_-]+)\]\]/g;
 
-/** The text to put into a prompt so that the simulator plays these steps. The label is what the ledger calls it. */
+/** The text to put into a prompt so that the simulator plays these steps. The ledger shows the label. */
 export function script(steps: readonly Step[], label?: string): string {
   const json = JSON.stringify(label === undefined ? steps : { label, steps });
   return `${MARK}${Buffer.from(json).toString("base64")}]]`;

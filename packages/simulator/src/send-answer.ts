@@ -1,4 +1,4 @@
-/** Sends an answer at the pace, and with the faults, that its step asks for. */
+/** Sends an answer with the timing and the faults of its step. */
 import type { ServerResponse } from "node:http";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { ApiError } from "./api-error.ts";
@@ -12,7 +12,7 @@ import type { InsteadFault, Step, StreamErrorFault } from "./script.ts";
 const STREAM_TYPE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" };
 
 export interface AnswerToSend {
-  /** One event holds a whole answer that does not stream. */
+  /** An answer that is not streamed is one event. */
   readonly events: readonly StreamEvent[];
   readonly stream: boolean;
   readonly step: Step;
@@ -48,7 +48,7 @@ function joined(events: readonly StreamEvent[]): string | Buffer {
   return Buffer.concat(events.map(({ text }) => Buffer.from(text)));
 }
 
-/** Runs until the client goes away; whatever waits on the signal then stops. */
+/** Runs `work` until the client disconnects: then the signal aborts. */
 export async function untilGone(
   response: ServerResponse,
   work: (signal: AbortSignal) => Promise<Outcome>,
@@ -79,7 +79,7 @@ async function send(response: ServerResponse, answer: AnswerToSend, signal: Abor
     for (const piece of piecesOf(bytes, step)) {
       if (signal.aborted) return "aborted";
       response.write(piece);
-      // Waits for the event loop, because the pieces would otherwise be sent as one.
+      // Waits for the event loop, because otherwise the pieces would be sent together.
       if (step.oneByte || step.splitUtf8) await setImmediate();
     }
     room -= bytes.length;
@@ -112,7 +112,7 @@ function eventsToSend({ events, faults, stream, requestId, dialect }: AnswerToSe
   return [...upToDelta(events, faults.streamError.afterChunks ?? 1), error];
 }
 
-/** The events until this many deltas have passed, but never the end of the message. */
+/** The events up to this number of deltas, without the end of the message. */
 function upToDelta(events: readonly StreamEvent[], count: number): readonly StreamEvent[] {
   const end = events.findIndex(({ kind }) => kind === "end");
   const places = events.flatMap(({ kind }, index) => (kind === "delta" ? [index] : []));
@@ -144,7 +144,7 @@ async function silence(signal: AbortSignal): Promise<Outcome> {
   return "faulted";
 }
 
-/** Ends the connection in mid-answer, after what was written has left. */
+/** Ends the connection in the middle of an answer, after the written bytes were sent. */
 async function hangUp(response: ServerResponse): Promise<Outcome> {
   if (response.headersSent) await new Promise<void>((resolve) => response.write("", () => resolve()));
   response.destroy();

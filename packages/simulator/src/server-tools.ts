@@ -1,4 +1,4 @@
-/** What Anthropic's own tools leave in an answer: their use, their result, and the files they made. */
+/** The blocks that Anthropic's server tools add to an answer: their use, their result, and the files that they made. */
 import type { FileStore } from "./file-store.ts";
 import type { Ids } from "./ids.ts";
 import type { CodeRun, Search } from "./script.ts";
@@ -44,7 +44,7 @@ export function searchBlocks(search: Search, ids: Ids): Block[] {
   return [use, { type: "web_search_tool_result", tool_use_id: id, content, caller: CALLER }];
 }
 
-/** The places that a text cites, of all searches of its step. */
+/** The passages that a text cites, from all searches of its step. */
 export function citationsOf(searches: readonly Search[]): readonly Block[] {
   const cited = searches.flatMap((search) => search.results ?? []).filter((result) => result.cite !== undefined);
   return cited.map(({ title, url, cite }) => ({

@@ -1,13 +1,15 @@
 import { hash } from "node:crypto";
 
-const PREFIX = "c2ltdWxhdGVk"; // "simulated", so that a reader of a transcript can tell.
+const PREFIX = "c2ltdWxhdGVk"; // "simulated", so that readers of a transcript can see it.
 
-/** The signature of a thinking block. It depends on the text alone, so a transcript can be checked without any memory. */
+/**
+ * The signature of a thinking block. It depends only on the text, so a transcript can be checked without stored state.
+ */
 export function sign(thinking: string): string {
   return PREFIX + hash("sha256", thinking, "base64");
 }
 
-/** Whether a block that we signed was changed since. Signatures of others cannot be checked here and pass. */
+/** Whether a block that the simulator signed was changed later. Other signatures cannot be checked, and pass. */
 export function isOwnSignatureBroken(thinking: string, signature: string): boolean {
   return signature.startsWith(PREFIX) && signature !== sign(thinking);
 }

@@ -10,7 +10,7 @@ import { createHandler } from "./routes.ts";
 export interface SimulatorOptions extends LedgerOptions {
   /** Default: 0, a free port. */
   readonly port?: number;
-  /** Milliseconds since 1970; the lifetimes of cached prefixes and containers go by it. */
+  /** The clock, in milliseconds since 1970. Cached prefixes and containers expire by it. */
   readonly now?: () => number;
   readonly ids?: Ids;
   /** Milliseconds between the pieces of an answer without a script. Default: 0. */
@@ -19,18 +19,18 @@ export interface SimulatorOptions extends LedgerOptions {
   readonly keepsProcess?: boolean;
 }
 
-/** A running model that never bills, behind the APIs of four providers. */
+/** A running simulator, which answers the APIs of four providers and never costs money. */
 export interface Simulator {
-  /** For `baseURL` and `ANTHROPIC_BASE_URL`; OpenAI's client wants `/v1` after it. */
+  /** The address for `baseURL` and `ANTHROPIC_BASE_URL`. OpenAI's client needs `/v1` appended. */
   readonly url: string;
   readonly port: number;
   readonly ledger: Ledger;
-  /** Ends open calls too. May be called twice. */
+  /** Closes the simulator, and ends open calls. May be called twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-// Finer than Date.now, so that the ledger can tell how long a call took.
+// More precise than Date.now, for the durations in the ledger.
 const preciseNow = (): number => performance.timeOrigin + performance.now();
 
 /** Starts a simulator on 127.0.0.1; no other machine can reach it. */

@@ -10,14 +10,14 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 export function solveSum(text: string): string | null {
   const plain = WORDS.reduce((said, [word, sign]) => said.replaceAll(word, sign), text);
   const expression = /[-(]*\s*\d[\d\s.()*/+-]*[+*/-][\d\s.()*/+-]*\d[\s)]*/.exec(plain)?.[0];
-  // Dates and version numbers look like sums; they have no spaces, no question and no operator that people compute with.
+  // A date such as 2026-11-18 looks like a calculation, but is none.
   if (expression === undefined || expression.length > 200 || /^\s*\d+(-\d+){2}\s*$/.test(expression)) return null;
   const value = evaluate(expression);
   if (value === null) return null;
   return String(Number(value.toPrecision(12)));
 }
 
-/** A recursive descent over `+ - * / ( )`; null where the text is not an expression after all. */
+/** A recursive descent over `+ - * / ( )`; null if the text is not an expression. */
 function evaluate(expression: string): number | null {
   const tokens = expression.match(/\d+(?:\.\d+)?|[-+*/()]/g) ?? [];
   let at = 0;

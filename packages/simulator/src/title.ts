@@ -1,6 +1,6 @@
 /**
- * A request for a session's title, from Claude Code or Skein. It quotes the prompt with its script, but is not a step
- * of the script.
+ * A request for a session's title, from Claude Code or Skein. The request quotes the prompt with its script, but is not
+ * a step of the script.
  */
 import { withoutScripts, type Step } from "./script.ts";
 import { textsOf, type MessagesRequest } from "./wire.ts";

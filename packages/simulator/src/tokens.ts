@@ -8,7 +8,7 @@ export function tokensOf(bytes: number): number {
   return Math.ceil(bytes / 4);
 }
 
-/** How many bytes a block weighs in a prompt, given its JSON text. */
+/** How many bytes of a prompt a block counts as, given its JSON text. */
 export function bytesOf(block: Block, json: string): number {
   let bytes = Buffer.byteLength(json);
   if (block.type !== "image" && block.type !== "document" && block.type !== "tool_result") return bytes;

@@ -1,15 +1,15 @@
-/** The parts of the Messages API's shapes that the simulator looks at. Everything else passes through untouched. */
+/** The parts of the Messages API's shapes that the simulator reads. Everything else is passed on unchanged. */
 
 export type JsonObject = { readonly [key: string]: unknown };
 
-/** One content block, of any type: unknown types are carried, not refused. */
+/** One content block, of any type: unknown types are passed on, not rejected. */
 export interface Block {
   readonly type: string;
   readonly [key: string]: unknown;
 }
 
 export interface Message {
-  /** Claude Code sends `system` entries in mid-conversation. */
+  /** Claude Code sends `system` entries in the middle of a conversation. */
   readonly role: "user" | "assistant" | "system";
   readonly content: string | readonly Block[];
 }
@@ -23,7 +23,7 @@ export interface Tool {
   readonly [key: string]: unknown;
 }
 
-/** A request that has been checked: what is named here has this type. */
+/** A request that has been checked: the fields here have these types. */
 export interface MessagesRequest {
   readonly model: string;
   readonly messages: readonly Message[];
@@ -103,7 +103,7 @@ export function textsOf(content: Message["content"]): readonly string[] {
   return content.flatMap((block) => (block.type === "text" && typeof block.text === "string" ? [block.text] : []));
 }
 
-/** What a `tool_result` block says, as one text. */
+/** The content of a `tool_result` block, as one text. */
 export function resultText(block: Block): string {
   if (typeof block.content === "string") return block.content;
   if (!Array.isArray(block.content)) return "";

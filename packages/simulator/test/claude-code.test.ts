@@ -90,7 +90,7 @@ test("a scripted turn runs real tools, and a resumed session continues", async (
   expect(JSON.stringify(calls[2]?.request)).toContain("the yarn is blue");
 });
 
-test("a stream that breaks is asked for again without streaming, and an overload is repeated", async () => {
+test("a stream that breaks is requested again without streaming, and an overload is retried", async () => {
   const { simulator } = await rig();
   const prompt = play({
     text: "Whole after all.",
@@ -107,7 +107,7 @@ test("a stream that breaks is asked for again without streaming, and an overload
   ]);
 });
 
-test("without a script it is a demonstration that uses Claude Code's tools", async () => {
+test("without a script the simulator is a demonstration that uses Claude Code's tools", async () => {
   const { simulator } = await rig();
   const { messages, result } = await run("Use the Bash tool to run `echo a-demo`", {
     ...options(simulator),

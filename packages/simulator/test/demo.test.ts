@@ -29,7 +29,7 @@ test.each([
   ["Hello there", "Hello! I am Skein's simulator"],
   ["Write a poem about yarn", 'You wrote: "Write a poem about yarn"'],
   ["What happened on 2026-11-15?", 'You wrote: "What happened on 2026-11-15?"'],
-])("%s is answered with %s, and called a simulation", async (prompt, beginning) => {
+])("%s is answered with %s, and marked as a simulation", async (prompt, beginning) => {
   const { client } = await rig();
   for (const body of [ask(prompt), { ...ask(prompt), tools }]) {
     const message = await client.messages.create(body);
@@ -58,7 +58,7 @@ test.each([
   expect(calls).toEqual(expected);
 });
 
-test("a tool's result is used in the answer, after one round unless more were asked for", async () => {
+test("a tool's result is used in the answer, after one round unless more were requested", async () => {
   const { client } = await rig();
   const roundsOf = async (prompt: string) => {
     const messages: Anthropic.MessageParam[] = [{ role: "user", content: prompt }];
@@ -78,7 +78,7 @@ test("a tool's result is used in the answer, after one round unless more were as
   expect(await roundsOf("Use the Bash tool 3 times")).toMatchObject({ rounds: 3 });
 });
 
-test("a forced tool is called, and none is called when none may be", async () => {
+test("a forced tool is called, and no tool is called if none is allowed", async () => {
   const { client } = await rig();
   const forced = await client.messages.create({ ...ask("hello"), tools, tool_choice: { type: "tool", name: "Read" } });
   expect(forced.content).toMatchObject([{ type: "tool_use", name: "Read" }]);
@@ -88,13 +88,13 @@ test("a forced tool is called, and none is called when none may be", async () =>
   expect(none.stop_reason).toBe("end_turn");
 });
 
-test("it thinks when it may", async () => {
+test("the demonstration thinks if thinking is on", async () => {
   const { client } = await rig();
   const message = await client.messages.create({ ...ask("hello"), max_tokens: 4000, thinking: { type: "adaptive" } });
   expect(message.content.map((block) => block.type)).toEqual(["thinking", "text"]);
 });
 
-test("JSON of a schema is answered with JSON of that schema", async () => {
+test("a request with a schema is answered with JSON of that schema", async () => {
   const { client } = await rig();
   const schema = {
     type: "object",
@@ -112,7 +112,7 @@ test("JSON of a schema is answered with JSON of that schema", async () => {
   expect(JSON.parse(textOf(message))).toEqual({ answer: 2, tags: ["simulated tags"], ok: false });
 });
 
-test("Claude Code's request for a title gets a title, even where it quotes a script", async () => {
+test("Claude Code's request for a title gets a title, even if it quotes a script", async () => {
   const { client, simulator } = await rig();
   const system = 'Generate a title. Return JSON with a single "title" field.';
   const titleOf = async (prompt: string): Promise<unknown> =>
@@ -123,7 +123,7 @@ test("Claude Code's request for a title gets a title, even where it quotes a scr
   expect(simulator.ledger.calls({ label: "a step" })).toEqual([]);
 });
 
-test("what Claude Code adds to a prompt is not taken for the prompt", async () => {
+test("text that Claude Code adds to a prompt is not treated as the prompt", async () => {
   const { client } = await rig();
   const content: Anthropic.TextBlockParam[] = [
     { type: "text", text: "How much is 20 + 3?" },

@@ -34,7 +34,7 @@ describe("errors", () => {
     expect(simulator.ledger.calls().map((call) => call.headers["x-stainless-retry-count"])).toEqual(["0", "1", "2"]);
   });
 
-  test("scripts with different labels count their faults apart", async () => {
+  test("scripts with different labels count their faults separately", async () => {
     const { client } = await rig();
     const steps = [{ text: "ok", error: { status: 500, times: 1 } }];
     await expect(client.messages.create(ask(script(steps, "a")))).rejects.toThrow();
@@ -42,7 +42,7 @@ describe("errors", () => {
     await expect(client.messages.create(ask(script(steps, "b")))).rejects.toThrow();
   });
 
-  test("an error without `times` stays", async () => {
+  test("an error without `times` happens at every call", async () => {
     const { client } = await rig();
     const body = play({ text: "never", error: { status: 500, message: "broken" } });
     for (const _ of [1, 2, 3]) await expect(client.messages.create(body)).rejects.toThrow("broken");
@@ -50,7 +50,7 @@ describe("errors", () => {
 });
 
 describe("streams that break", () => {
-  test("an error event comes after the deltas it was told to wait for, and only in streams", async () => {
+  test("an error event comes after the deltas that its step names, and only in streams", async () => {
     const { client, simulator } = await rig();
     const body = play({ text: "one two three", chunk: 4, streamError: { afterChunks: 2 } });
     const seen: string[] = [];
@@ -75,7 +75,7 @@ describe("streams that break", () => {
     expect(simulator.ledger.calls()[0]).toMatchObject({ outcome: "faulted" });
   });
 
-  test("a cut after nothing looks like a refused connection, and is repeated by the client", async () => {
+  test("a cut after 0 bytes looks like a rejected connection, and the client retries", async () => {
     const { client, simulator } = await rig();
     const body = play({ text: "ok", cut: { afterBytes: 0 } });
     await expect(client.messages.create(body)).rejects.toBeInstanceOf(Anthropic.APIConnectionError);
@@ -83,7 +83,7 @@ describe("streams that break", () => {
     expect(textOf(await clientOf(simulator, 1).messages.create(once))).toBe("ok");
   });
 
-  test("a cut breaks an answer that does not stream, too", async () => {
+  test("a cut also breaks an answer that is not streamed", async () => {
     const { client } = await rig();
     await expect(client.messages.create(play({ text: "a long answer", cut: { afterBytes: 100 } }))).rejects.toThrow();
   });
@@ -93,7 +93,7 @@ describe("silence", () => {
   test.each([
     ["from the start", true as const, 0],
     ["after two deltas", { afterChunks: 2 }, 2],
-  ])("%s lasts until the client leaves, which the ledger calls aborted", async (_, hang, deltas) => {
+  ])("%s lasts until the client disconnects, which the ledger records as aborted", async (_, hang, deltas) => {
     const { client, simulator } = await rig();
     const stream = client.messages.stream(play({ text: "one two three", chunk: 4, hang }));
     const seen: string[] = [];
@@ -106,14 +106,14 @@ describe("silence", () => {
     await expect.poll(() => simulator.ledger.calls()[0]?.outcome).toBe("aborted");
   });
 
-  test("the client's own time limit ends it", async () => {
+  test("the client's own time limit ends the silence", async () => {
     const { client } = await rig();
     await expect(client.messages.create(play({ hang: true }), { timeout: 50 })).rejects.toBeInstanceOf(
       Anthropic.APIConnectionTimeoutError,
     );
   });
 
-  test("closing the simulator ends it too", async () => {
+  test("closing the simulator ends the silence", async () => {
     const { client, simulator } = await rig();
     const call = client.messages.create(play({ hang: true })).catch((error: unknown) => error);
     await expect.poll(() => simulator.ledger.calls().length).toBe(1);
@@ -132,7 +132,7 @@ describe("silence", () => {
 });
 
 describe("pace and pieces", () => {
-  test("an answer can be late, and its deltas apart", async () => {
+  test("an answer can be delayed, with pauses between its deltas", async () => {
     const { client } = await rig();
     const started = performance.now();
     await client.messages.stream(play({ text: "abcd", chunk: 1, delayMs: 60, chunkDelayMs: 20 })).finalMessage();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Call, Totals } from "@skein/simulator";
 import { ask, HEADERS, play, rig } from "./client.ts";
 
-test("every call is written down in order, with what it asked and what it cost", async () => {
+test("every call is recorded in order, with its request and its usage", async () => {
   const { client, simulator } = await rig();
   await client.messages.create(play({ tools: [{ name: "t" }] }), { headers: { "x-user": "u-42" } });
   await client.messages.stream(ask("hello")).finalMessage();
@@ -41,7 +41,7 @@ test("every call is written down in order, with what it asked and what it cost",
   expect(simulator.ledger.calls({ kind: "messages", outcome: "rejected" })).toHaveLength(1);
 });
 
-test("keys are not written down, however they are sent", async () => {
+test("keys are not recorded, however they are sent", async () => {
   const { client, simulator } = await rig();
   await client.models.list();
   await fetch(`${simulator.url}/v1/models`, { headers: HEADERS });
@@ -49,7 +49,7 @@ test("keys are not written down, however they are sent", async () => {
   expect(JSON.stringify(simulator.ledger.calls())).not.toContain("sk-ant");
 });
 
-test("another process reads and clears it over HTTP", async () => {
+test("another process can read and clear the ledger over HTTP", async () => {
   const { client, simulator } = await rig();
   await client.messages.create(play({ text: "hi" }));
   await client.messages.create(ask("hello"));
@@ -63,14 +63,14 @@ test("another process reads and clears it over HTTP", async () => {
   expect(await read("")).toMatchObject({ totals: { calls: 0 }, calls: [] });
 });
 
-test("old bodies and old calls are let go, the totals stay", async () => {
+test("old bodies and old calls are dropped, but the totals stay", async () => {
   const { client, simulator } = await rig({ keepBodies: 2, keepCalls: 3 });
   for (let index = 0; index < 5; index += 1) await client.messages.create(ask("hello"));
   expect(simulator.ledger.calls().map((call) => call.request !== null)).toEqual([false, true, true]);
   expect(simulator.ledger.totals().calls).toBe(5);
 });
 
-test("time and ids are arguments", async () => {
+test("time and ids of the simulator are arguments", async () => {
   let count = 0;
   const { client, simulator } = await rig({ now: () => 1_000, ids: (prefix) => `${prefix}${(count += 1)}` });
   const message = await client.messages.create(play({ tools: [{ name: "t" }] }));
@@ -78,7 +78,7 @@ test("time and ids are arguments", async () => {
   expect(simulator.ledger.calls()[0]).toMatchObject({ id: "req_1", at: 1_000, durationMs: 0 });
 });
 
-test("a client that leaves in the middle of its request is written down as aborted", async () => {
+test("a client that leaves in the middle of its request is recorded as aborted", async () => {
   const { simulator } = await rig();
   const socket = connect(simulator.port, "127.0.0.1");
   const head = "POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n";

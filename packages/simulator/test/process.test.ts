@@ -25,19 +25,19 @@ test.each([
   ["SIGTERM", []],
   ["SIGINT", []],
   ["SIGTERM", ["--until-stdin-closes"]],
-] as const)("it says where it listens and runs until %s (%s)", async (signal, args) => {
+] as const)("the simulator prints where it listens, and runs until %s (%s)", async (signal, args) => {
   const { child } = await start(...args);
   child.kill(signal);
   expect(await once(child, "exit")).toEqual([0, null]);
 });
 
-test("it ends when the pipe to its parent closes, if asked to", async () => {
+test("the simulator ends when the pipe to its parent closes, if requested", async () => {
   const { child } = await start("--until-stdin-closes");
   child.stdin?.end();
   expect(await once(child, "exit")).toEqual([0, null]);
 });
 
-test("without being asked to it outlives its parent's pipe", async () => {
+test("otherwise the simulator continues when its parent's pipe closes", async () => {
   const { child, url } = await start();
   child.stdin?.end();
   await new Promise((resolve) => setTimeout(resolve, 200));

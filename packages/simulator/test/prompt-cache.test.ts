@@ -38,7 +38,7 @@ test("a marked prefix is written once and then read, and the sum is always the w
   expect(unmarked).toEqual({ written: 0, hour: 0, read: 0, rest: first.written + first.rest });
 });
 
-test("one changed byte, another model or other tools before it are another prefix", async () => {
+test("one changed byte, another model or other tools give another prefix", async () => {
   const { counters } = await cacheRig();
   await counters({ system: system(LONG) });
   expect(await counters({ system: system(`${LONG}.`) })).toMatchObject({ read: 0 });
@@ -54,7 +54,7 @@ test("a prefix under 1,024 tokens is not cached", async () => {
   }
 });
 
-test("a prefix lives five minutes after its last use, or an hour if asked", async () => {
+test("a prefix expires five minutes after its last use, or after an hour if requested", async () => {
   const { counters, pass } = await cacheRig();
   await counters({ system: system(LONG) });
   pass(4 * MINUTE);
@@ -71,7 +71,7 @@ test("a prefix lives five minutes after its last use, or an hour if asked", asyn
   expect((await counters({ system: system(other, "1h") })).read).toBe(written.written);
 });
 
-test("a growing conversation reads what it wrote the last time and writes only what is new", async () => {
+test("a growing conversation reads the cached part and writes only what is new", async () => {
   const { counters } = await cacheRig();
   const messages: Anthropic.MessageParam[] = [{ role: "user", content: [{ type: "text", text: LONG }] }];
   const marked = (): Anthropic.MessageParam[] =>
@@ -88,7 +88,7 @@ test("a growing conversation reads what it wrote the last time and writes only w
   expect(second.rest).toBe(0);
 });
 
-test("two lifetimes in one prompt are counted apart", async () => {
+test("two lifetimes in one prompt are counted separately", async () => {
   const { counters } = await cacheRig();
   const body = {
     system: system(LONG, "1h"),
@@ -100,7 +100,7 @@ test("two lifetimes in one prompt are counted apart", async () => {
   expect(await counters(body)).toMatchObject({ written: 0, read: first.written });
 });
 
-test("a mark on the request itself counts for its last block", async () => {
+test("a mark on the request itself applies to its last block", async () => {
   const { counters } = await cacheRig();
   const body = { system: LONG, cache_control: mark() };
   const first = await counters(body);

@@ -120,11 +120,11 @@ test.each([
     [hello, { role: "assistant", content: [search, ...use("a").content] }, result("a")],
   ],
   ["that ends with the assistant's first words", [hello, { role: "assistant", content: "The answer is" }]],
-])("a transcript %s is taken", async (_, messages) => {
+])("a transcript %s is accepted", async (_, messages) => {
   expect(await send({ ...base, messages })).toEqual({ status: 200 });
 });
 
-test("thinking that was changed after it was signed is refused", async () => {
+test("thinking that was changed after it was signed is rejected", async () => {
   const { client } = await rig();
   const thought = await client.messages.create({
     ...base,
@@ -237,19 +237,19 @@ describe("the API's version decides", () => {
     ["thinking and a temperature", { thinking, temperature: 0.5 }, /only be set to 1/],
     ["thinking and top_k", { thinking, top_k: 5 }, /must be unset/],
     ["thinking and a small top_p", { thinking, top_p: 0.5 }, /greater than or equal to 0.95/],
-  ])("%s are not taken together", async (_, settings, message) => {
+  ])("%s are rejected together", async (_, settings, message) => {
     expect(await send({ ...base, max_tokens: 4096, model: "claude-sonnet-4-5", ...settings })).toMatchObject({
       status: 400,
       message: expect.stringMatching(message),
     });
   });
 
-  test("models before Opus 4.1 took temperature and top_p together", async () => {
+  test("models before Opus 4.1 accept temperature and top_p together", async () => {
     const old = { ...base, model: "claude-3-5-haiku-latest", temperature: 0.5, top_p: 0.9 };
     expect(await send(old)).toEqual({ status: 200 });
   });
 
-  test("a temperature out of range is never taken", async () => {
+  test("a temperature out of range is rejected", async () => {
     expect(await send({ ...base, temperature: 2 })).toMatchObject({ status: 400, message: "temperature: range: 0..1" });
   });
 });
@@ -281,18 +281,18 @@ describe("before any body is read", () => {
     });
   });
 
-  test("a bearer token is a key too", async () => {
+  test("a bearer token is accepted as a key", async () => {
     const { simulator } = await rig();
     const headers = { authorization: "Bearer token", "anthropic-version": "2023-06-01" };
     expect((await fetch(`${simulator.url}/v1/models`, { headers })).status).toBe(200);
   });
 
-  test("Claude Code's greeting is answered without a key", async () => {
+  test("Claude Code's first request is answered without a key", async () => {
     const { simulator } = await rig();
     expect((await fetch(`${simulator.url}/api/hello`, { method: "HEAD" })).status).toBe(200);
   });
 
-  test("more than 32 MB is a 413, also when its length was not said before", async () => {
+  test("more than 32 MB is a 413, also without a Content-Length", async () => {
     const { simulator } = await rig();
     const megabyte = new Uint8Array(1024 * 1024);
     let left = 40;

@@ -70,7 +70,7 @@ test("the older Python tool and errors of a tool have their own blocks", async (
   ]);
 });
 
-test("a web search brings results, citations and its counter, and can pause the turn", async () => {
+test("a web search has results, citations and its counter, and can pause the turn", async () => {
   const { client } = await rig();
   const search = {
     query: "skein",

@@ -21,15 +21,20 @@ export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = 
   "tool_schemas" | "output_schema" | "skills"
 > {
   readonly tools?: Tools;
-  /** Other agents that this one may call, as tools of their names. */
+  /** Other agents that this agent may call. Each is a tool with the agent's name. */
   readonly subagents?: readonly Agent[];
-  /** Folders with skills: each is a skill (it has a SKILL.md), or has folders that are skills. The model loads them when it needs them. */
+  /**
+   * Folders with skills: each is a skill (it has a SKILL.md), or contains folders that are skills. The model loads them when it needs
+   * them.
+   */
   readonly skills?: readonly string[];
-  /** Checks a final answer: a sentence that it returns, or the one of `[false, sentence]`, goes back to the model. */
+  /** Checks a final answer. A returned sentence, or the sentence of `[false, sentence]`, is sent back to the model. */
   readonly validate?: Validate;
-  /** Functions around model calls and tool calls: they may watch, change or refuse. */
+  /** Functions around model calls and tool calls: they may watch, change or reject calls. */
   readonly hooks?: Hooks;
-  /** The type of the final answer: `output` of a result has it. A zod 4 schema, or a Standard Schema that can give its JSON Schema. */
+  /**
+   * The type of the final answer, which results have as `output`. A zod 4 schema, or a Standard Schema that can give its JSON Schema.
+   */
   readonly output?: OutputSchema<Output>;
   /** What the agent remembers across sessions. Without it, `memory_store_type` names one of Skein's own. */
   readonly memory?: AgentMemory;
@@ -39,7 +44,7 @@ export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = 
    * Where sessions are stored: `memory:` (the default), `sqlite:FILE`, `file:FOLDER`, `postgres://…`, or an open store.
    */
   readonly store?: string | Store;
-  /** Models by name that this program brings: settings, or model objects of the AI SDK (`{ "google/gemini-3-pro": google("gemini-3-pro") }`). */
+  /** Models that this program adds, by name: settings, or model objects of the AI SDK (`{ "google/gemini-3-pro": google("gemini-3-pro") }`). */
   readonly models?: GivenModels;
   readonly apiKey?: string;
   readonly baseUrl?: string;
@@ -49,13 +54,13 @@ export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = 
 }
 
 export interface RunOptions<Tools extends readonly Tool[] = readonly Tool[]> {
-  /** Go on with this session instead of a new one. */
+  /** Continue this session instead of creating a new one. */
   readonly sessionId?: string;
   readonly signal?: AbortSignal;
   /** Called with each event: one function for all, or one for each type of event. */
   readonly onEvent?: ((event: Event) => void) | EventListeners<Tools>;
   readonly maxCostMicros?: number;
-  /** Another model than the session's, for this run. */
+  /** Another model for this run, instead of the session's. */
   readonly model?: string;
   /** What to do while another run is in progress: `queue` waits for its end (the default), `steer` is read before its next step, `interrupt` cancels it. */
   readonly mode?: "queue" | "steer" | "interrupt";
@@ -82,7 +87,7 @@ export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonl
   /**
    * Answers calls that a run waits for, its subagents' included, and continues with it.
    *
-   * The result has the disposition of each answer. If all of them are refused, this is an error (`not_awaiting`).
+   * The result has the disposition of each answer. If all of them are rejected, this is an error (`not_awaiting`).
    */
   answer(
     sessionId: string,
@@ -94,6 +99,7 @@ export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonl
   /** Streams the run in progress until it is over or waits. Earlier events are left out. */
   follow(sessionId: string, options?: Pick<RunOptions, "signal">): AsyncIterable<Event | PartialDraft<Output>>;
   readonly sessions: () => Promise<Sessions>;
+  /** Closes the store and the model. Later calls of the agent are rejected with `closed`. */
   close(): Promise<void>;
 }
 

@@ -31,7 +31,7 @@ const optionsOfAgents = new WeakMap<Agent, AgentOptions>();
 /**
  * Makes an agent from a prompt, a model and tools.
  *
- * Nothing is opened before the first run. Without a key and without another address the model is a simulation.
+ * The store and the model are opened at the first run. Without a key and without a base URL, the model is simulated.
  */
 export function createAgent<Output = unknown, Tools extends readonly Tool[] = readonly Tool[]>(
   options: AgentOptions<Output, Tools> = {},
@@ -39,12 +39,19 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
   const all = registrations(options);
   const [registered] = all;
   let opening: Promise<Opened> | undefined;
-  const openOnce = (): Promise<Opened> =>
-    (opening ??= open(options, all).catch((error: unknown) => {
-      // The database may be available again for the next run.
+  let isClosed = false;
+  async function openOnce(): Promise<Opened> {
+    if (isClosed)
+      throw new KnownError(
+        "closed",
+        "This agent was closed. Call close() after the last run, or create another agent.",
+      );
+    return (opening ??= open(options, all).catch((error: unknown) => {
+      // The next run tries again: the database may be available by then.
       opening = undefined;
       throw error;
     }));
+  }
 
   async function opened(): Promise<Opened> {
     const open = await openOnce();
@@ -91,17 +98,17 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
     return { host, sessionId, runId, after: 0, shownAfter: sequence, stopsBehind: true };
   }
 
-  /** The result with its answer in the type that the agent promises. */
+  /** The result, with its answer in the type of the agent's `output`. */
   async function typed<Result extends AgentResult>(result: Result): Promise<Result & AgentResult<Output, Tools>> {
     const isAnswer = result.error === null && result.awaiting.length === 0 && result.stopReason !== "cancelled";
     const read = isAnswer ? await registered.output?.read(result.finalAnswer) : undefined;
-    // An answer that was cut off or refused ends the run as completed, and is not checked.
+    // A completed run may have an answer that was cut off or refused, which is not checked.
     const output = read && "output" in read ? (read.output as Output) : null;
-    // A result fits its tool's schema: the loop has checked it.
+    // The loop has checked that each result fits its tool's schema.
     return { ...result, output, toolResults: result.toolResults as readonly ToolResult<Tools>[] };
   }
 
-  /** Parts of answers are not checked: the type says what they will be. */
+  /** Partial answers are not checked: the type describes the complete answer. */
   const partly = (items: AsyncIterable<Event | PartialDraft<unknown>>): AsyncIterable<Event | PartialDraft<Output>> =>
     items as AsyncIterable<Event | PartialDraft<Output>>;
 
@@ -114,7 +121,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
       yield* partly(streamRun(await begin(prompt, run), registered.output !== undefined));
     },
     async *text(prompt, { format, ...run } = {}) {
-      // Checked before the prompt is sent, so that an unknown format does not cost a run.
+      // Checked before the prompt is sent, so that an unknown format does not cause the cost of a run.
       if (format !== undefined && !Formatter.safeParse(format).success)
         throw new KnownError("invalid", `"${format as string}" is not a format. Expected json, xml or raw.`);
       const { formatter, stream_meta_history_and_tool_results: meta } = registered.agent.config;
@@ -149,6 +156,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
     async close() {
       const open = opening;
       opening = undefined;
+      isClosed = true;
       // A caller has already got the error of a failed opening.
       await (await open?.catch(() => undefined))?.close();
     },
@@ -178,7 +186,7 @@ async function servedState(host: Host, sessionId: string): Promise<SessionState>
   return state;
 }
 
-/** The run in progress, else the last one. */
+/** The run in progress, otherwise the last one. */
 async function lastRun(host: Host, sessionId: string): Promise<string> {
   const [last] = (await host.sessions.runs(sessionId, { limit: 1 })).items;
   if (!last) throw new KnownError("not_running", `Session ${sessionId} has no run to continue.`);
@@ -189,7 +197,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const config = readConfig();
   const address = options.baseUrl ?? config.anthropicBaseUrl;
   checkModelAddress(address);
-  // The store is opened first: if that fails, nothing is open that has to be closed.
+  // The store is opened first: if that fails, nothing else has to be closed.
   const given = options.store ?? config.storeUrl ?? "memory:";
   const configured = configuredModels(options.models ?? {});
   const { vault } = secretsSettings(config.secrets, process.cwd());

@@ -123,7 +123,7 @@ async function copyFolder(folder: string, to: string): Promise<void> {
   if (existsSync(memory)) await vacuumInto(memory, join(to, basename(memory)));
 }
 
-/** PostgreSQL: every log and record into a sqlite store, as they are. */
+/** PostgreSQL: copies every log and record unchanged into a sqlite store. */
 async function copyOther(storeUrl: string, part: string, progress: Progress | undefined): Promise<void> {
   const to = `sqlite:${join(part, NAMES.sqlite)}`;
   await copyAll(storeUrl, to, progress);
@@ -170,7 +170,7 @@ async function copyAll(fromUrl: string, toUrl: string, progress: Progress | unde
   await moveMemories(fromUrl, toUrl);
 }
 
-/** The generated files that a store's logs name. */
+/** Copies the generated files that the store's logs name. */
 async function copyFiles(store: Store, from: FileStore, to: FileStore): Promise<void> {
   for await (const event of store.scan()) {
     if (event.event_type !== "file.stored") continue;

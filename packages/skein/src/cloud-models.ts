@@ -5,7 +5,7 @@ import { failingModel } from "./failing-model.ts";
 import { hasPart, loadPart, whatToInstall } from "./optional-parts.ts";
 
 interface CloudDeps extends Pick<MessagesModelOptions, "abilities" | "silenceMs" | "price"> {
-  /** The name that the cloud has for the model. */
+  /** The cloud's name for the model. */
   readonly modelName: string;
   readonly key: string;
   /** The value of an environment variable. */
@@ -13,7 +13,7 @@ interface CloudDeps extends Pick<MessagesModelOptions, "abilities" | "silenceMs"
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** Claude in another company's cloud. Its client is loaded with the first request. */
+/** Claude in another company's cloud. The client is loaded at the first request. */
 export function cloudModel(
   name: string,
   { adapter, url, ...settings }: ModelSettings & { readonly adapter: "bedrock" | "vertex" },
@@ -34,7 +34,7 @@ export function cloudModel(
     nameOf: () => modelName,
     isClaude: true,
     pricedAsAsked: true,
-    // The names of Bedrock's models have their region in them, those of Vertex AI have not.
+    // Names of Bedrock models contain their region, names of Vertex AI models do not.
     price: price ?? (adapter === "vertex" && region !== "global" ? regionalPrice(name) : undefined),
     send: lateSender(async () =>
       adapter === "bedrock"
@@ -46,7 +46,7 @@ export function cloudModel(
 
 const REGION = { bedrock: "AWS_REGION", vertex: "CLOUD_ML_REGION" } as const;
 
-/** AWS's own variables as one key, if they are set. */
+/** The AWS credentials from the environment, as one key; undefined if they are not set. */
 export function awsKey(keyIn: CloudDeps["keyIn"]): string | undefined {
   const [id, secret, token] = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"].map(keyIn);
   if (!id || !secret) return undefined;

@@ -12,28 +12,28 @@ export interface Config {
   /** Where generated files are kept, if not beside the store: a folder or `s3://BUCKET/PREFIX`. */
   readonly filesUrl: string | undefined;
   readonly s3: S3Config;
-  /** Limits of the HTTP server, as they were written: `streams=20,requestsPerSecond=50`. */
+  /** Limits of the HTTP server, as written: `streams=20,requestsPerSecond=50`. */
   readonly limits: readonly string[];
-  /** Days that sessions are kept, as they were written: `*=365,acme=30`. */
+  /** How many days sessions are kept, as written: `*=365,acme=30`. */
   readonly retention: readonly string[];
   readonly anthropicApiKey: string | undefined;
-  /** Sent as `Authorization: Bearer` instead of an API key, as gateways want it. */
+  /** Sent as `Authorization: Bearer` instead of an API key, as gateways expect it. */
   readonly anthropicAuthToken: string | undefined;
   /** The token of a subscription, for Claude Code only (`claude setup-token`). */
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
-  /** `simulation`: answers are made up, even if there is a key. */
+  /** `simulation`: answers are simulated, even if there is a key. */
   readonly model: string | undefined;
   /** NODE_ENV is "production": a model that is missing is an error. */
   readonly isProduction: boolean;
-  /** Where the server listens, as it was written. */
+  /** Where the server listens, as written. */
   readonly port: string | undefined;
   readonly host: string | undefined;
-  /** The loopback port on which `/metrics` needs no key, as it was written. */
+  /** The loopback port on which `/metrics` needs no key, as written. */
   readonly metricsPort: string | undefined;
   /** The operator's own admin key. */
   readonly apiKey: string | undefined;
-  /** The role of this process, its engine, and the addresses of Restate, as they were written. */
+  /** The role of this process, its engine, and the addresses of Restate, as written. */
   readonly engine: EngineConfig;
   /** `off`: this server neither creates nor drives sessions of Claude Code. */
   readonly claudeCode: string | undefined;
@@ -41,11 +41,13 @@ export interface Config {
   readonly auditDays: string | undefined;
   /** The keys that seal secrets in the store, or the file with them, and the ids of keys that are lost. */
   readonly secrets: { readonly key?: string; readonly file?: string; readonly lost?: string };
-  /** Whether programs that a model can steer run in a sandbox: `required`, `preferred` or `off`. Undefined: it depends on who can reach the server. */
+  /**
+   * Whether programs that a model can control run in a sandbox: `required`, `preferred` or `off`. Undefined: it depends on who can reach the server.
+   */
   readonly sandbox: string | undefined;
-  /** The options of Claude Code that requests may use, as they were written. */
+  /** The options of Claude Code that requests may use, as written. */
   readonly claude: ClaudeConfig;
-  /** The folder of another built console, or `off`: this server shows none. */
+  /** The folder of another built console, or `off` to serve none. */
   readonly console: string | undefined;
   /** The Redis that carries drafts and nudges between machines that share a store. */
   readonly redisUrl: string | undefined;
@@ -54,17 +56,23 @@ export interface Config {
   /** Whether spans contain the content of messages: `true` or undefined. */
   readonly traceContent: string | undefined;
   readonly traceService: string | undefined;
-  /** Names that a Host header may have, and origins of pages that may call, besides the server's own. */
+  /** Host names that requests may use, and origins whose pages may call the server, besides the server's own. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
-  /** Addresses that webhooks may go to although they are not public. */
+  /** Addresses that are not public but that webhooks may call. */
   readonly allowedWebhookAddresses: readonly string[];
-  /** What models that are added over HTTP may use: addresses that are not public, and environment variables with keys. */
+  /**
+   * What models that are added over HTTP may use: addresses that are not public, and environment variables that contain
+   * keys.
+   */
   readonly openedToModels: { readonly addresses: readonly string[]; readonly keyVariables: readonly string[] };
-  /** Claude Code's data directories that may be read over HTTP, or `off`; and names of keys besides admins' that may. */
+  /**
+   * Claude Code's data directories that may be read over HTTP, or `off`. `historyKeys`: keys that may read them, besides
+   * admin keys.
+   */
   readonly history: readonly string[];
   readonly historyKeys: readonly string[];
-  /** Claude Code's data directories that the operator's admin keys may ask in SQL. */
+  /** Claude Code's data directories that the operator's admin keys may query with SQL. */
   readonly sqlHistory: readonly string[];
 }
 
@@ -83,7 +91,7 @@ export interface EngineConfig {
   };
 }
 
-/** The options that the environment opens. `skein.config.ts` can open more. */
+/** The options of Claude Code that the environment allows. `skein.config.ts` can allow more. */
 export interface ClaudeConfig {
   readonly keys: readonly string[];
   readonly roots: readonly string[];
@@ -206,7 +214,7 @@ export function environmentKey(variable: string): string | undefined {
 
 let isSimulationSaid = false;
 
-/** Calls `say` once in a process, with the sentence that answers are simulated and why. */
+/** Calls `say` once per process with the sentence that answers are simulated, and why. */
 export function saySimulationOnce(config: Config, say: (sentence: string) => void): void {
   if (isSimulationSaid) return;
   isSimulationSaid = true;
@@ -214,7 +222,7 @@ export function saySimulationOnce(config: Config, say: (sentence: string) => voi
   say(`${why}: the model is a simulation. Its answers are made up and cost nothing.`);
 }
 
-/** The home folder. An empty HOME would put everything into the working folder. */
+/** The home folder. With an empty HOME, everything would be written to the working folder. */
 function home(): string {
   return homedir() || userInfo().homedir;
 }

@@ -8,12 +8,12 @@ export type EventListeners<Tools extends readonly Tool[] = readonly Tool[]> = {
 
 type EventOf<Type extends Event["event_type"]> = Extract<Event, { event_type: Type }>;
 
-/** An event whose data is known, also by the agent's tools. */
+/** An event whose data is typed, also by the agent's tools. */
 type TypedEvent<Type extends Event["event_type"], Tools extends readonly Tool[]> = Type extends "tool.completed"
   ? Omit<EventOf<Type>, "data"> & { readonly data: CompletedCall<ToolResult<Tools>> }
   : EventOf<Type>;
 
-/** By the tool's name: `output` is there unless `is_error`. */
+/** Typed by the tool's name: `output` is present unless `is_error`. */
 type CompletedCall<Result> = Result extends { readonly name: infer Name; readonly isError: infer Failed }
   ? Omit<EventOf<"tool.completed">["data"], "name" | "is_error" | "output"> & {
       readonly name: Name;

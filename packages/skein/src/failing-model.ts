@@ -1,6 +1,6 @@
 import { type Model, ModelFailure } from "@skein/core";
 
-/** A model that cannot be asked: each call fails at once with the sentence. */
+/** A model that cannot be called: each call fails at once with this message. */
 export function failingModel(message: string): Model {
   return {
     unusable: message,

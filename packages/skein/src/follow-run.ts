@@ -6,7 +6,9 @@ import type { Host } from "./host.ts";
 /** A run of an agent that is watched. */
 export interface Watched extends Omit<WatchedRun, "followsPrompt" | "stopsAtWait" | "cancelOn"> {
   readonly host: Host;
-  /** Whether the watching also ends when an earlier run waits for an answer, because the watched run cannot begin before. */
+  /**
+   * Whether watching also ends when an earlier run waits for an answer, because the watched run cannot begin before that.
+   */
   readonly stopsBehind?: boolean;
   /** Events up to this sequence are read but not returned. */
   readonly shownAfter?: number;
@@ -29,7 +31,7 @@ export function followRun(watched: Watched): AsyncGenerator<Event, SeenRun> {
   return untilSettled(watched, watch, watch.events(watched.host.stopped));
 }
 
-/** Like `followRun`, with the drafts of the steps in between. */
+/** Like `followRun`, with the drafts of the steps between them. */
 export function followRunLive(watched: Watched): AsyncGenerator<Event | DraftPiece, SeenRun> {
   const watch = watchOf(watched);
   return untilSettled(watched, watch, watch.items({ live: watched.host.live }, watched.host.stopped));
@@ -52,7 +54,7 @@ async function* untilSettled<Item>(
   return seen;
 }
 
-/** How long a caller that waits for a cancelled run also waits for its subagents. */
+/** How long a caller that waits for a cancelled run also waits for the run's subagents. */
 const STOPPED_WITHIN_MS = 3000;
 
 /** Waits until the subagents have stopped: the caller may end the process next, and then their own subagents would not be cancelled. */

@@ -69,7 +69,7 @@ export interface HostOptions {
   readonly tools?: ReadonlyMap<string, Tool>;
   /** Skills that stored agents may name. */
   readonly skills?: readonly Skill[];
-  /** Whether sessions whose models this process cannot use are left to others. */
+  /** Whether sessions whose models this process cannot use are left to other processes. */
   readonly leavesUnusable?: boolean | undefined;
   readonly files?: FileStore | undefined;
   /** The memory with this name, for agents without a memory of their own. */
@@ -80,9 +80,9 @@ export interface HostOptions {
   /** Where programs that a model can control run. Without it, tools decide for themselves. */
   readonly workplaceOf?: LoopDeps["workplaceOf"];
   readonly concurrency?: number;
-  /** Whether there are several tenants: then none of them may take every place. */
+  /** Whether the store has several tenants: then no tenant may take every place. */
   readonly isShared?: (() => boolean) | undefined;
-  /** The operator's caps for a run. Without them none is kept waiting. */
+  /** The operator's caps for a run. Without caps, no run waits. */
   readonly capsOf?: ((owner: RunOwner) => readonly Cap[]) | undefined;
   readonly leaseMs?: number;
   /** The engine. Default: the local one. */
@@ -92,7 +92,7 @@ export interface HostOptions {
   readonly report?: (error: unknown) => void;
   /** Carries drafts and nudges to and from other machines on the same store. The caller closes it. */
   readonly bus?: Bus | undefined;
-  /** Runtimes besides the loop, made from the parts that all runtimes of this process share. */
+  /** Runtimes besides the loop. They are made from the parts that all runtimes of this process share. */
   readonly runtimes?: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;
 }
 
@@ -119,7 +119,7 @@ export interface Host {
   readonly driven: () => number;
   /** Sessions that no worker could drive. */
   readonly parking: Parking;
-  /** Sessions with large messages, which are driven by turns. */
+  /** Sessions with large messages, which take turns. */
   readonly largeSessions: Pick<LargeSessions, "figures" | "standing">;
   /** Removes the data of a session outside its log: its files, and what agents remember of it. */
   readonly forget: NonNullable<SessionsDeps["forget"]>;
@@ -135,8 +135,8 @@ export interface Host {
 }
 
 /**
- * The tools that a stored agent names: this process's own by name, and those that its callers run themselves.
- * Undefined if one is missing: then the session is for a process that has it.
+ * The tools that a stored agent names: tools of this process, and tools that its callers run themselves. Undefined if
+ * one is missing: then another process must drive the session.
  */
 function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> | undefined {
   const { frontend_tools: frontend } = agent.extras;
@@ -154,7 +154,10 @@ function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMa
 
 type OwnCode = Pick<HostOptions, "tools" | "skills">;
 
-/** The tools of this process for a stored agent. It can load skills if all that the agent names are here. */
+/**
+ * The tools of this process for a stored agent. The agent can load skills if this process has all the skills that it
+ * names.
+ */
 function ownTools(
   agent: AgentConfig | null,
   { tools = NO_CODE.tools, skills = [] }: OwnCode,
@@ -177,7 +180,7 @@ function missingOf({ agent }: SessionState, code: OwnCode): string {
   return `No server has the tool ${names} of the agent "${agent?.name ?? ""}". Start one whose skein.config.ts has it.`;
 }
 
-/** This process as one of several machines on a bus. */
+/** Connects this process to the other machines on a bus. */
 function onBus(bus: Bus, store: Store): { readonly live: Live; readonly leave: () => void } {
   const live = createBusLive({ bus });
   const stops = [nudgeOthers({ store, bus }), publishSessionStatus({ store, bus, now: Date.now }), () => live.close()];
@@ -204,7 +207,7 @@ function counted(runtime: Runtime): { readonly runtime: Runtime; readonly driven
   return { runtime: { ...runtime, drive }, driven: () => driven };
 }
 
-/** The check of an agent's answers: their type first, then the rule of the program. */
+/** The check of an agent's answers: first their type, then the program's rule. */
 function checkOf({ output, validate }: Pick<RegisteredAgent, "output" | "validate">): Validate | undefined {
   if (!output) return validate;
   return async (answer, state) => {

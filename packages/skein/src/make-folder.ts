@@ -24,7 +24,7 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** Makes one folder. Another process may make it at the same time. */
+/** Makes one folder. Another process may create it at the same time. */
 function mkdirOnce(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });

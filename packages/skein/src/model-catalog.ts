@@ -12,11 +12,11 @@ import {
   createSecrets,
   parseInput,
 } from "@skein/core";
-import { KnownError, ModelSettings, givenPrice, isKnownError } from "@skein/protocol";
+import { KnownError, ModelSettings, givenPrice, isKnownError, providerOf } from "@skein/protocol";
 import { z } from "zod";
 import { awsKey, cloudModel } from "./cloud-models.ts";
 import { failingModel } from "./failing-model.ts";
-import { PROVIDERS, isClaudeName, providerOf, settingsOf } from "./model-providers.ts";
+import { PROVIDERS, isClaudeName, settingsOf } from "./model-providers.ts";
 import { type OpenedToModels, checkAddedModel, modelPlaces } from "./model-rules.ts";
 
 /** A model object of the AI SDK, with what is known of the model. */
@@ -24,7 +24,7 @@ interface ModelObject extends Pick<ModelSettings, "price" | "abilities"> {
   readonly model: Parameters<typeof createAiSdkModel>[0]["model"];
 }
 
-/** Models by name: how each is reached, or an object that asks it. */
+/** Models by name: the settings to reach each, or a model object. */
 export type ConfiguredModels = Readonly<Record<string, ModelSettings | ModelObject>>;
 
 /** Models as a program gives them: settings, model objects of the AI SDK, or such an object with a price and abilities. */
@@ -55,17 +55,19 @@ const ModelName = z.string().min(1).max(100);
 const ObjectSettings = ModelSettings.pick({ price: true, abilities: true });
 
 export interface CatalogDeps {
-  /** The model of bare names, and of names that only its server can know. */
+  /** The model for names without a provider, and for names that only its server can know. */
   readonly claude: Model;
-  /** Whether `claude` is a gateway of the operator, which may know any name. */
+  /** Whether `claude` is the operator's gateway, which may know any name. */
   readonly isGateway: boolean;
-  /** Where models that were added are kept. A secret that it cannot open is an error: it must not be sent as a key. */
+  /**
+   * Where models that were added are kept. A secret that cannot be decrypted is an error: it must not be sent as a key.
+   */
   readonly records: Records;
   /** Models of `skein.config.ts` or of a program. They take precedence over added ones. */
   readonly configured?: ConfiguredModels | undefined;
   /** The value of an environment variable with a key. */
   readonly keyIn: (variable: string) => string | undefined;
-  /** What models that were added by requests may use. */
+  /** What models that requests added may use. */
   readonly opened?: OpenedToModels | undefined;
   readonly silenceMs?: number | undefined;
   readonly now?: () => number;
@@ -77,7 +79,7 @@ const FRESH_MS = 2000;
 /** A model of the store, with the text of its key. */
 interface AddedModel extends ReachedModel {
   readonly tenant: string;
-  /** The text of its key in the store, or why it cannot be read. */
+  /** The text of its key in the store, or the reason why it cannot be read. */
   readonly key: { readonly text: string; readonly problem?: undefined } | { readonly problem: string } | undefined;
 }
 
@@ -88,14 +90,21 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
   const added = new Map<string, { readonly at: number; readonly models: ReadonlyMap<string, AddedModel> }>();
   const reading = new Map<string, Promise<void>>();
   const made = new Map<string, Model>();
+  /** The model that was last asked for by each name, and what it was made of. */
+  const asked = new Map<string, { settings: ModelSettings; own: AddedModel | undefined; model: Model }>();
   const objects = new Map<string, Model>();
 
   /** Models have no state: the model for the same settings is reused. */
   function modelOf(name: string, settings: ModelSettings, own?: AddedModel): Model {
+    // The same objects until the models are read again: a step asks for its model several times.
+    const last = asked.get(name);
+    if (last?.settings === settings && last.own === own) return last.model;
     const key = JSON.stringify([name, settings, own]);
     const known = made.get(key) ?? openModel(name, settings, { ...deps, added: own });
     if (made.size > MOST_MADE) made.clear();
+    if (asked.size > MOST_MADE) asked.clear();
     made.set(key, known);
+    asked.set(name, { settings, own, model: known });
     return known;
   }
 
@@ -140,7 +149,7 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
       if (settings) return modelOf(name, settings);
       if (own) return modelOf(name, own.settings, own);
       if (isClaudeName(name) || deps.isGateway) return claude;
-      if (Object.hasOwn(PROVIDERS, providerOf(name) ?? "")) return modelOf(name, {});
+      if (Object.hasOwn(PROVIDERS, providerOf(name) ?? "")) return modelOf(name, NO_SETTINGS);
       return failingModel(
         `There is no model "${name}". Add it with "skein models add ${name} --url URL", or in skein.config.ts.`,
       );
@@ -149,8 +158,9 @@ export function createModelCatalog(deps: CatalogDeps): ModelCatalog {
 }
 
 const MOST_MADE = 1000;
+const NO_SETTINGS: ModelSettings = {};
 
-/** Checks the settings of a model before they are kept. */
+/** Checks the settings of a model before they are stored. */
 export function checkModelSettings(name: string, settings: ModelSettings): void {
   const { adapter, url, quirks, region, project } = settingsOf(name, settings);
   const place = `Model "${name}"`;
@@ -188,7 +198,7 @@ function openModel(name: string, given: ModelSettings, deps: OpenDeps): Model {
   const modelName = model_name ?? name.slice(name.indexOf("/") + 1);
   if (added?.isGuarded)
     try {
-      // An address that was open when the model was added may be closed by now.
+      // Checked again: an address that was allowed when the model was added may be forbidden by now.
       checkAddedModel({ tenant: added.tenant, name, settings: given, hasKey: added.key !== undefined }, opened);
     } catch (error) {
       return failingModel(`The model "${name}" cannot be used. ${(error as Error).message}`);

@@ -1,6 +1,6 @@
-import type { ModelSettings } from "@skein/protocol";
+import { type ModelSettings, providerOf } from "@skein/protocol";
 
-/** Where the models of a provider are and how they are spoken to, so that the name of a model and a key are enough. */
+/** The address and the API of each known provider, so that the name of a model and a key are enough. */
 export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
   openai: { adapter: "openai", key_env: "OPENAI_API_KEY" },
   bedrock: { adapter: "bedrock", key_env: "AWS_BEARER_TOKEN_BEDROCK" },
@@ -31,20 +31,13 @@ export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
   "openai-compatible": { adapter: "openai-compatible" },
 };
 
-/** The prefix of a model's name: `openai` in `openai/gpt-6`. Undefined for Claude's own names. */
-export function providerOf(name: string): string | undefined {
-  const at = name.indexOf("/");
-  // Names of Bedrock's profiles have a slash and no provider of ours.
-  return at <= 0 || name.startsWith("arn:") ? undefined : name.slice(0, at);
-}
-
-/** Whether a name means Claude: one without a provider, or with Anthropic as its provider. */
+/** Whether a name means Claude: a name without a provider, or with the provider `anthropic`. */
 export function isClaudeName(name: string): boolean {
   const provider = providerOf(name);
   return provider === undefined || provider === "anthropic";
 }
 
-/** The settings of a model with those that its provider has for all of its models. */
+/** The settings of a model, completed with the settings of its provider. */
 export function settingsOf(name: string, settings: ModelSettings): ModelSettings {
   const provider = providerOf(name) ?? "";
   const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
@@ -57,7 +50,7 @@ export function settingsOf(name: string, settings: ModelSettings): ModelSettings
   };
 }
 
-/** A model in a cloud is never called without a key: the clients of clouds would search the machine for one. */
+/** A model in a cloud is never called without a key: the cloud's client would search the machine for one. */
 function cloudKey({ adapter }: ModelSettings): Pick<ModelSettings, "key_env"> | undefined {
   if (adapter !== "bedrock" && adapter !== "vertex") return undefined;
   const { key_env } = PROVIDERS[adapter] ?? {};

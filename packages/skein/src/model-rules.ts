@@ -1,8 +1,8 @@
 import { type GuardedRequestOptions, isPublicAddress, urlProblem } from "@skein/adapters/tools";
-import { KnownError, type ModelSettings } from "@skein/protocol";
-import { PROVIDERS, providerOf, settingsOf } from "./model-providers.ts";
+import { KnownError, type ModelSettings, providerOf } from "@skein/protocol";
+import { PROVIDERS, settingsOf } from "./model-providers.ts";
 
-/** What the operator opened to models that are added by requests. */
+/** What the operator allows models that requests add. */
 export interface OpenedToModels {
   /** Addresses that are not public. */
   readonly addresses: readonly string[];
@@ -14,7 +14,7 @@ interface AddedModel {
   readonly tenant: string;
   readonly name: string;
   readonly settings: ModelSettings;
-  /** Whether its key is in the store. */
+  /** Whether the model's key is in the store. */
   readonly hasKey: boolean;
 }
 
@@ -22,8 +22,8 @@ interface AddedModel {
 const OPERATOR = "default";
 
 /**
- * Where models may be that requests added: on the public internet, at addresses that the operator opened, and for the
- * operator's own tenant on the server's machine, where models at home run. Reasons: decision 202.
+ * The addresses that models added by requests may have: on the public internet, those that the operator allowed and,
+ * for the operator's own tenant, those of the server's machine, where local models run. Reasons: decision 202.
  */
 export function modelPlaces(
   tenant: string,
@@ -37,8 +37,8 @@ export function modelPlaces(
 }
 
 /**
- * Refuses a model that a request may not add. A key in the server's environment is the operator's: only models of the operator's
- * tenant use one, at the address of its provider, or anywhere if the operator opened the variable to requests.
+ * Throws for a model that a request may not add. A key in the server's environment belongs to the operator: only models of the
+ * operator's tenant may use it, and only at its provider's address, unless the operator allowed the variable for requests.
  */
 export function checkAddedModel({ tenant, name, settings, hasKey }: AddedModel, opened: OpenedToModels): void {
   const { adapter, url, key_env } = settingsOf(name, settings);

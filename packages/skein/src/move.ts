@@ -13,7 +13,7 @@ export interface MovedAll extends Moved {
 /** How many memories are written at once. */
 const BATCH = 200;
 
-/** How many sessions are written at once where a store can be opened several times, and gains by it. */
+/** How many sessions are written at once, for stores that can be opened several times and become faster by it. */
 const AT_ONCE = { postgres: 4, postgresql: 4 } as Readonly<Record<string, number>>;
 
 /** Moves everything from one address to another: sessions, records and memories. */
@@ -54,7 +54,7 @@ async function refuseSame(from: Store, to: Store): Promise<void> {
   if (isSame) throw new KnownError("invalid", "FROM and TO are the same store.");
 }
 
-/** Copies all memories. Storing one again changes nothing. */
+/** Copies all memories. Copying a memory twice changes nothing. */
 export async function moveMemories(fromUrl: string, toUrl: string): Promise<number> {
   const file = memoryFileOf(fromUrl);
   if (file !== undefined && !existsSync(file)) return 0;

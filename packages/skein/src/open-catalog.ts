@@ -4,14 +4,14 @@ import { type ConfiguredModels, createModelCatalog } from "./model-catalog.ts";
 import type { OpenedToModels } from "./model-rules.ts";
 import { type OpenModel, openModel } from "./open-model.ts";
 
-/** The models of a process, and Claude among them. */
+/** The models of a process, including Claude. */
 export interface OpenCatalog {
   readonly catalog: ModelCatalog;
   readonly claude: OpenModel;
   close(): Promise<void>;
 }
 
-/** Opens Claude or its simulation, and every other model by its name. */
+/** Opens Claude or its simulation, and the catalog of all other models. */
 export async function openCatalog({
   store,
   config,
@@ -26,7 +26,7 @@ export async function openCatalog({
   return { catalog: catalogWith(claude, { store, configured, opened }), claude, close: claude.close };
 }
 
-/** The models of a process whose Claude is open already. */
+/** The models of a process whose Claude model is already open. */
 export function catalogWith(
   claude: OpenModel,
   {
@@ -37,7 +37,7 @@ export function catalogWith(
     silenceMs,
   }: {
     readonly store: Store;
-    /** Opens keys of models, if the records of the store do not do it themselves. */
+    /** Decrypts keys of models, if the store's records do not do it themselves. */
     readonly vault?: Vault | undefined;
     readonly configured?: ConfiguredModels | undefined;
     readonly opened?: OpenedToModels | undefined;

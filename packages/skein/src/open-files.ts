@@ -60,7 +60,7 @@ function folderIn(address: string): string {
 }
 
 /**
- * The place of generated files of a server: the one that its operator names, otherwise where the sessions are. Every
+ * The place of generated files of a server: the one that the operator names, otherwise beside the sessions. Every
  * server on the same store then reads the same files.
  */
 export async function openServerFiles(options: {
@@ -79,7 +79,7 @@ export async function openServerFiles(options: {
   return { files: await withEarlier(files, before, storeUrl), close: () => files.close() };
 }
 
-/** The folder of files beside a store that is itself in files. Undefined for PostgreSQL, which keeps them itself. */
+/** The folder for files beside a store that consists of files. Undefined for PostgreSQL, which stores them itself. */
 function folderBeside(storeUrl: string, dataDir: string): string | undefined {
   const { scheme, place } = placeOf(storeUrl);
   if (scheme === "sqlite") return join(dirname(resolve(place)), "files");
@@ -87,7 +87,9 @@ function folderBeside(storeUrl: string, dataDir: string): string | undefined {
   return scheme === "memory" ? join(dataDir, "files") : undefined;
 }
 
-/** Reads files that an earlier version kept in the data folder from there, if they are not in the current place. */
+/**
+ * Also reads files from the data folder, where an earlier version stored them, if they are not in the current place.
+ */
 async function withEarlier(files: FileStore, before: string, now: string): Promise<FileStore> {
   if (!existsSync(before) || resolve(before) === resolve(folderIn(now))) return files;
   const earlier = await folderOf(before);

@@ -17,7 +17,7 @@ export interface OpenModel {
   close(): Promise<void>;
 }
 
-/** Opens Claude if there is a key or another address, else the simulator in this process. */
+/** Opens Claude if there is a key or another address, otherwise the simulator in this process. */
 export async function openModel(
   config: Pick<Config, "anthropicApiKey" | "anthropicBaseUrl"> & {
     readonly anthropicAuthToken?: string | undefined;

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type FileStore, type Store, createMemoryStore, keepLargeTexts } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
@@ -8,7 +9,7 @@ import { loadPart } from "./optional-parts.ts";
 import { placeOf } from "./store-address.ts";
 
 export interface OpenStoreOptions {
-  /** Says when something is written. */
+  /** The clock for the times of events. */
   readonly now?: () => number;
   /**
    * Where large texts of bodies are stored. Without it, they stay in the store. Texts that were moved before are read
@@ -18,7 +19,7 @@ export interface OpenStoreOptions {
   readonly report?: (error: unknown) => void;
 }
 
-/** Opens a store by its address. A store's code is loaded when it is asked for. */
+/** Opens a store by its address. The code of each kind of store is loaded when it is used. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   const { now = Date.now, files, report } = options;
   return keepLargeTexts({ store: await openPlainStore(url, now), files, readFrom: configuredFiles, report });
@@ -37,14 +38,14 @@ async function openPlainStore(url: string, now: () => number): Promise<Store> {
     case "sqlite": {
       const { createSqliteStore } = await import("@skein/adapters/stores/sqlite");
       return named(pathIn(url, place), (file) => {
-        makeFolder(dirname(file));
+        makeStoreFolder(dirname(file), url);
         return createSqliteStore({ file, now });
       });
     }
     case "file": {
       const { createFilesystemStore } = await import("@skein/adapters/stores/filesystem");
       return named(pathIn(url, place), (folder) => {
-        makeFolder(folder);
+        makeStoreFolder(folder, url);
         return createFilesystemStore({ folder, now });
       });
     }
@@ -63,7 +64,18 @@ async function openPlainStore(url: string, now: () => number): Promise<Store> {
   }
 }
 
-/** Adds the path to an error of a store, which does not name the file itself. */
+/** Creates the folder of a store, but not its parents: a typo in an address must not leave a tree of folders. */
+function makeStoreFolder(folder: string, url: string): void {
+  const parent = dirname(folder);
+  if (!existsSync(folder) && !existsSync(parent))
+    throw new KnownError(
+      "invalid",
+      `"${url}": the folder ${parent} does not exist. Create it, or correct the address.`,
+    );
+  makeFolder(folder);
+}
+
+/** Adds the path to a store's error, which does not name the file. */
 async function named(path: string, open: (path: string) => Store | Promise<Store>): Promise<Store> {
   try {
     return await open(path);

@@ -74,7 +74,7 @@ export async function optionalPart<Loaded>(part: OptionalPart, load: () => Promi
   }
 }
 
-/** Node's error names the package in quotes. Any other module that is missing is a bug, and is not hidden. */
+/** Node's error names the package in quotes. Any other missing module is a bug, and its error is not changed. */
 function isMissing(error: unknown, name: string): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
   return code === "ERR_MODULE_NOT_FOUND" && String(message).includes(`'${name}'`);

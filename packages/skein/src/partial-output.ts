@@ -11,7 +11,7 @@ export type Partially<Value> = Value extends object ? { readonly [Key in keyof V
  */
 export type PartialDraft<Output> = Draft & { readonly partial?: Partially<Output> };
 
-/** Adds to each draft of text what the JSON of its answer holds so far. */
+/** Adds the partial value of the answer's JSON to each draft of text. */
 export function createPartialOutputs(): (draft: Draft) => Promise<PartialDraft<unknown>> {
   let message = "";
   let reader = createPartialReader();
@@ -25,7 +25,7 @@ export function createPartialOutputs(): (draft: Draft) => Promise<PartialDraft<u
   };
 }
 
-/** Reads an object piece by piece. Each answer is a value of its own, which later pieces do not change; undefined before the first `{`. */
+/** Reads an object piece by piece. Each result is a separate value, which later pieces do not change; undefined before the first `{`. */
 function createPartialReader(): (piece: string) => Promise<object | undefined> {
   const pieces: string[] = [];
   let wake = (): void => {};
@@ -70,7 +70,7 @@ function createPartialReader(): (piece: string) => Promise<object | undefined> {
   };
 }
 
-/** A copy of a value that grows at its end. Parts that are finished are shared with the copy before. */
+/** A copy of a value that grows at its end. Finished parts are shared with the previous copy. */
 function snapshot(value: JsonValue, before: JsonValue | undefined): JsonValue {
   if (Array.isArray(value)) {
     const known = Array.isArray(before) ? before : [];

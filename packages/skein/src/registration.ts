@@ -25,7 +25,7 @@ export function register(agent: Agent, registered: readonly RegisteredAgent[], o
   optionsOf.set(agent, options);
 }
 
-/** Options of the process that drives an agent, and what a server has in their place. */
+/** Options of the process that drives an agent, and the setting of a server that replaces each. */
 const PROCESS_OPTIONS = {
   store: "--store or SKEIN_STORE_URL",
   files: "--files or SKEIN_FILES",
@@ -169,7 +169,7 @@ function checkParts({ tools = [], subagents = [], skills = [], validate, hooks =
   if (validate !== undefined && typeof validate !== "function") refuse('"validate" must be a function.');
 }
 
-/** Rejects two agents of one name, because a session finds its agent by name. */
+/** Rejects two agents with the same name, because a session finds its agent by name. */
 function refuseNamesakes(agents: readonly RegisteredAgent[]): void {
   const names = agents.map(({ agent }) => agent.config.name);
   const twice = names.find((name, at) => names.indexOf(name) < at);
@@ -180,7 +180,7 @@ function refuseNamesakes(agents: readonly RegisteredAgent[]): void {
   );
 }
 
-/** An agent as a tool of another. A call creates a session of its own, which the caller awaits. */
+/** An agent as a tool of another. A call creates a separate session, which the caller awaits. */
 function asTool(agent: Agent): Tool {
   const description = parts.get(agent)?.[0]?.agent.config.description;
   return defineTool({

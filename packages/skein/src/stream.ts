@@ -3,7 +3,7 @@ import type { DraftPiece, Event } from "@skein/protocol";
 import { type Watched, followRunLive, tell } from "./follow-run.ts";
 import { type PartialDraft, createPartialOutputs } from "./partial-output.ts";
 
-/** A run as it happens: facts from the log in order, drafts in between as they are made. `isTyped`: with partial answers. */
+/** The facts of a run from the log, in order, and the drafts between them. With `isTyped`, drafts have partial answers. */
 export async function* streamRun(watched: Watched, isTyped: boolean): AsyncGenerator<Event | PartialDraft<unknown>> {
   const withPartial = isTyped ? createPartialOutputs() : undefined;
   for await (const item of streamItems(watched)) {

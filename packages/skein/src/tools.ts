@@ -4,9 +4,12 @@ import type { StandardToolsOptions } from "@skein/adapters/tools";
 import type { FileStore, Tool } from "@skein/core";
 import { loadPart } from "./optional-parts.ts";
 
-// The code of these tools is loaded on first use: an agent without them starts faster.
+// The code of these tools is loaded on first use: so that an agent without them starts faster.
 
-/** Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, and AskUserQuestion. For one folder, or on a server for one of each session. */
+/**
+ * Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, and AskUserQuestion. They work in one folder or, on a server, in a folder for
+ * each session.
+ */
 export async function standardTools(options: StandardToolsOptions = {}): Promise<readonly Tool[]> {
   const { createAskUserQuestion, createStandardTools } = await import("@skein/adapters/tools");
   return [...createStandardTools(options), createAskUserQuestion()];

@@ -196,7 +196,7 @@ const ENDLESS = {
 } as const;
 
 test.each([...CLAUDES, "openai/gpt-6", "openai-compatible/llama"] as const)(
-  "%s with a call whose JSON never ends: the stream is ended at 32 million characters, and not asked for again",
+  "%s with a call whose JSON never ends: the stream is ended at 32 million characters, and not requested again",
   async (model) => {
     const [first, second, more] = ENDLESS[model];
     const event = (data: object): string =>
@@ -261,7 +261,7 @@ test.each(OTHERS)(
   },
 );
 
-test("createServer takes models of its program", async () => {
+test("createServer accepts models of its program", async () => {
   const model = createOpenAICompatible({ name: "ai", baseURL: `${simulator.url}/v1`, apiKey: "k" })("llama");
   const server = await createServer({ port: 0, store: "memory:", models: { "ai/llama": model } });
   onTestFinished(() => server.close());

@@ -84,7 +84,7 @@ async function run(store: Store, options: { readonly sessionId?: string; readonl
   }
 }
 
-test("an overloaded model is tried again, and then the next of the list is asked; the change is in the log", async () => {
+test("an overloaded model is retried, and then the next in the list is called; the change is in the log", async () => {
   const { store, asked } = await models({ first: rejects(503), second: answers, third: answers });
   const { result, changes } = await run(store, { max_retries: 2 });
   expect(result).toMatchObject({ finalAnswer: "Served.", error: null });
@@ -98,7 +98,7 @@ test.each([
   ["a wrong key", rejects(401), "authentication_error"],
   ["a closed account", rejects(402), "billing_error"],
   ["a model that is gone", rejects(404), "not_found_error"],
-])("%s is not tried again: the next of the list is asked at once", async (_, first, code) => {
+])("%s is not retried: the next in the list is called at once", async (_, first, code) => {
   const { store, asked } = await models({ first, second: answers, third: answers });
   const { result, changes } = await run(store);
   expect(result.finalAnswer).toBe("Served.");
@@ -106,14 +106,14 @@ test.each([
   expect(changes).toEqual([[code, "openai-compatible/second"]]);
 });
 
-test("a request that every model would reject fails the run, and no other model is asked", async () => {
+test("a request that every model would reject fails the run, and no other model is called", async () => {
   const { store, asked } = await models({ first: rejects(400), second: answers, third: answers });
   const { result } = await run(store);
   expect(result.error).toMatchObject({ code: "invalid_request_error" });
   expect(asked).toEqual({ first: 1, second: 0, third: 0 });
 });
 
-test("when the whole list fails the run fails with the last reason, and the next run starts with the first model", async () => {
+test("if the whole list fails, the run fails with the last reason, and the next run starts with the first model", async () => {
   let isUp = false;
   const first: Answering = (response, request) => (isUp ? answers : rejects(503))(response, request);
   const { store, asked } = await models({ first, second: rejects(401), third: rejects(500) });
@@ -127,7 +127,7 @@ test("when the whole list fails the run fails with the last reason, and the next
   expect(asked).toEqual({ first: 3, second: 1, third: 2 });
 });
 
-test("what a broken answer cost is counted under its own model, and the answer under the one that gave it", async () => {
+test("the cost of a broken answer counts for its own model, and the answer for the model that gave it", async () => {
   const { store } = await models({ first: breaksOff, second: answers, third: answers });
   const { result, events } = await run(store, { max_retries: 0 });
   expect(result.finalAnswer).toBe("Served.");
@@ -143,7 +143,7 @@ test("what a broken answer cost is counted under its own model, and the answer u
   });
 });
 
-test("a process that ends while the fallback answers leaves the rest to another one, which asks the fallback alone", async () => {
+test("if a process ends while the fallback answers, another process continues with the fallback only", async () => {
   let isUp = false;
   const second: Answering = (response, request) => (isUp ? answers : hangs)(response, request);
   const { store, asked } = await models({ first: rejects(401), second, third: answers });
@@ -164,6 +164,6 @@ test.each([
   [{ fallback_models: ["openai-compatible/a", "openai-compatible/a"] }, /twice/],
   [{ fallback_models: [""] }, /fallback_models/],
   [{ fallback_models: ["x"], runtime: "claude-code" as const }, /fallback_model of the Claude API/],
-])("a fallback list that makes no sense is rejected: %j", (options, sentence) => {
+])("a fallback list that is invalid is rejected: %j", (options, sentence) => {
   expect(() => createAgent({ store: createMemoryStore(), ...options })).toThrow(sentence);
 });

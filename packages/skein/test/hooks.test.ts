@@ -51,7 +51,7 @@ test("hooks that return nothing see each call once, and leave no trace", async (
   expect(types).toEqual((await ask({})).types);
 });
 
-test("a hook changes what the model is told for one step, which the log can tell again", async () => {
+test("a hook changes the system prompt for one step, and the log reproduces it", async () => {
   let steps = 0;
   const { agent, result, hooked, requests, events } = await ask({
     beforeModelCall: () => (++steps === 1 ? { system: "Add with care.", maxTokens: 77 } : undefined),
@@ -83,7 +83,7 @@ test.each([
   ["after", { afterModelCall: () => ({ refuse: "Not today." }) }, 1],
   ["by throwing, before", { beforeModelCall: () => Promise.reject(new Error("Not today.")) }, 0],
 ] as const)(
-  "a hook refuses a model call %s: the run fails with its sentence, and what was paid is counted",
+  "a hook rejects a model call %s: the run fails with its sentence, and its cost is counted",
   async (_, hooks, calls) => {
     const { result, requests } = await ask(hooks);
     expect(result.error).toMatchObject({ code: "hook_refused", message: expect.stringContaining("Not today.") });
@@ -106,7 +106,7 @@ test("a hook changes the input of a tool call, and its result, and the model is 
   ]);
 });
 
-test("a changed input that does not fit the tool is refused like one of the model", async () => {
+test("a changed input that does not fit the tool is rejected like one of the model", async () => {
   const { result } = await ask({ beforeToolCall: () => ({ input: { a: "x" } }) });
   expect(ran).toEqual([]);
   expect(result.finalAnswer).toContain("does not fit the tool's schema");
@@ -121,7 +121,7 @@ test.each([
   expect(result.finalAnswer).toContain("No sums on Sundays.");
 });
 
-test("a hook that refuses a result hides it: the tool has run, and the model reads why", async () => {
+test("a hook that rejects a result hides it: the tool has run, and the model reads why", async () => {
   const { result } = await ask({ afterToolCall: () => ({ refuse: "Too secret." }) });
   expect(ran).toHaveLength(1);
   expect(result.finalAnswer).toBe("It is Too secret..");
@@ -142,7 +142,7 @@ test.each([
   ["says yes", async () => true, true],
   ["says no", async () => false, false],
   ["fails", () => Promise.reject(new Error("unreachable")), true],
-])("needsApproval that takes its time and %s", async (_, needsApproval, waits) => {
+])("needsApproval may be asynchronous and %s", async (_, needsApproval, waits) => {
   let asked = 0;
   const guarded = defineTool({
     name: "add",
@@ -159,7 +159,7 @@ test.each([
   expect(done.finalAnswer).toBe("It is 3.");
 });
 
-test("a hook that hangs ends with the run that is cancelled", async () => {
+test("a hook that hangs ends when its run is cancelled", async () => {
   const stop = new AbortController();
   const { agent } = await simulatedAgent({
     hooks: {

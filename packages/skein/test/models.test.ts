@@ -132,7 +132,7 @@ describe("the catalog", () => {
     );
   };
 
-  test("bare names, Anthropic's and profiles of Bedrock are Claude; a gateway gets every name that is not known", () => {
+  test("bare names, Anthropic's names and Bedrock profiles are Claude; a gateway gets every unknown name", () => {
     for (const name of [
       "claude-sonnet-5-5",
       "anthropic/claude-sonnet-5-5",
@@ -154,7 +154,7 @@ describe("the catalog", () => {
     expect(await failing("vertex/x", { keyIn, configured })).toContain("ANTHROPIC_VERTEX_PROJECT_ID");
   });
 
-  test("a model of the configuration takes precedence over an added one, and an added one is seen soon", async () => {
+  test("a model of the configuration takes precedence over an added one, and an added one is found soon", async () => {
     let now = 0;
     const { records } = createMemoryStore();
     const catalog = catalogOf({ records, now: () => now });
@@ -186,46 +186,49 @@ describe("the catalog", () => {
 test.each([
   ["bedrock/eu.anthropic.claude-sonnet-5-5", { region: "eu-west-1" }, "bedrock", ""],
   ["vertex/claude-sonnet-5-5", { region: "europe-west1", project: "p-1" }, "vertex", "/v1"],
-] as const)("a session that Claude begins, %s goes on with and another model ends", async (name, place, kind, base) => {
-  const label = `cloud ${kind}`;
-  for (const variable of ["AWS_BEARER_TOKEN_BEDROCK", "AWS_SESSION_TOKEN"]) vi.stubEnv(variable, undefined);
-  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE");
-  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "invented");
-  vi.stubEnv("GOOGLE_CREDENTIALS", "invented");
-  const agent = createAgent({
-    store: await storeWithModels(),
-    model: CLAUDE,
-    tools: [look],
-    thinking_tokens: 2048,
-    max_tokens: 8000,
-    baseUrl: simulator.url,
-    apiKey: "simulated",
-    models: { [name]: { ...place, url: `${simulator.url}${base}` } },
-  });
-  try {
-    let sessionId: string | undefined;
-    for (const [at, model] of [CLAUDE, name, OPENAI].entries()) {
-      const more = sessionId === undefined ? {} : { sessionId };
-      const result = await agent.run(script(steps(`Answer ${at}.`), label), { model, ...more });
-      expect([result.error, result.finalAnswer]).toEqual([null, `Answer ${at}.`]);
-      sessionId = result.sessionId;
+] as const)(
+  "a session that begins with Claude continues with %s and ends with another model",
+  async (name, place, kind, base) => {
+    const label = `cloud ${kind}`;
+    for (const variable of ["AWS_BEARER_TOKEN_BEDROCK", "AWS_SESSION_TOKEN"]) vi.stubEnv(variable, undefined);
+    vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "invented");
+    vi.stubEnv("GOOGLE_CREDENTIALS", "invented");
+    const agent = createAgent({
+      store: await storeWithModels(),
+      model: CLAUDE,
+      tools: [look],
+      thinking_tokens: 2048,
+      max_tokens: 8000,
+      baseUrl: simulator.url,
+      apiKey: "simulated",
+      models: { [name]: { ...place, url: `${simulator.url}${base}` } },
+    });
+    try {
+      let sessionId: string | undefined;
+      for (const [at, model] of [CLAUDE, name, OPENAI].entries()) {
+        const more = sessionId === undefined ? {} : { sessionId };
+        const result = await agent.run(script(steps(`Answer ${at}.`), label), { model, ...more });
+        expect([result.error, result.finalAnswer]).toEqual([null, `Answer ${at}.`]);
+        sessionId = result.sessionId;
+      }
+      const calls = simulator.ledger.calls({ label });
+      sent.push(...calls);
+      expect(calls.map((call) => call.kind)).toEqual(["messages", "messages", kind, kind, "responses", "responses"]);
+      // The signed thinking of Claude is read by Claude anywhere.
+      expect(JSON.stringify(calls[2]?.request)).toContain("I should look.");
+      const { items } = await (await agent.sessions()).runs(sessionId ?? "");
+      // The second of three, whatever the order.
+      const inCloud = items[1];
+      const billed = calls
+        .slice(2, 4)
+        .reduce((sum, { usage }) => sum + exactCost(priceCall("eu.anthropic.claude-sonnet-5-5", usage!)!).total, 0n);
+      expect([BigInt(inCloud?.cost_picos ?? 0), inCloud?.unpriced_calls]).toEqual([billed, 0]);
+    } finally {
+      await agent.close();
     }
-    const calls = simulator.ledger.calls({ label });
-    sent.push(...calls);
-    expect(calls.map((call) => call.kind)).toEqual(["messages", "messages", kind, kind, "responses", "responses"]);
-    // The signed thinking of Claude is read by Claude anywhere.
-    expect(JSON.stringify(calls[2]?.request)).toContain("I should look.");
-    const { items } = await (await agent.sessions()).runs(sessionId ?? "");
-    // The second of three, whatever the order.
-    const inCloud = items[1];
-    const billed = calls
-      .slice(2, 4)
-      .reduce((sum, { usage }) => sum + exactCost(priceCall("eu.anthropic.claude-sonnet-5-5", usage!)!).total, 0n);
-    expect([BigInt(inCloud?.cost_picos ?? 0), inCloud?.unpriced_calls]).toEqual([billed, 0]);
-  } finally {
-    await agent.close();
-  }
-});
+  },
+);
 
 test("every request of these sessions fits the types of its provider's own SDK", { timeout: 60_000 }, () => {
   expect(sent.length).toBeGreaterThan(pairs.length * 5);
@@ -240,29 +243,27 @@ test.each([
   ["off", 0, 0],
   ["short", 1, 0],
   ["long", 0, 1],
-] as const)(
-  "an agent with cache %s: what is written to the cache is priced by its lifetime",
-  async (cache, short, long) => {
-    const label = `cache ${cache}`;
-    const system_prompt = `${label} ${"word ".repeat(4000)}`;
-    const agent = createAgent({ model: CLAUDE, cache, system_prompt, baseUrl: simulator.url, apiKey: "simulated" });
-    try {
-      const { sessionId } = await agent.run(script([{ text: "Done." }], label));
-      const [call] = simulator.ledger.calls({ label });
-      const { ephemeral_5m_input_tokens, ephemeral_1h_input_tokens } = call?.usage?.cache_creation ?? {};
-      expect([ephemeral_5m_input_tokens ?? 0, ephemeral_1h_input_tokens ?? 0].map((count) => Math.sign(count))).toEqual(
-        [short, long],
-      );
-      const { items } = await (await agent.sessions()).runs(sessionId);
-      const price = call?.usage && priceCall(CLAUDE, call.usage);
-      expect(BigInt(items[0]?.cost_picos ?? -1)).toBe(price && exactCost(price).total);
-    } finally {
-      await agent.close();
-    }
-  },
-);
+] as const)("with cache %s, cache writes are priced by their lifetime", async (cache, short, long) => {
+  const label = `cache ${cache}`;
+  const system_prompt = `${label} ${"word ".repeat(4000)}`;
+  const agent = createAgent({ model: CLAUDE, cache, system_prompt, baseUrl: simulator.url, apiKey: "simulated" });
+  try {
+    const { sessionId } = await agent.run(script([{ text: "Done." }], label));
+    const [call] = simulator.ledger.calls({ label });
+    const { ephemeral_5m_input_tokens, ephemeral_1h_input_tokens } = call?.usage?.cache_creation ?? {};
+    expect([ephemeral_5m_input_tokens ?? 0, ephemeral_1h_input_tokens ?? 0].map((count) => Math.sign(count))).toEqual([
+      short,
+      long,
+    ]);
+    const { items } = await (await agent.sessions()).runs(sessionId);
+    const price = call?.usage && priceCall(CLAUDE, call.usage);
+    expect(BigInt(items[0]?.cost_picos ?? -1)).toBe(price && exactCost(price).total);
+  } finally {
+    await agent.close();
+  }
+});
 
-test("OpenAI is asked to keep a conversation for a day with cache long, and gets no key of it with off", async () => {
+test("OpenAI is asked to keep a conversation for a day with cache long, and gets no cache key with off", async () => {
   for (const [cache, told] of [
     ["off", [undefined, undefined]],
     ["short", [expect.any(String), undefined]],
@@ -279,7 +280,7 @@ test("OpenAI is asked to keep a conversation for a day with cache long, and gets
   }
 });
 
-test("a trial makes one call for each ability that the model is said to have", async () => {
+test("a trial makes one call for each ability that the model is declared to have", async () => {
   const store = await storeWithModels();
   const catalog = createModelCatalog({
     claude: createAnthropicModel({ apiKey: "" }),

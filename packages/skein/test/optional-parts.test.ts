@@ -65,7 +65,7 @@ test.each(MISSING)("without its package the part %s says what to install", (_, i
   expect(said[imported]).toEqual({ code: "not_installed", message: sentence });
 });
 
-test("a missing module that is not the part's package is not hidden behind the sentence", () => {
+test("a missing module that is not the part's package is not hidden by that error", () => {
   expect(said["no-such-package"]).toMatchObject({ code: "ERR_MODULE_NOT_FOUND" });
 });
 

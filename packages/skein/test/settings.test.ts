@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
@@ -31,13 +32,36 @@ test("an invalid address of the model is rejected before anything is opened", ()
   expect(() => serveSettings({}, readConfig({ ANTHROPIC_BASE_URL: "localhost:4010" }))).toThrow(/ANTHROPIC_BASE_URL/);
 });
 
-test.each(["x", "70000", "-1"])("SKEIN_METRICS_PORT=%s is refused with a sentence", (text) => {
+test.each(["x", "70000", "-1"])("SKEIN_METRICS_PORT=%s is rejected with a sentence", (text) => {
   expect(() => serveSettings({}, readConfig({ SKEIN_METRICS_PORT: text }))).toThrow(
     /SKEIN_METRICS_PORT must be a number/,
   );
 });
 
-test("createServer refuses an option that it does not have", async () => {
+test("an agent that was closed rejects another run, and opens no store", async () => {
+  const agent = createAgent({ store: "memory:", model: "simulation" });
+  await agent.sessions();
+  await agent.close();
+  await agent.close();
+  await expect(agent.run("Hello")).rejects.toMatchObject({
+    code: "closed",
+    message: expect.stringContaining("closed"),
+  });
+});
+
+test.each(["sqlite:", "file:"])(
+  "a store at a %s address whose parent folder does not exist is rejected, and no folder is created",
+  async (scheme) => {
+    const home = await mkdtemp(join(tmpdir(), "skein-typo-"));
+    onTestFinished(() => rm(home, { recursive: true }));
+    const agent = createAgent({ store: `${scheme}${join(home, "typo", "data", "a")}` });
+    const rejected = expect(agent.sessions()).rejects;
+    await rejected.toMatchObject({ code: "invalid", message: expect.stringContaining(join(home, "typo")) });
+    expect(existsSync(join(home, "typo"))).toBe(false);
+  },
+);
+
+test("createServer rejects an unknown option", async () => {
   const options = { prot: 0, data: tmpdir() } as ServerOptions;
   await expect(createServer(options)).rejects.toMatchObject({ code: "invalid" });
 });
@@ -50,7 +74,7 @@ test.each([
   ["silenceMs", { silenceMs: 1000 }, "a program of its own"],
   ["leaseMs", { leaseMs: 1000 }, "a program of its own"],
 ])(
-  "an agent of a server that sets %s is refused with what to use instead, also as a subagent",
+  "an agent of a server that sets %s is rejected with what to use instead, also as a subagent",
   (name, options, use) => {
     const own = createAgent({ name: "Own", ...options });
     const sentence = `agents: "Own" sets ${name}, which a server has once for all its agents. Remove it there and use ${use}.`;

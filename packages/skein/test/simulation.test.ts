@@ -6,7 +6,7 @@ import { serveSettings } from "../src/serve/settings.ts";
 
 const NO_MODEL = { anthropicApiKey: undefined, anthropicAuthToken: undefined, anthropicBaseUrl: undefined };
 
-test("answers of the built-in simulation are marked, cost nothing, and are in no money total; it says so once", async () => {
+test("answers of the built-in simulation are marked, cost nothing, and are in no money total; a note says so once", async () => {
   vi.stubEnv("ANTHROPIC_API_KEY", "");
   vi.stubEnv("ANTHROPIC_AUTH_TOKEN", "");
   vi.stubEnv("ANTHROPIC_BASE_URL", "");
@@ -35,7 +35,7 @@ test("answers of the built-in simulation are marked, cost nothing, and are in no
   expect(said.mock.calls.filter(([text]) => String(text).includes("answers are simulated")).length).toBeLessThan(2);
 });
 
-test("in production, and on a server that others reach, a missing key is an error unless a simulation is asked for", async () => {
+test("in production, and on a server that other machines can reach, a missing key is an error unless a simulation is requested", async () => {
   const production = simulationChoice(readConfig({ NODE_ENV: "production" }));
   await expect(openModel({ ...NO_MODEL, ...production })).rejects.toThrow(
     /NODE_ENV is production. Set ANTHROPIC_API_KEY/,

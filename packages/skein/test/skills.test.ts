@@ -34,7 +34,7 @@ async function loadAll(skills: readonly string[], inputs: readonly JsonObject[])
   return { result, contents, systems };
 }
 
-test("the system prompt has the names and descriptions of the skills, sorted, and nothing of their instructions", async () => {
+test("the system prompt has the names and descriptions of the skills, sorted, but not their instructions", async () => {
   const one = folderWith({ "zebra/SKILL.md": skill("zebra", ">\n  Draws\n  zebras.", "STRIPES"), "README.md": "Hi" });
   const other = folderWith({ "ant/SKILL.md": skill("ant", '"Ants: \\"all\\" of them."') });
   const { systems, contents } = await loadAll([one, join(other, "ant")], [{ name: "zebra" }, { name: "ant" }]);
@@ -51,7 +51,7 @@ test("the system prompt has the names and descriptions of the skills, sorted, an
   ]);
 });
 
-test("a model loads files of a skill, and gets an error for what is outside, a link, too large, binary or not there", async () => {
+test("a model loads files of a skill, and gets an error for a file that is outside, a link, too large, binary or missing", async () => {
   const folder = folderWith({
     "a/SKILL.md": skill("a"),
     "a/references/more.md": "More.",
@@ -101,17 +101,17 @@ const BAD: readonly [string, Readonly<Record<string, string>>, RegExp][] = [
   ["a huge file", { "a/SKILL.md": skill("a", "A", "x".repeat(100_001)) }, /may have 100000/],
 ];
 
-test("fields that skills of other programs have are read over: nested ones and lists", () => {
+test("unknown fields of skills are ignored: nested ones and lists", () => {
   const more = 'metadata: {author: me, version: "1.0"}\nallowed-tools:\n- Read\n- Bash\nlicense: MIT\n';
   const folder = folderWith({ "a/SKILL.md": skill("a").replace("description:", `${more}description:`) });
   expect(() => createAgent({ skills: [folder] })).not.toThrow();
 });
 
-test.each(BAD)("%s is an error when the agent is made", (_, files, sentence) => {
+test.each(BAD)("%s is an error when the agent is created", (_, files, sentence) => {
   expect(() => createAgent({ skills: [folderWith(files)] })).toThrow(sentence);
 });
 
-test("links, two skills of one name, a missing folder and a wrong option are errors when the agent is made", () => {
+test("links, two skills of one name, a missing folder and a wrong option are errors when the agent is created", () => {
   const one = folderWith({ "a/SKILL.md": skill("a") });
   const other = folderWith({ "a/SKILL.md": skill("a") });
   const linked = folderWith({ "b/text": "" });

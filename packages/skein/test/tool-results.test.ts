@@ -37,7 +37,7 @@ async function answered(tool: Tool, more: Parameters<typeof simulatedAgent>[0] =
   return { result, completed, asked: simulator.ledger.calls() };
 }
 
-test("a result that fits is JSON for the model, with what the schema adds, and `output` in the log and the result", async () => {
+test("a result that fits is JSON for the model, with the schema's defaults, and `output` in the log and the result", async () => {
   const { result, completed, asked } = await answered(weather(() => ({ celsius: 21 })));
   const output = { celsius: 21, sky: "clear" };
   expect(completed[0]).toMatchObject({ is_error: false, output, content: JSON.stringify(output) });
@@ -76,7 +76,7 @@ function circle(): unknown {
   return one;
 }
 
-test("a result that is too long to be shown whole is an error, and never cut JSON", async () => {
+test("a result that is too long to be shown in full is an error, never cut JSON", async () => {
   const long = defineTool({
     name: "weather",
     description: "Much.",
@@ -88,7 +88,7 @@ test("a result that is too long to be shown whole is an error, and never cut JSO
   expect(completed[0]).toMatchObject({ is_error: true, content: expect.stringContaining("may have 100000") });
 });
 
-test("a hook changes what the model reads, and not the output; a refusal takes the output away", async () => {
+test("a hook can change what the model reads but not the output; a rejection removes the output", async () => {
   const changed = await answered(
     weather(() => ({ celsius: 21 })),
     {
@@ -106,7 +106,7 @@ test("a hook changes what the model reads, and not the output; a refusal takes t
   expect(refused.completed[0]).not.toHaveProperty("output");
 });
 
-test("an output schema that is none, and one for a result of somebody else, are errors of defineTool", () => {
+test("an invalid output schema, and one for a tool that the caller runs, are errors of defineTool", () => {
   const tool = { name: "t", description: "T.", input: { type: "object" }, run: () => 1 };
   expect(() => defineTool({ ...tool, output: "text" } as never)).toThrow("is not a schema");
   expect(() => defineTool({ ...tool, output: { type: "nothing" } })).toThrow("is not a JSON Schema");
@@ -115,7 +115,7 @@ test("an output schema that is none, and one for a result of somebody else, are 
   );
 });
 
-test("results and events know the type of a tool's output by its name", async () => {
+test("results and events are typed with a tool's output by its name", async () => {
   const simulator = await createSimulator();
   const tools = [weather(() => ({ celsius: 21 })), plain] as const;
   const agent = createAgent({ tools, baseUrl: simulator.url, apiKey: "simulated" });

@@ -34,7 +34,7 @@ test("an agent with the standard tools does real work in its folder", async () =
   expect(policies).toContainEqual(["Grep", "repeatable"]);
 });
 
-test("what a tool refuses is a result that says so, and the run continues", async () => {
+test("a tool's refusal is a result that says so, and the run continues", async () => {
   const place = folder();
   writeFileSync(join(place, "a.txt"), "x");
   const { agent } = await simulatedAgent({ tools: await standardTools({ folder: place }) });
@@ -65,7 +65,7 @@ test("what a tool refuses is a result that says so, and the run continues", asyn
   );
 });
 
-test("a cancel ends a running command and all it started within a second", async () => {
+test("a cancel ends a running command and everything that it started within a second", async () => {
   const place = folder();
   const { agent } = await simulatedAgent({ tools: await standardTools({ folder: place }) });
   const stop = new AbortController();

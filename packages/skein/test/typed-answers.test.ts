@@ -67,7 +67,7 @@ test.each([
     "openai-compatible/toolless",
     { messages: [{ role: "system", content: expect.stringContaining('"exclusiveMinimum":0') }, {}] },
   ],
-])("%s is asked for the type in its own way, and the result has it, defaults included", async (model, request) => {
+])("%s gets the type in its own way, and the result has it, with defaults", async (model, request) => {
   const { run, asked, close } = await reader({ model });
   const { output, finalAnswer, error } = await run(RIGHT);
   expectTypeOf(output).toEqualTypeOf<z.infer<typeof Invoice> | null>();
@@ -93,7 +93,7 @@ test("an answer that does not fit goes back to the model with the reasons", asyn
   await close();
 });
 
-test("an answer that never fits is a failed run with the last answer, and no output", async () => {
+test("if no answer fits, the run fails with the last answer and no output", async () => {
   const { run, asked, close } = await reader();
   expect(await run(WRONG)).toMatchObject({
     output: null,
@@ -132,7 +132,7 @@ const BY_TOOL = { tools: [{ name: "final_answer", input: JSON.parse(RIGHT) as Re
 const THOUGHT = { thinking: "A17 it is.", text: "Here it is:", ...BY_TOOL };
 
 test.each(["openai-compatible/llama", "openai/no-schemas", "elsewhere/messages", "ai/llama"])(
-  "%s hands its answer over by a tool, which the log has as text, and goes on after it",
+  "%s returns its answer through a tool, which is text in the log, and the session continues",
   async (model) => {
     const output =
       model === "ai/llama" ? Invoice.extend({ more: z.record(z.string(), z.string()).optional() }) : Invoice;
@@ -155,7 +155,7 @@ test.each(["openai-compatible/llama", "openai/no-schemas", "elsewhere/messages",
 );
 
 test.each(["claude-sonnet-5-5", "openai/gpt-6", "ai/llama"])(
-  "%s rejects the schema: the answer is asked for by a tool for the rest of the run, which the log says",
+  "%s rejects the schema: the answer is requested through a tool for the rest of the run, which the log records",
   async (model) => {
     const { agent, play, asked, close } = await reader({ model });
     const message = "Invalid schema for response_format 'answer': too many properties.";
@@ -172,7 +172,7 @@ test.each(["claude-sonnet-5-5", "openai/gpt-6", "ai/llama"])(
   },
 );
 
-test("a request that is rejected for another reason is asked for once, and fails with what the provider said", async () => {
+test("a request that is rejected for another reason is sent once, and fails with the provider's message", async () => {
   const { play, asked, close } = await reader();
   const error = { status: 400, type: "invalid_request_error", message: "max_tokens: too large." };
   expect(await play([{ error }])).toMatchObject({ error: { message: "max_tokens: too large." }, output: null });
@@ -190,7 +190,7 @@ test("a part of a truncated answer is not used as the answer", async () => {
   await close();
 });
 
-test("a stream has the object so far with its text, each a value of its own", async () => {
+test("a stream has the object so far with its text, each as a separate value", async () => {
   const { agent, label, close } = await reader();
   const partials: unknown[] = [];
   const steps = [{ text: '```json\n{"number":"A17","total":120,"currency":"USD"}\n```', chunk: 9 }];
@@ -205,7 +205,7 @@ test("a stream has the object so far with its text, each a value of its own", as
   await close();
 });
 
-test("the object so far of a long answer takes time in proportion to the answer", async () => {
+test("the time for partial objects of a long answer is linear in its length", async () => {
   const items = Array.from({ length: 4000 }, (_, at) => ({ id: at, name: `Name ${at}` }));
   const { agent, label, close } = await reader({
     output: z.object({ items: z.array(z.object({ id: z.number(), name: z.string() })) }),

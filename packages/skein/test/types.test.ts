@@ -17,7 +17,7 @@ import { expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "../../core/test/loop/simulated.ts";
 
-test("a tool with a JSON Schema takes its input apart like one with zod", async () => {
+test("a tool with a JSON Schema can destructure its input like one with zod", async () => {
   const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
   const weather = defineTool({
     name: "weather",
@@ -41,7 +41,7 @@ test("a tool with a JSON Schema takes its input apart like one with zod", async 
   expect(JSON.stringify(conversationHistory[2]?.content)).toMatch(/sunny in Rome.*"Rome"/);
 });
 
-test("a check of answers may be written in each of its forms", () => {
+test("a check of answers can be written in each of its forms", () => {
   const Answer = z.object({ total: z.number() });
   createAgent({ validate: (answer) => (answer === "" ? "Say something." : undefined) });
   createAgent({ validate: (answer) => answer !== "" });
@@ -54,7 +54,7 @@ test("a check of answers may be written in each of its forms", () => {
   });
 });
 
-test("onEvent takes a function for each type of event, which knows its data", async () => {
+test("onEvent accepts a function for each type of event, with typed data", async () => {
   const { agent } = await simulatedAgent();
   const models: string[] = [];
   await agent.run(scripted("Listen", [{ text: "Hi." }]), {
@@ -68,7 +68,7 @@ test("onEvent takes a function for each type of event, which knows its data", as
   expect(models).toEqual(["claude-sonnet-5-5"]);
 });
 
-test("what an agent gives and takes has names that can be imported from skein", () => {
+test("the types of an agent's parameters and results can be imported from skein", () => {
   const agent = createAgent();
   expectTypeOf(agent.stream).returns.toEqualTypeOf<AsyncIterable<Event | PartialDraft<unknown>>>();
   expectTypeOf(agent.run).parameter(0).toEqualTypeOf<Content>();

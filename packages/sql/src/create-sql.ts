@@ -20,15 +20,21 @@ import { createFileFinder } from "./transcripts/find-files.ts";
 import { createTranscripts } from "./transcripts/transcripts.ts";
 
 interface SqlOptions {
-  /** Claude Code's data directories, and what `withSources` made of other agents'; Claude Code's usual ones if not given. */
+  /**
+   * Claude Code's data directories, and the folders that `withSources` made for other agents. Default: Claude Code's default
+   * directories.
+   */
   readonly roots?: readonly string[];
-  /** Without a data directory its tables are empty, instead of an error, for statements over all tables. */
+  /** If there is no data directory, its tables are empty instead of an error, for statements over all tables. */
   readonly emptyWithoutRoots?: boolean;
-  /** The platform's sessions, or how to open them when a statement asks. Without a store their tables are empty. It stays open. */
+  /**
+   * The store with the platform's sessions, or a function that opens it when a statement needs it. Without a store, their tables
+   * are empty. The store is not closed.
+   */
   readonly store?: Store | (() => Promise<Store | undefined>);
   /** Skein's own folder for data about the files; `null` stores nothing. Never inside a data directory. */
   readonly cacheFolder?: string | null;
-  /** How much DuckDB may hold before it writes to its temporary folder. */
+  /** How much memory DuckDB may use before it writes to its temporary folder. */
   readonly memoryLimit?: string;
   readonly threads?: number;
   /** Receives warnings that are not in the rows, for example that a source is unknown. */
@@ -40,17 +46,17 @@ export interface Sql {
   /** Runs statements, one after the other. Throws `SqlError` for a statement that DuckDB rejects. */
   run(sql: string): Promise<readonly SqlResult[]>;
   /**
-   * Like `run`, without holding the answer in memory: its rows come in pieces. The next statement starts with the next
-   * answer.
+   * Like `run`, without holding the answer in memory: rows are returned in pieces. The next statement starts with the
+   * next answer.
    */
   stream(sql: string): AsyncGenerator<SqlStream>;
   /** One statement with its tables filled, for callers that read the answer themselves. */
   prepare(sql: string): Promise<DuckDBPreparedStatement>;
-  /** Stops the statement that is running; it fails. */
+  /** Stops the running statement, which then fails. */
   interrupt(): void;
   /** Every table with its columns and what they mean. */
   tables(): Promise<readonly Table[]>;
-  /** Bytes of the transcripts that are read in place because no copy has them as they are now. */
+  /** The size of the transcripts that are read in place because the copy does not have their current content. */
   scannedBytes(): number;
   close(): void;
 }
@@ -74,13 +80,13 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   };
   const find = createFileFinder(library);
   try {
-    // While DuckDB is busy. The first question then only checks whether anything has changed.
+    // Done while DuckDB is busy. The first question then only checks whether anything has changed.
     find();
   } catch {
-    // The first question reports it.
+    // Errors are ignored here: the first question reports them.
   }
   await started;
-  // Only if there are files of other agents, because a condition costs time.
+  // Set only if there are files of other agents, because a condition costs time.
   if (roots?.some((root) => sourceOfRoot(root) !== "claude-code"))
     await connection.run(
       "CREATE OR REPLACE VIEW skein.claude_files AS SELECT * FROM skein.files WHERE source IN ('claude-code', 'claude-desktop')",

@@ -4,7 +4,7 @@ import type { Sql } from "./create-sql.ts";
 import { literal } from "./database/quote.ts";
 
 export interface ExportTablesOptions {
-  /** Replace files that exist. */
+  /** Whether to replace existing files. */
   readonly force?: boolean;
 }
 

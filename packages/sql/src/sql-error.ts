@@ -1,10 +1,10 @@
-/** DuckDB rejected a statement. The message is DuckDB's own, which marks the place in the statement where it can. */
+/** DuckDB rejected a statement. The message is DuckDB's own, which marks the place in the statement if possible. */
 export class SqlError extends Error {
   override readonly name = "SqlError";
   readonly sql: string;
 
   constructor(sql: string, message: string) {
-    // The prefix that DuckDB's Node package adds goes, so that the message begins with DuckDB's kind of error.
+    // Removes the prefix that DuckDB's Node package adds, so that the message begins with DuckDB's kind of error.
     super(message.replace(/^Failed to extract statements: /, ""));
     this.sql = sql;
   }

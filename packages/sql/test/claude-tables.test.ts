@@ -24,7 +24,7 @@ describe("usage", () => {
     await expectSameUsage(root);
   });
 
-  test("claude.responses counts copies, placeholders, side chains, missing request ids, searches and unknown models as the history library does", async () => {
+  test("claude.responses counts copies, placeholders, side chains, missing request ids, searches and unknown models like the history library", async () => {
     const root = folder();
     const usage = { input_tokens: 10, output_tokens: 1, cache_creation_input_tokens: 300, speed: "fast" };
     const whole = {
@@ -251,7 +251,7 @@ describe("damage", () => {
     expect(seen).toEqual(expect.arrayContaining(["t0", `t${count - 1}`, "left", "right"]));
   });
 
-  test("the next question sees a file that has grown, with the right line numbers, and a file that is skipped", async () => {
+  test("the next question sees a file that has grown, with correct line numbers, and a skipped file", async () => {
     const root = folder();
     write(root, "projects/p/a.jsonl", `${good("one")}\n`);
     write(root, "projects/p/b.jsonl", `${good("two")}\n`);
@@ -273,7 +273,7 @@ describe("damage", () => {
   });
 });
 
-test("claude_conversations has the right line number for every line", async () => {
+test("claude_conversations has the correct line number for every line", async () => {
   const root = folder();
   writeCorpus({ folder: root, files: 12, bytes: 2_000_000 });
   const sql = await open(root);

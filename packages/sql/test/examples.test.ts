@@ -45,7 +45,7 @@ test.each(examples())("the example $name answers: $question", async ({ name, sql
   expect(await ask(await open(worked()), statement)).toEqual(ANSWERS[name]);
 });
 
-test("every example about Claude Code can be asked about all agents: claude becomes history", async () => {
+test("every example about Claude Code works for all agents: claude becomes history", async () => {
   const sql = await open(worked());
   for (const { name, sql: statement } of examples())
     if (statement.includes("claude."))

@@ -72,7 +72,7 @@ test("calls, subagents and messages of other agents have Claude Code's columns",
   expect(await rows(prompts)).toEqual([["List files"], ["Match this picture"], ["Run the tests"]]);
 });
 
-test("the table functions take a source, recognise a path, and warn of a name that nobody has", async () => {
+test("the table functions accept a source, recognise a path, and warn about an unknown name", async () => {
   const count = (call: string): Promise<readonly unknown[]> =>
     rows(`SELECT DISTINCT source FROM read_conversations(${call})`);
   expect(await count(`'${codex}', source := 'codex'`)).toEqual([["codex"]]);

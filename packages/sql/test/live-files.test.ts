@@ -13,7 +13,7 @@ const BEHIND = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a12.jsonl";
 const TICKS = process.env["SKEIN_LONG"] ? [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233] : [0, 1, 3, 8, 34, 144];
 
 test(
-  "a file that is deleted at any moment of a question takes only its own rows with it, with run and with stream",
+  "a file that is deleted at any moment of a question removes only its own rows, with run and with stream",
   { timeout: 120_000 },
   async () => {
     await Promise.all((["run", "stream"] as const).map(goesAway));
@@ -35,7 +35,7 @@ async function goesAway(how: "run" | "stream"): Promise<void> {
 }
 
 test(
-  "line numbers stay right when an earlier file grows at any moment of a question",
+  "line numbers stay correct when an earlier file grows at any moment of a question",
   { timeout: 120_000 },
   async () => {
     const odd = TICKS.filter((_, at) => at % 2 === 1);

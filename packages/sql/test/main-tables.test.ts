@@ -53,7 +53,7 @@ test("the tables without a schema begin with the columns of the SQL specificatio
   }
 });
 
-test("a day stands once in claude_stats, whatever the directories say", async () => {
+test("a day is once in claude_stats, whatever the directories contain", async () => {
   const root = folder();
   const day = { date: "2026-10-01", messageCount: 1, sessionCount: 1, toolCallCount: 0 };
   write(

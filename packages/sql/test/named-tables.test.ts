@@ -6,7 +6,7 @@ test.each([
   "SELECT status, count(*) FROM platform.sessions GROUP BY 1 ORDER BY 2 DESC",
   "SELECT 'a', 'b'",
   "FROM range(10)",
-])("a statement that cannot read transcripts does not wait for them: %s", (sql) => {
+])("a statement that cannot read transcripts does not search for them: %s", (sql) => {
   expect(mayReadHistory(sql)).toBe(false);
 });
 
@@ -30,6 +30,6 @@ test.each([
   'FROM "/a/b.jsonl"',
   "FROM range(3), '/a/b.jsonl'",
   "FROM query('FROM claude.messages')",
-])("a statement that may read transcripts is asked where they are: %s", (sql) => {
+])("a statement that may read transcripts searches for them: %s", (sql) => {
   expect(mayReadHistory(sql)).toBe(true);
 });

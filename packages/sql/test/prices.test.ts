@@ -1,4 +1,4 @@
-import { PRICES, priceCall } from "@skein/protocol";
+import { earlierPrice, PRICE_ALIASES, PRICES, priceCall } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { ask, folder, open, write } from "./sql.ts";
 
@@ -32,16 +32,19 @@ const USAGES = [
   },
 ];
 
+/** Before, between and after the days on which prices changed. */
+const TIMES = ["2026-07-20T00:00:00.000Z", "2026-08-22T00:00:00.000Z", undefined];
+
 test("SQL and priceCall give the same cost for every name of every model", async () => {
   const root = folder();
-  const calls = [...NAMES, "nobody-knows", "claude-", "claude-4-opus-20250514"].flatMap((model) =>
-    USAGES.map((usage) => ({ model, usage })),
-  );
+  const names = [...NAMES, ...PRICE_ALIASES.map(([name]) => name), "nobody-knows", "claude-", "claude-4-opus-20250514"];
+  const calls = names.flatMap((model) => USAGES.map((usage, at) => ({ model, usage, timestamp: TIMES[at] })));
   write(
     root,
     "projects/p/a.jsonl",
-    calls.map(({ model, usage }, at) => ({
+    calls.map(({ model, usage, timestamp }, at) => ({
       type: "assistant",
+      timestamp,
       uuid: `${at}`,
       message: { id: `m${at}`, model, usage },
     })),
@@ -49,6 +52,8 @@ test("SQL and priceCall give the same cost for every name of every model", async
   const rows = await ask(await open(root), "SELECT response_id, model, cost_micros FROM claude.responses");
   const found = new Map(rows.map(({ response_id, model, cost_micros }) => [response_id, [model, cost_micros]]));
   expect(found.size).toBe(calls.length);
-  for (const [at, { model, usage }] of calls.entries())
-    expect(found.get(`m${at}`)).toEqual([model, priceCall(model, usage)?.total_micros ?? null]);
+  for (const [at, { model, usage, timestamp }] of calls.entries()) {
+    const given = earlierPrice(model, Date.parse(timestamp ?? ""));
+    expect(found.get(`m${at}`)).toEqual([model, priceCall(model, usage, given)?.total_micros ?? null]);
+  }
 });

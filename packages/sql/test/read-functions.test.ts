@@ -23,7 +23,7 @@ test.each([
   "FROM my_read_plans('/a')",
   "FROM read_plans(getvariable('x'))",
   "FROM read_plans(x)",
-])("withoutReadCalls leaves %s as it is", (sql) => {
+])("withoutReadCalls leaves %s unchanged", (sql) => {
   expect(withoutReadCalls(sql)).toEqual({ sql, calls: [] });
 });
 

@@ -79,7 +79,7 @@ test.skipIf(!hasBubblewrap)("an Arrow stream keeps types, and values of types th
 });
 
 test.skipIf(!hasBubblewrap)(
-  "an Arrow stream comes in batches within its limits, and the last batch says how it ended",
+  "an Arrow stream is sent in batches within its limits, and the last batch says how it ended",
   async () => {
     const sql = createTenantSql({ store: createMemoryStore(), folder: folder() });
     onTestFinished(() => sql.close());

@@ -22,7 +22,7 @@ test("every table and column is documented, and every documented table exists", 
   }
 });
 
-test("an export to Parquet and to a database has the rows of the tables and overwrites a file only when it is told to", async () => {
+test("an export to Parquet and to a database has the rows of the tables and overwrites a file only if requested", async () => {
   const root = folder();
   writeCorpus({ folder: root, files: 4, bytes: 100_000 });
   const sql = await open(root);
@@ -55,7 +55,7 @@ test("a statement that DuckDB rejects throws a SqlError with its message and the
   await expect(sql.run("SELEC 1")).rejects.toMatchObject({ name: "SqlError" });
 });
 
-test("without a data directory the tables of Claude Code are an error, and the platform's tables are not", async () => {
+test("without a data directory the tables of Claude Code give an error, but the platform's tables do not", async () => {
   vi.stubEnv("CLAUDE_CONFIG_DIR", join(folder(), "missing"));
   const sql = await createSql();
   try {

@@ -15,7 +15,7 @@ interface AgentFormProps {
   readonly onClose: () => void;
 }
 
-/** Makes or changes an agent. A change makes a version; sessions keep the one they began with. */
+/** Creates or changes an agent. A change creates a new version; sessions keep the version that they began with. */
 export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
   const models = useModels();
   const [values, setValues] = useState(() => valuesOf(agent));

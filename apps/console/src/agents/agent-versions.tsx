@@ -5,7 +5,7 @@ import { useApi } from "../api/context.tsx";
 import { Difference } from "../text/difference.tsx";
 import { fullTime } from "../ui/times.ts";
 
-/** The versions of an agent, and what each changed against the one before. */
+/** The versions of an agent, and what each changed compared with the previous one. */
 export function AgentVersions({ agent }: { agent: Agent }) {
   const [chosen, setChosen] = useState<number>();
   const versions = Array.from({ length: agent.version }, (_, at) => agent.version - at);
@@ -53,7 +53,7 @@ function VersionChange({ agent, version }: { agent: Agent; version: number }) {
   );
 }
 
-/** The fields of a version. The configuration repeats name, description and prompt, so they are left out of it. */
+/** The fields of a version. The configuration repeats name, description and prompt, so these are removed from it. */
 function asText({ config, tags, status }: Agent): string {
   return JSON.stringify({ ...config, tags, status }, null, 2).replaceAll("\\n", "\n");
 }

@@ -31,7 +31,7 @@ export function valuesOf(agent: Agent | undefined): FormValues {
   };
 }
 
-/** The change to save. The model and the tools are in it only when they differ from those of the agent. */
+/** The change to save. It contains the model and the tools only if they differ from the agent's. */
 export function changeOf(values: FormValues, agent: Agent | undefined): AgentChange {
   const model = values.model.trim();
   const tools = values.tools

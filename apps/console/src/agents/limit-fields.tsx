@@ -1,7 +1,7 @@
 import { Field } from "../ui/field.tsx";
 import type { FormValues } from "./form-values.ts";
 
-/** Makes the handler that writes what is typed into one value of the form. */
+/** Returns an event handler that writes the typed text into one value of the form. */
 export type SetValue = (name: keyof FormValues) => (event: { target: { value: string } }) => void;
 
 interface LimitFieldsProps {

@@ -3,7 +3,7 @@ import { useApi } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 
 interface ToolChoiceProps {
-  /** The names of the chosen tools, with commas. */
+  /** The names of the chosen tools, separated by commas. */
   readonly value: string;
   readonly onValue: (value: string) => void;
 }

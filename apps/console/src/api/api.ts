@@ -47,7 +47,7 @@ export interface SessionFilter {
   readonly tag?: string | undefined;
   /** Text in the title. */
   readonly title?: string | undefined;
-  /** Without sessions that work for another one. */
+  /** Without the sessions of subagents. */
   readonly isTopLevel?: boolean | undefined;
   /** Only sessions with a tool call whose effect is unknown. */
   readonly hasUnknownEffect?: boolean | undefined;
@@ -121,7 +121,7 @@ export function createApi(client: Client) {
     /** A page of the log, for finished sessions. */
     events: (id: string, after: number, signal: AbortSignal, limit = 1000) =>
       client.listEvents({ ...inSession(id), query: { after, limit }, signal }),
-    /** The events before one, or the last ones of the log; oldest first. */
+    /** The events before a sequence, or the last ones of the log; oldest first. */
     eventsBefore: (id: string, before: number | undefined, signal: AbortSignal) =>
       client.listEvents({
         ...inSession(id),
@@ -261,7 +261,7 @@ export function createApi(client: Client) {
   };
 }
 
-/** How many events of a log are read first: more than fit on a screen, and little to send. */
+/** How many events of a log are read first: more than fit on a screen, but little to send. */
 const END = 400;
 
 export type Api = ReturnType<typeof createApi>;
@@ -286,7 +286,7 @@ function sessionQuery(query: SessionPageQuery): NonNullable<RouteInput<"listSess
   };
 }
 
-/** Bytes that a route answers with. */
+/** The body of an answer as a Blob. */
 function blobOf(content: unknown): Blob {
   return new Blob([content as ArrayBuffer | string], { type: "application/octet-stream" });
 }
@@ -304,7 +304,7 @@ async function everyPage<Item>(
   return all;
 }
 
-/** What went wrong, as a sentence for a person. */
+/** The error as a sentence for a person. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof SkeinError) {
     if (error.status === 401) return "The key is not known here, or it was revoked. Log in with another key.";
@@ -318,7 +318,7 @@ export function isUnauthorized(error: unknown): boolean {
   return error instanceof SkeinError && error.status === 401;
 }
 
-/** Whether the same request would be refused again. */
+/** Whether the same request would be rejected again. */
 export function isFinal(error: unknown): boolean {
   return error instanceof SkeinError && error.status < 500 && error.status !== 408 && error.status !== 429;
 }

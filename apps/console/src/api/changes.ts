@@ -5,14 +5,14 @@ import { type Api, type Session, type Waiting, isUnauthorized } from "./api.ts";
 import { useApi } from "./context.tsx";
 import { whileLookedAt } from "./page-visibility.ts";
 
-/** How many sessions are remembered as the stream last had them. */
+/** For how many sessions the last change of the stream is remembered. */
 const MOST = 5000;
 /** Changes come in bursts: requests for them are combined. */
 const PAUSE_MS = 150;
 /** Usage is expensive to add up, so it is requested less often. */
 const USAGE_PAUSE_MS = 5000;
 
-/** Rows of sessions as the stream of changes had them last: newer than what a list was answered with. */
+/** The rows of sessions from the stream of changes. They are newer than the rows of a list. */
 export interface ChangedRows {
   readonly get: (id: string) => Session | undefined;
   readonly subscribe: (changed: () => void) => () => void;
@@ -54,7 +54,7 @@ function rowsIn(queries: QueryClient): Rows {
   return known;
 }
 
-/** Renders again whenever a session changed. */
+/** Renders again whenever a session has changed. */
 export function useChangedRows(): { readonly rows: ChangedRows; readonly version: number } {
   const rows = rowsIn(useQueryClient());
   return { rows, version: useSyncExternalStore(rows.subscribe, rows.version) };
@@ -62,11 +62,11 @@ export function useChangedRows(): { readonly rows: ChangedRows; readonly version
 
 interface FollowOptions {
   readonly onUnauthorized: () => void;
-  /** Whether the stream is worth a connection while nobody looks at the page. */
+  /** Whether to keep the connection of the stream while nobody looks at the page. */
   readonly isKept: () => boolean;
 }
 
-/** Keeps everything that lists sessions or awaits up to date, from one stream over all sessions of the tenant. */
+/** Keeps all lists of sessions and awaits up to date, from one stream over all sessions of the tenant. */
 export function useFollowChanges({ onUnauthorized, isKept }: FollowOptions): void {
   const api = useApi();
   const queries = useQueryClient();
@@ -136,7 +136,7 @@ function createNews(queries: QueryClient) {
     rows.put(session);
     queries.setQueryData(["session", session.id], session);
     queries.setQueryData<readonly Session[]>(["sessions", "active"], (active) => active && withRow(active, session));
-    // Lists have their order from the server: it is asked again when a run begins or ends.
+    // Lists have their order from the server: they are requested again when a run begins or ends.
     if (before?.run_id !== session.run_id || before.activity !== session.activity) ask("sessions");
     const waits = queries.getQueryData<readonly Waiting[]>(["awaits"]) ?? [];
     const isWaited = waits.some(({ session_id }) => session_id === session.id);

@@ -29,7 +29,7 @@ export function createQueries(onUnauthorized: () => void): QueryClient {
   });
 }
 
-/** The open awaits of all sessions. The stream of changes tells when the list is outdated. */
+/** The open awaits of all sessions. The stream of changes invalidates the list. */
 export function useAwaits() {
   const api = useApi();
   return useQuery({ queryKey: ["awaits"], queryFn: () => api.awaits() });
@@ -54,7 +54,7 @@ export function useModels() {
   return useQuery({ queryKey: ["models"], queryFn: () => api.models(), staleTime: 60_000 });
 }
 
-/** Whose key this is, what it may do, and what runs here. */
+/** The owner and rights of this key, and what runs on this server. */
 export function useMe() {
   const api = useApi();
   return useQuery({ queryKey: ["me"], queryFn: () => api.me(), staleTime: 60_000 });
@@ -70,7 +70,7 @@ export function useHealth() {
   });
 }
 
-/** Everything that lists sessions or awaits is out of date. */
+/** Marks every list of sessions and awaits as out of date. */
 export function useChanged(): () => void {
   const queries = useQueryClient();
   return useCallback(() => {

@@ -25,7 +25,7 @@ interface Line {
 const TRIES = 4;
 const PAUSE_MS = 2000;
 
-/** The server's answer. While too many statements run, waits and retries. */
+/** Sends a request. While too many statements run, it waits and retries. */
 export async function inTurn<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries++)
     try {
@@ -36,7 +36,7 @@ export async function inTurn<Answer>(ask: () => Promise<Answer>): Promise<Answer
     }
 }
 
-/** Asks one statement and reads the whole answer: at most 10 MiB, which is what the server sends. */
+/** Runs one statement and reads the whole answer: at most 10 MiB, which is the server's limit. */
 export async function askSql(client: Client, statement: string, signal?: AbortSignal): Promise<SqlAnswer> {
   const started = performance.now();
   const body: unknown = await inTurn(() => client.askSql({ body: { sql: statement }, ...(signal && { signal }) }));

@@ -6,7 +6,7 @@ import { useApi } from "./context.tsx";
 
 type Named = Pick<Session, "id" | "title"> & { readonly total_runs?: number };
 
-/** The name of a session: its title, else its first prompt, else "new session". */
+/** The name of a session: its title, otherwise its first prompt, otherwise "new session". */
 export type TitleOf = (session: Named) => string;
 
 /** First prompts are requested together, because a page shows many sessions at once. */
@@ -63,7 +63,7 @@ function createFirstPrompts(): FirstPrompts {
 /** One for each query client, because another login may not see the same sessions. */
 const promptsOf = new WeakMap<QueryClient, FirstPrompts>();
 
-/** Names sessions, and paints again when the first prompts of those without a title are there. */
+/** Returns the names of sessions. Renders again when the first prompts of sessions without a title have arrived. */
 export function useTitles(): TitleOf {
   const api = useApi();
   const queries = useQueryClient();

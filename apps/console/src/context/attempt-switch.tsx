@@ -6,7 +6,7 @@ interface AttemptSwitchProps {
   readonly onAttempt: (attempt: number) => void;
 }
 
-/** Chooses among the attempts at a step, where the model was asked more than once. */
+/** Chooses among the attempts at a step, if the model was called more than once. */
 export function AttemptSwitch({ attempts, shown, onAttempt }: AttemptSwitchProps) {
   if (attempts.length < 2) return null;
   return (

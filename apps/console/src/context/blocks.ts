@@ -13,7 +13,7 @@ export interface SentBlock {
   readonly title: string;
   readonly aside: string;
   readonly text: string;
-  /** The event that brought it. */
+  /** The event that contains it. */
   readonly sequence: number | null;
   readonly tokens: number;
   cache: "read" | "written" | "new";
@@ -29,7 +29,7 @@ interface Body {
   readonly messages?: readonly { readonly role: string; readonly content: unknown }[];
 }
 
-/** The parts of a request in the order in which they were sent: tools, system prompt, messages. The server says what each is. */
+/** The parts of a request in the order in which they were sent: tools, system prompt, messages. The server describes each part. */
 export function blocksOfRequest({ body, parts }: Sent): SentBlock[] {
   const calls = new Map<unknown, string>();
   return parts.map(({ path, origin, sequence, tokens }) => {
@@ -156,8 +156,8 @@ export function pricedBlocks(
 }
 
 /**
- * Marks what is new, changed or removed since the previous step. Requests grow at their end, so parts are compared from
- * the beginning.
+ * Marks parts that are new, changed or removed since the previous step. Requests grow at their end, so parts are
+ * compared from the beginning.
  */
 export function compared(now: readonly SentBlock[], before: readonly SentBlock[] | undefined): readonly SentBlock[] {
   if (!before) return now;

@@ -28,7 +28,7 @@ interface HistoryInspectorProps {
   readonly isPartial: boolean;
 }
 
-/** What is known of a session of Claude Code beside its transcript. */
+/** Information about a session of Claude Code, beside its transcript. */
 export function HistoryInspector({ tab, onTab, details, agentId, panel, isPartial }: HistoryInspectorProps) {
   return (
     <aside className="insp" aria-label="Inspector">

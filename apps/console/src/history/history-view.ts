@@ -1,4 +1,4 @@
-import { type ContentBlock, addUsage, isToolUse, priceCall, textOf } from "@skein/protocol";
+import { type ContentBlock, addUsage, earlierPrice, isToolUse, priceCall, textOf } from "@skein/protocol";
 import type { HistoryMessage } from "../api/api.ts";
 import { addCall, completeFromResult } from "../session/fold-calls.ts";
 import { newStep } from "../session/fold-steps.ts";
@@ -93,7 +93,7 @@ function begin(fold: Fold, message: HistoryMessage): Step {
 function spend(view: SessionView, step: Step, { usage, model }: HistoryMessage): void {
   if (!usage) return;
   step.usage = usage;
-  step.cost = priceCall(model ?? "", usage) ?? null;
+  step.cost = priceCall(model ?? "", usage, earlierPrice(model ?? "", step.at)) ?? null;
   Object.assign(view.totals, addUsage(view.totals, step.usage));
   if (step.cost) view.costMicros += step.cost.total_micros;
   else view.unpricedCalls += 1;

@@ -10,7 +10,7 @@ export interface Transcript {
   readonly version: number;
   readonly phase: "loading" | "live" | "failed";
   readonly error: unknown;
-  /** Whether there is more before what is shown. */
+  /** Whether there are messages before those that are shown. */
   readonly hasMore: boolean;
   readonly sizeBytes: number;
   readonly damaged: number;
@@ -72,7 +72,7 @@ export function useTranscript({ id, agentId, at, withRewound }: TranscriptOption
       const page = await api.historyMessages(id, { before: known.before, agentId, limit: 300 });
       setLoaded((was) => was && joined(was, page, "before"));
     } catch {
-      // Scrolling again retries.
+      // Errors are ignored: scrolling again retries.
     } finally {
       isBusy.current = false;
     }

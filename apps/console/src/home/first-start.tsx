@@ -4,7 +4,7 @@ import { type Agent, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
 import { messageKey } from "../ui/message-key.ts";
 
-/** What a newcomer sees: one prompt, one button, and a run that can be watched within seconds. */
+/** The first page for a new user: one prompt, one button, and a run that can be watched within seconds. */
 export function FirstStart({ agents, isSimulated }: { agents: readonly Agent[]; isSimulated: boolean }) {
   const api = useApi();
   const changed = useChanged();

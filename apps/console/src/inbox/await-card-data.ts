@@ -17,6 +17,6 @@ export type Answer = (answer: GivenAnswer) => void;
 interface GivenAnswer {
   readonly content: string;
   readonly isError?: boolean;
-  /** With this input instead of the model's. */
+  /** Run the call with this input instead of the model's. */
   readonly updatedInput?: Record<string, unknown>;
 }

@@ -118,12 +118,12 @@ function headline(wait: AwaitCardData): string {
   return `Let ${name} run?`;
 }
 
-/** The server itself asks: a cap on what is spent in a day is nearly reached. */
+/** The server itself asks: a daily spending cap is nearly reached. */
 function isAboutMoney({ name, toolUseId }: AwaitCardData): boolean {
   return name === "spend" && toolUseId.startsWith("spend_");
 }
 
-/** A change of a file can be taken back. */
+/** A change of a file can be undone. */
 function isEdit({ name }: AwaitCardData): boolean {
   return /^(Edit|Write|MultiEdit)$/.test(name);
 }

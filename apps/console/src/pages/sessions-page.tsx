@@ -103,7 +103,7 @@ export function SessionsPage() {
   );
 }
 
-/** What the address asks for. */
+/** The filters in the URL. */
 function useAsked(): Asked {
   const [status] = useQueryValue("status");
   const [agent] = useQueryValue("agent");

@@ -20,7 +20,7 @@ const SqlEditor = loadedWhenShown(
   <div className="ed" />,
 );
 
-/** Questions in SQL over every session of the tenant. A question is a link. */
+/** Questions in SQL over every session of the tenant. Each question has its own URL. */
 export function SqlPage() {
   usePageTitle("SQL");
   const api = useApi();

@@ -27,7 +27,7 @@ const HistoryUsage = loadedWhenShown(
   <LoadingRows rows={8} />,
 );
 
-/** What was spent, by day and model, agent, project, tool or key. Days are in the reader's time zone. */
+/** The usage, by day and model, agent, project, tool or key. Days are in the reader's time zone. */
 export function UsagePage() {
   usePageTitle("Usage");
   const me = useMe();
@@ -66,7 +66,7 @@ export function UsagePage() {
   );
 }
 
-/** Everything that the page shows of a range. */
+/** All data of the page for a range. */
 function useUsage({ bounds }: UsageRange, by: UsageKey) {
   const api = useApi();
   const rowsBy = (group_by: string) => ({

@@ -16,7 +16,7 @@ import { Picture } from "./picture.tsx";
 import { NestedAgent, Subagent } from "./subagent.tsx";
 import type { Call } from "./view.ts";
 
-/** Whether calls are open: `undefined` leaves it to each call. */
+/** Whether calls are open: with `undefined`, each call decides. */
 export type CallsOpen = boolean | undefined;
 
 interface CallViewProps {
@@ -27,7 +27,7 @@ interface CallViewProps {
   readonly isMarked: boolean;
 }
 
-/** One call with its input and result, foldable. Failed and unknown ones open themselves. */
+/** One call with its input and result, which can be folded. Failed calls and calls with an unknown effect open themselves. */
 export const CallView = memo(function CallView({ call, allOpen, isMarked }: CallViewProps) {
   const [chosen, setChosen] = useState<boolean>();
   const opensItself = call.state === "failed" || call.state === "unknown" || isMarked || isShort(call);
@@ -126,12 +126,12 @@ function WaitView({ call }: { call: Call }) {
   );
 }
 
-/** Whether an approval brought the input with which the call ran. */
+/** Whether the approval changed the input of the call. */
 function isChangedInput(content: Content | undefined): boolean {
   return content !== undefined && textOf(content).includes('"updatedInput"');
 }
 
-/** What went in: a difference for edits, the command for a shell, else the values. */
+/** The input of a call: a diff for edits, the command for a shell, otherwise the values. */
 export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" | "input">; isWhole?: boolean }) {
   const values = (call.input ?? {}) as Record<string, unknown>;
   const edits = editsOf(values);
@@ -186,7 +186,7 @@ function OtherValues({ values, shown }: { values: Record<string, unknown>; shown
   return others.length === 0 ? null : <Values values={Object.fromEntries(others)} isWhole />;
 }
 
-/** Short values as a list of names and values; what is nested as JSON. */
+/** Short values as a list of names and values; nested values as JSON. */
 function Values({ values, isWhole = false }: { values: unknown; isWhole?: boolean }) {
   if (typeof values !== "object" || values === null || Array.isArray(values) || Object.keys(values).length === 0)
     return values === null || (typeof values === "object" && Object.keys(values).length === 0) ? null : (

@@ -5,7 +5,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { clockSeconds } from "../ui/times.ts";
 import type { PanelProps } from "./panel-props.ts";
 
-/** Every event of the log by its own name, the latest first; each opens as it is stored. */
+/** Every event of the log by its own name, the latest first; each can be opened to see the stored JSON. */
 export function EventsPanel({ view, version, onRaw }: PanelProps) {
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
   const latest = useMemo(() => view.events.toReversed(), [view, version]);

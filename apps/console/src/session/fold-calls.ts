@@ -81,7 +81,7 @@ function completed(view: SessionView, event: Event, data: FactData<"tool.complet
   fileChange(view, call);
 }
 
-/** A result as a block of a copied message: the log of the fork says no more about it. */
+/** A result as a block of a copied message: the fork's log has no other record of it. */
 export function completeFromBlock(view: SessionView, event: Event, block: ContentBlock): void {
   const call = view.calls.get(String(block["tool_use_id"]));
   if (!call) return;
@@ -89,7 +89,7 @@ export function completeFromBlock(view: SessionView, event: Event, block: Conten
   finish(call, placeOf(event), { state: block["is_error"] === true ? "failed" : "done", content });
 }
 
-/** A result in a transcript of Claude Code: when it was written is when the call was over. */
+/** A result in a transcript of Claude Code: the time of the line is the end of the call. */
 export function completeFromResult(
   view: SessionView,
   place: { readonly sequence: number; readonly at: number },
@@ -138,7 +138,7 @@ function opened(view: SessionView, event: Event, one: Opened): void {
   touch(call.step);
 }
 
-/** Tools that write files, in the names that agents have for them. */
+/** Tools that write files, by the names that different agents use. */
 const WRITERS: ReadonlySet<string> = new Set([
   "Edit",
   "Write",

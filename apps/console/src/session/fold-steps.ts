@@ -152,7 +152,7 @@ function spend(view: SessionView, { usage, cost }: Pick<FactData<"step.generated
   view.costMicros = microsOf(view.costPicos);
 }
 
-/** A message of the session that this one was forked from. Its cost is the other's. */
+/** A message of the session that this one was forked from. Its cost belongs to that session. */
 export function copiedMessage(view: SessionView, event: Event, data: FactData<"message.copied">): void {
   const { message_id, role, content } = data;
   if (role === "assistant") {

@@ -17,7 +17,7 @@ export function fold(view: SessionView, event: Event): void {
   view.items.push({ ...placeOf(event), kind: "unknown", type: event.event_type });
 }
 
-/** Known events that the transcript does not show as such. The list of events has all of them. */
+/** Known events that are not shown in the transcript. The list of events shows all of them. */
 const QUIET: ReadonlySet<string> = new Set([
   "message.created",
   "answer.validated",
@@ -90,7 +90,7 @@ function foldSession(view: SessionView, event: Event): boolean {
   }
 }
 
-/** Whether a model call or a tool of the run was under way. */
+/** Whether a model call or a tool of the run was in progress. */
 function isUnderWay(view: SessionView, runId: string): boolean {
   return view.steps.some(
     (step) =>

@@ -16,7 +16,7 @@ interface Branch {
   readonly depth: number;
 }
 
-/** The tree of a session's forks, with its parents, and the way to make another. */
+/** The tree of a session's forks, with its parents, and a button to create another. */
 export function Forks({ session, onFork }: { session: Session; onFork: () => void }) {
   const api = useApi();
   const titleOf = useTitles();
@@ -65,10 +65,10 @@ export function Forks({ session, onFork }: { session: Session; onFork: () => voi
   );
 }
 
-/** How far up and down the tree is read. */
+/** How many levels up and down the tree are read. */
 const DEEPEST = 8;
 
-/** Reads up to the first parent, then down through every fork. A deleted parent ends the way up. */
+/** Reads up to the first parent, then down through every fork. It stops at a deleted parent. */
 async function forkTree(api: Api, session: Session): Promise<readonly Branch[]> {
   let root = session;
   for (let up = 0; up < DEEPEST && root.parent_session_id !== null; up++) {

@@ -7,17 +7,17 @@ import { whileLookedAt } from "../api/page-visibility.ts";
 import { fold, foldDraft } from "./fold.ts";
 import { type SessionView, emptyView } from "./view.ts";
 
-/** Whether the log of a session is still being read, followed, interrupted, or gone. */
+/** Whether the log of a session is being read, is followed, is interrupted, or was deleted. */
 export type LoadedPhase = "loading" | "live" | "away" | "deleted";
 
-/** A session as the page has it at one moment. */
+/** The state of a session's page at one moment. */
 export interface LiveSnapshot {
   readonly view: SessionView;
   readonly version: number;
-  /** `loading` until the log was read up to its length at the start. */
+  /** `loading` until the log was read up to the end that it had at the start. */
   readonly phase: LoadedPhase | "failed";
   readonly error: unknown;
-  /** The first event that is there besides the very first: 1 if the whole log is. */
+  /** The first loaded event, not counting event 1, which is always loaded. It is 1 if the whole log is loaded. */
   readonly from: number;
 }
 
@@ -34,18 +34,19 @@ interface LiveSession {
   readonly snapshot: () => LiveSnapshot;
   readonly drafts: Drafts;
   readonly start: () => () => void;
-  /** Reads more of what was before, in a log that is too long to be read at once. */
+  /** Loads earlier events, in a log that is too long to be read at once. */
   readonly more: () => Promise<void>;
 }
 
-/** Longer logs are read from their end only as far as somebody scrolls back. */
+/** Longer logs are read from their end and only as far as the user scrolls back. */
 const WHOLE = 30_000;
-/** How many events are read at once where somebody scrolls back in a longer one. */
+/** How many events are read at once when the user scrolls back in a longer log. */
 const BACK = 5000;
 
 /**
- * Follows a session and folds its events. The end of the log is read first and shown; the rest comes behind it. The
- * view changes with each event, and listeners are called at most once per frame. The client package handles reconnects.
+ * Follows a session and folds its events. The end of the log is read first and shown; the rest is loaded afterwards.
+ * The view changes with each event, and listeners are called at most once per frame. The client package handles
+ * reconnects.
  */
 function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: boolean }): LiveSession {
   let view = emptyView();
@@ -84,7 +85,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     if (snapshot.phase === "live") paintFacts.schedule();
   }
 
-  /** Reads a log that will not grow, without holding a connection. */
+  /** Reads a log that will not grow, without keeping a connection open. */
   async function readOnce(signal: AbortSignal): Promise<void> {
     for (let after: number | null = 0; after !== null;) {
       const page: Awaited<ReturnType<Api["events"]>> = await api.events(id, after, signal);
@@ -109,7 +110,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     tell("live");
   }
 
-  /** Reads back to the beginning, or in a very long log to where the limit is, and folds everything again in its order. */
+  /** Reads back to the beginning (in a very long log up to the limit), and folds everything again in order. */
   async function readBack(signal: AbortSignal, most: number): Promise<void> {
     const began = from;
     const pages: Event[][] = [];
@@ -138,7 +139,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     tell(snapshot.phase === "away" ? "away" : "live");
   }
 
-  /** Follows until the session is deleted or the signal aborts, with a pause while nobody looks at the page. */
+  /** Follows until the session is deleted or the signal aborts, and pauses while nobody looks at the page. */
   async function follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const looked = whileLookedAt(signal);
@@ -170,7 +171,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
 
   async function more(): Promise<void> {
     if (from <= 1 || !stop || snapshot.phase === "loading") return;
-    // Scrolling again retries.
+    // Errors are ignored: scrolling again retries.
     await readBackOnce(stop.signal, BACK).catch(() => undefined);
   }
 
@@ -235,7 +236,7 @@ function createSignal(): { readonly subscribe: Subscribe; readonly tell: () => v
   };
 }
 
-/** Does something once, in the next frame, however often it is asked for. */
+/** Runs `work` once in the next frame, however often it is scheduled. */
 function oncePerFrame(work: () => unknown): { readonly schedule: () => void; readonly cancel: () => void } {
   let cancel: (() => void) | undefined;
   const run = (): void => {
@@ -272,7 +273,7 @@ const NO_DRAFTS: Drafts = { subscribe: () => () => {}, version: () => 0 };
 const DraftsContext = createContext<Drafts>(NO_DRAFTS);
 export const DraftsProvider = DraftsContext.Provider;
 
-/** Paints again with each frame in which unfinished text grew. */
+/** Renders again with each frame in which an unfinished text has grown. */
 export function useDrafts(): number {
   const drafts = useContext(DraftsContext);
   return useSyncExternalStore(drafts.subscribe, drafts.version);

@@ -1,7 +1,7 @@
 import type { Session } from "../api/api.ts";
 import type { SessionView } from "./view.ts";
 
-/** What every panel of the inspector is given. */
+/** The properties of every panel of the inspector. */
 export interface PanelProps {
   readonly view: SessionView;
   readonly version: number;

@@ -15,7 +15,7 @@ interface PromptViewProps {
 
 const MODES = { queue: null, steer: "steered", interrupt: "interrupted" } as const;
 
-/** What a person said. */
+/** A message of a person. */
 export const PromptView = memo(function PromptView({ prompt, sessionId, onFork }: PromptViewProps) {
   const [isRewinding, setRewinding] = useState(false);
   const mode = MODES[prompt.mode];

@@ -22,7 +22,7 @@ export function RewindDialog({ sessionId, checkpointId, onClose }: RewindDialogP
   const [isSending, setSending] = useState(false);
   const change = useQuery({
     queryKey: ["rewind", sessionId, checkpointId],
-    // Claude Code, which has the files, lists the changed files; the log has the differences.
+    // Claude Code, which has the files, lists the changed files; the diffs come from the log.
     queryFn: async () => {
       const [dry, differences] = await Promise.all([
         api.rewind(sessionId, checkpointId, true),

@@ -20,7 +20,7 @@ const EXPORTS = [
   ["json", "json", "Save the log"],
 ] as const;
 
-/** What is done with a session less often: rename, fork, export, copy the link, delete. */
+/** Less common actions on a session: rename, fork, export, copy the link, delete. */
 export function SessionMenu({ id, attempt, onRename, onFork }: SessionMenuProps) {
   const api = useApi();
   const [, go] = useLocation();

@@ -12,7 +12,7 @@ import { CostPerStep } from "./cost-per-step.tsx";
 import { TokenSection } from "./token-section.tsx";
 import type { PanelProps } from "./panel-props.ts";
 
-/** What the session cost, what it used, and where it comes from. */
+/** The cost and usage of the session, and its origin. */
 export function SessionPanel({ view, session, sessionId }: PanelProps) {
   const { totals, head } = view;
   const budget = head?.maxCostMicros ?? null;

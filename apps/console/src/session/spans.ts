@@ -2,7 +2,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { callWords } from "./call-words.ts";
 import type { Call, SessionView } from "./view.ts";
 
-/** A piece of the timeline. Times are milliseconds from the beginning, with long silences taken out. */
+/** A piece of the timeline. Times are milliseconds from the beginning, with long pauses shortened. */
 export interface Span {
   readonly key: string;
   readonly kind: "model" | "tool" | "failed" | "unknown" | "wait" | "sub";
@@ -16,9 +16,9 @@ export interface Span {
 }
 
 interface Gaps {
-  /** Where a moment is on the line. */
+  /** The position of a moment on the line. */
   readonly place: (at: number) => number;
-  /** Places at which a silence was left out. */
+  /** Places at which a pause was shortened. */
   readonly breaks: readonly number[];
 }
 
@@ -28,7 +28,7 @@ export interface Spans {
   readonly gaps: Gaps;
 }
 
-/** Between runs a session sleeps, often for hours: of a longer silence only this much is drawn. */
+/** Between runs a session sleeps, often for hours: a longer pause is drawn with this length. */
 const SILENCE_MS = 4000;
 
 interface Raw extends Omit<Span, "from" | "to"> {
@@ -36,7 +36,7 @@ interface Raw extends Omit<Span, "from" | "to"> {
   readonly end: number;
 }
 
-/** What the timeline shows of a session. `now` is the end of what is still under way. */
+/** The pieces of a session's timeline. `now` is the end of pieces that are in progress. */
 export function spansOf(view: SessionView, now: number | undefined): Spans {
   const raw: Raw[] = [];
   for (const step of view.steps) {
@@ -95,7 +95,7 @@ function spansOfCall(call: Call, now: number | undefined): readonly Raw[] {
   return [...found, { ...base, key: `c${call.id}`, kind, lane, begin: call.startedAt, end }];
 }
 
-/** Leaves out what lies between pieces that are far apart. */
+/** Shortens the pauses between pieces that are far apart. */
 function gapsOf(raw: readonly Raw[]): Gaps {
   const [first] = raw;
   if (!first) return { place: () => 0, breaks: [] };

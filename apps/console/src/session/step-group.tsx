@@ -4,13 +4,13 @@ import { type State, StateMark } from "../ui/status.tsx";
 import { stateOfStep } from "./step-view.tsx";
 import type { Item, SessionView, Step } from "./view.ts";
 
-/** Runs with more steps than this are folded, but for the last few. */
+/** Runs with more steps than this are folded, except for the last few steps. */
 const LONG = 10;
 const LEFT_OPEN = 5;
 
 /**
- * Up to which step each long run is folded. Decided once, when the session was loaded, so that nothing folds while it
- * is read.
+ * The step up to which each long run is folded. Determined once, when the session is loaded, so that nothing folds
+ * while somebody reads.
  */
 export function groupSteps(view: SessionView): Map<string, number> {
   const counts = new Map<string, number>();

@@ -21,7 +21,7 @@ interface StepViewProps {
   readonly markedCall: string | null;
 }
 
-/** One model call: what it said, what it called, what it cost. */
+/** One model call: its text, its tool calls, and its cost. */
 export const StepView = memo(function StepView({ step, sessionId, allOpen, markedCall }: StepViewProps) {
   const isCopied = step.purpose === "copied";
   return (

@@ -9,7 +9,7 @@ import { callWords, stateOfCall } from "./call-words.ts";
 import { useLiveSession } from "./live-session.ts";
 import type { Call, NestedMessage, Step } from "./view.ts";
 
-/** A call that another agent works on, in a session of its own: what it does, line by line. */
+/** A call that another agent works on, in its own session: the lines show its progress. */
 export function Subagent({ call, isOpen, onToggle }: { call: Call; isOpen: boolean; onToggle: () => void }) {
   const { about } = callWords(call.name, call.input);
   const isRunning = call.endedAt === null;
@@ -77,7 +77,7 @@ function ChildStep({ step }: { step: Step }) {
   );
 }
 
-/** What a subagent inside Claude Code said and called. It has no session of its own. */
+/** The messages and calls of a subagent inside Claude Code. It has no session of its own. */
 export function NestedAgent({ call }: { call: Call }) {
   return (
     <div className="sub nested">

@@ -17,7 +17,7 @@ interface TimelineProps {
 const LANE = 22;
 const TOP = 16;
 const WIDTH = 1000;
-/** The closest zoom, and the shortest session that is drawn in full width. */
+/** The shortest time span: of the closest zoom, and of a session that is drawn in full width. */
 const SHORTEST_MS = 1500;
 const LEAST_MS = 300;
 

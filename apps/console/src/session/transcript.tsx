@@ -9,7 +9,7 @@ import { PromptView } from "./prompt-view.tsx";
 import { StepView } from "./step-view.tsx";
 import type { Item, SessionView } from "./view.ts";
 
-/** Where the reader is, for the timeline and the outline. */
+/** The visible part, for the timeline and the outline. */
 export interface Visible {
   readonly from: number;
   readonly to: number;
@@ -24,7 +24,7 @@ export interface TranscriptHandle {
 interface TranscriptProps {
   readonly view: SessionView;
   readonly version: number;
-  /** Null for a session that is only read here: there is nothing to fork, and no request to look at. */
+  /** Null for a session of another agent, which can only be read here: it cannot be forked, and has no requests to show. */
   readonly sessionId: string | null;
   readonly allOpen: CallsOpen;
   /** The event that the address names. */
@@ -37,10 +37,10 @@ interface TranscriptProps {
   readonly onTop?: (() => void) | undefined;
 }
 
-/** Closer to the end than this, the reader follows it. */
+/** If the view is closer to the end than this, it follows the end. */
 const END_PX = 60;
 
-/** Closer to the beginning than this, more is read. */
+/** If the view is closer to the beginning than this, more is loaded. */
 const NEAR_TOP_PX = 1500;
 
 /**

@@ -21,7 +21,7 @@ export interface Call {
   wait: Wait | null;
   /** The session that works on it, for a subagent. */
   childSession: string | null;
-  /** What a subagent inside the runtime said and did. */
+  /** The messages and actions of a subagent inside the runtime. */
   nested: NestedMessage[];
 }
 
@@ -43,7 +43,7 @@ export interface NestedMessage {
   readonly at: number;
 }
 
-/** Every item of a transcript. `version` grows with each change, so that only what changed is painted again. */
+/** Every item of a transcript. `version` grows with each change, so that only changed items render again. */
 interface Versioned {
   readonly key: string;
   version: number;
@@ -51,7 +51,7 @@ interface Versioned {
   readonly at: number;
 }
 
-/** What a person said. */
+/** A message of a person. */
 export interface Prompt extends Versioned {
   readonly kind: "prompt";
   readonly messageId: string;
@@ -65,19 +65,19 @@ export interface Prompt extends Versioned {
 export interface Step extends Versioned {
   readonly kind: "step";
   readonly runId: string;
-  /** Counts inside the run, from 1 as people count. */
+  /** The number of the step inside the run, starting at 1. */
   readonly number: number;
   readonly purpose: "step" | "summary" | "copied";
   messageId: string | null;
   /** `interrupted`: its run was cancelled. `lost`: its worker died. */
   state: "running" | "done" | "failed" | "lost" | "interrupted";
-  /** What an interrupted model call may have cost beyond what is known. */
+  /** What an interrupted model call may have cost beyond its known cost. */
   reservedMicros: number;
   model: string;
   attempt: number;
   retries: { readonly error: Failure; readonly delayMs: number; readonly at: number }[];
   content: readonly ContentBlock[];
-  /** The text that is being made, until the whole answer is there. */
+  /** The text that is being made, until the whole answer has arrived. */
   draft: string;
   calls: Call[];
   usage: Usage | null;
@@ -89,7 +89,7 @@ export interface Step extends Versioned {
   messagesCount: number;
 }
 
-/** Something that happened to the session and is worth a line. */
+/** An event of the session that is worth a line. */
 export interface Mark extends Versioned {
   readonly kind: "mark";
   readonly tone: "plain" | "failed" | "cancelled" | "waiting";
@@ -153,7 +153,7 @@ interface Head {
   readonly createdAt: number;
 }
 
-/** Everything that the page of a session shows, made from its log alone. */
+/** Everything that the page of a session shows, made only from its log. */
 export interface SessionView {
   sequence: number;
   version: number;
@@ -168,7 +168,7 @@ export interface SessionView {
   /** Calls that wait for somebody outside, oldest first. */
   readonly open: Map<string, Call>;
   readonly totals: UsageTotals;
-  /** Exact, in pico-dollars; `costMicros` is the same rounded. */
+  /** Exact, in pico-dollars; `costMicros` is this cost, rounded. */
   costPicos: bigint;
   costMicros: number;
   unpricedCalls: number;

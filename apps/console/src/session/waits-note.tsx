@@ -7,11 +7,11 @@ import type { SessionView } from "./view.ts";
 /** How often to check whether a prompt still waits. */
 const AGAIN_MS = 3000;
 
-/** Says why a prompt is not worked on: nobody here runs its agent, or it is not its turn yet. */
+/** A note about why a prompt does not run: no worker has its agent, or it is not its turn yet. */
 export function WaitsNote({ id, view }: { readonly id: string; readonly view: SessionView }) {
   const api = useApi();
   const isAsked = view.queue.length > 0 || view.runs.some(({ endedAt }) => endedAt === null);
-  // The stream of changes does not have this; only the request for one session does.
+  // The stream of changes does not contain this; only the request for a single session does.
   const { data } = useQuery({
     queryKey: ["session", id, "waits"],
     queryFn: () => api.session(id),

@@ -11,17 +11,17 @@ export interface ListedRow {
   readonly title: string;
   /** Null for a session of another agent, whose state is unknown. */
   readonly state: State | null;
-  /** Who worked: the agent's name, or the project of a session of Claude Code. */
+  /** The place column: the agent's name, or the project of a session of Claude Code. */
   readonly place: string;
   readonly model: string;
   /** The number of runs; null for a session of another agent. */
   readonly count: number | null;
   readonly lengthMs: number;
   readonly costMicros: number | null;
-  /** When it was last at work. */
+  /** When the session was last active. */
   readonly at: string;
   readonly isFork: boolean;
-  /** A call of a tool may or may not have taken effect. */
+  /** Whether it is unknown if some tool call took effect. */
   readonly hasUnknownEffect: boolean;
   readonly tags: readonly string[];
 }
@@ -50,7 +50,7 @@ export function rowOfSession(session: Session, { title, agent }: RowNames, now: 
   };
 }
 
-/** A session that was found by what was said in it: the row leads to the place. */
+/** The row of a session that was found by its text: the row links to the place. */
 export function rowOfMatch(match: SessionMatch, row: ListedRow): ListedRow {
   return { ...row, href: `${row.href}?at=${match.sequence}` };
 }

@@ -22,7 +22,7 @@ interface MergedPages<One, Other> {
 const MOST_OTHERS = 10_000;
 
 /**
- * Two long lists as one, in their order: `isBefore` says whether one key comes before another or with it.
+ * Two long lists as one, sorted: `isBefore` returns whether one key comes before another or equals it.
  *
  * The second list is read as a whole. Then the position of every row of the first list is known: its own number plus
  * the number of rows of the second list before it. So a jump into the middle loads only the page there.

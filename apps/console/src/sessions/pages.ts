@@ -1,6 +1,6 @@
 /** A long list that loads only the visible pages. */
 export interface Pages<Item> {
-  /** How many rows there are; undefined until the first page is there. */
+  /** The number of rows; undefined until the first page has arrived. */
   readonly total: number | undefined;
   readonly rowAt: (index: number) => Item | undefined;
   /** Requests a row; its page is loaded if it is missing. */

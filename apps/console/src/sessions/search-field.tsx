@@ -8,7 +8,7 @@ interface SearchFieldProps {
   readonly onEnter: () => void;
 }
 
-/** Where the words to search for are typed. */
+/** The field for the search words. */
 export function SearchField({ ref, value, onValue, onEnter }: SearchFieldProps) {
   return (
     <label className="field search">

@@ -1,6 +1,6 @@
 import type { SessionFilter, SessionSort } from "../api/api.ts";
 
-/** What the address asks for. */
+/** The filters and the order in the URL. */
 export interface Asked {
   readonly status: string | null;
   readonly model: string | null;
@@ -11,7 +11,7 @@ export interface Asked {
   readonly source: string | null;
 }
 
-/** The filter of the server for what the address asks. */
+/** The server's filter for the filters in the URL. */
 export function filterOf({ status, model, tag, agent, subagents }: Asked, title: string): SessionFilter {
   return {
     ...STATES[status ?? ""],
@@ -23,17 +23,17 @@ export function filterOf({ status, model, tag, agent, subagents }: Asked, title:
   };
 }
 
-/** The agent whose own sessions are wanted; undefined for all of them. */
+/** The agent whose own sessions are requested; undefined for all agents. */
 export function agentOf({ source }: Asked): string | undefined {
   return source === null || source === "skein" ? undefined : source;
 }
 
-/** Whether only sessions of Skein can fit: no other source has agents, tags or states. */
+/** Whether only sessions of Skein can match: no other source has agents, tags or states. */
 export function isOnlySkein({ status, tag, agent, model, source }: Asked): boolean {
   return source === "skein" || status !== null || tag !== null || agent !== null || model !== null;
 }
 
-/** The order of the server for the one in the address. */
+/** The server's order for the order in the URL. */
 export function sortOf({ sort }: Asked): SessionSort {
   return SORTS[sort ?? ""] ?? "last_run";
 }

@@ -19,9 +19,9 @@ interface SessionListProps {
   readonly rows: SessionRows;
   readonly search: string;
   readonly handle: RefObject<SessionListHandle | null>;
-  /** With a heading for each day. */
+  /** Whether the list has a heading for each day. */
   readonly isGrouped: boolean;
-  /** Whether rows say where they come from. */
+  /** Whether rows show their source. */
   readonly hasSources: boolean;
 }
 

@@ -5,7 +5,7 @@ import { useApi } from "../api/context.tsx";
 import { shortId } from "../ui/session-state.ts";
 import { type ListedRow, sourceName } from "./listed-row.ts";
 
-/** Shorter words are in nearly every session. */
+/** Shorter words are not searched, because nearly every session contains them. */
 const SHORTEST = 2;
 
 /** Sessions of other agents that contain the words, each once, with its best match. */

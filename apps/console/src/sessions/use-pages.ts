@@ -11,7 +11,7 @@ interface PageAnswer<Item> {
 }
 
 interface PagesOptions<Item> {
-  /** What is listed: another key is another list. */
+  /** Identifies the list: another key means another list. */
   readonly queryKey: readonly unknown[];
   readonly ask: (offset: number, signal: AbortSignal) => Promise<PageAnswer<Item>>;
   readonly isWanted?: boolean;

@@ -25,7 +25,7 @@ export interface SessionRows {
   readonly hasSources: boolean;
   readonly isSearching: boolean;
   readonly error: unknown;
-  /** The search in Skein's own sessions: how far it came, and why it stopped. */
+  /** The search in Skein's own sessions: how far it has come, and why it stopped. */
   readonly said: Said;
 }
 
@@ -52,7 +52,7 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   const titled = mergedPages<Session, HistorySession>(
     { pages: skein, keyOf: SKEIN_KEYS[sort] },
     { pages: history, keyOf: HISTORY_KEYS[sort] },
-    // Titles go up, times and costs go down.
+    // Titles are sorted ascending, times and costs descending.
     (key, than) => (sort === "title" ? key <= than : key >= than),
   );
   const shown = (session: Session): ListedRow => {
@@ -101,10 +101,10 @@ function useSkeinPages(asked: Asked, { title, isWanted }: { title: string; isWan
   });
 }
 
-/** A sort key after every title. */
+/** A sort key that comes after every title. */
 const LAST = "\uFFFF";
 
-/** What the rows of each source are in order by. */
+/** The sort key of each source, for each order. */
 const SKEIN_KEYS: Readonly<Record<SessionSort, (session: Session) => string | number>> = {
   last_run: ({ last_run_at, created_at }) => last_run_at ?? created_at,
   created: ({ created_at }) => created_at,

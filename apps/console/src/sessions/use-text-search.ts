@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "react";
 import type { SessionFilter, SessionMatch } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 
-/** Shorter words are in nearly every session. */
+/** Shorter words are not searched, because nearly every session contains them. */
 const SHORTEST = 2;
 /** How many times the search continues by itself. After that the page offers to continue. */
 const PAGES_AT_ONCE = 10;

@@ -21,7 +21,7 @@ function isOutcome(value: string | null): value is AuditEntry["outcome"] {
   return value !== null && Object.hasOwn(STATES, value);
 }
 
-/** Who did what in this tenant, newest first. Nothing here can be changed. */
+/** Who did what in this tenant, newest first. The entries cannot be changed. */
 export function AuditSection() {
   const api = useApi();
   const [outcome, setOutcome] = useQueryValue("outcome");

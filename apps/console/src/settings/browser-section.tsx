@@ -9,7 +9,7 @@ const THEMES: readonly (readonly [theme: Theme, word: string])[] = [
   ["dark", "Dark"],
 ];
 
-/** What is kept in this browser alone. */
+/** Settings that are stored only in this browser. */
 export function BrowserSection() {
   const [theme, setTheme] = useState(chosenTheme);
   const [hasNotices, setNotices] = useState(wantsNotices);

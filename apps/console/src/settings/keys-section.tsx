@@ -8,7 +8,7 @@ import { fullTime, when } from "../ui/times.ts";
 import { NewKey } from "./new-key.tsx";
 import { PolicySentences } from "./policy-section.tsx";
 
-/** The keys of the tenant: make one, see what it may do, put another in its place, revoke it. */
+/** The keys of the tenant: create one, see its rights, rotate it, revoke it. */
 export function KeysSection() {
   const api = useApi();
   const queries = useQueryClient();
@@ -69,7 +69,7 @@ export function KeysSection() {
 
 interface KeyRowProps {
   readonly apiKey: ApiKey;
-  /** The key of this login. */
+  /** Whether this is the key of the current login. */
   readonly isOwn: boolean;
   readonly onRotate: () => void;
   readonly onRevoke: () => void;

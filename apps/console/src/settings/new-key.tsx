@@ -3,7 +3,7 @@ import type { KeyScope, NewApiKey } from "../api/api.ts";
 import { Field } from "../ui/field.tsx";
 import { serverNow } from "../api/server-clock.ts";
 
-/** What a key is made for: its scopes, in words. */
+/** The purposes of a key, each with its scopes. */
 const KINDS: readonly (readonly [scopes: readonly KeyScope[], word: string])[] = [
   [["read"], "Read"],
   [["run"], "Run and answer"],
@@ -19,7 +19,7 @@ const LIVES: readonly (readonly [days: number, word: string])[] = [
   [365, "Expires in a year"],
 ];
 
-/** The line in which a key is made. */
+/** The form for a new key. */
 export function NewKey({ onMake }: { onMake: (input: NewApiKey) => void }) {
   const [name, setName] = useState("");
   const [kind, setKind] = useState(1);

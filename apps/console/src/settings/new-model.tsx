@@ -26,7 +26,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
       ...(Object.keys(settings).length > 0 && { settings }),
       ...(key.trim() !== "" && { key: key.trim() }),
     });
-    // The key is nowhere in the page after it was sent.
+    // The key is removed from the page after it was sent.
     setKey("");
     if (isAdded) [setName, setUrl, setAdapter].forEach((set) => set(""));
   };

@@ -4,7 +4,7 @@ import { useApi } from "../api/context.tsx";
 import { CapList } from "../usage/cap-list.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 
-/** What the operator lets the key of this login do, in plain words. */
+/** What the operator allows the key of this login, in plain words. */
 export function PolicySection() {
   const api = useApi();
   const policy = useQuery({ queryKey: ["policy"], queryFn: () => api.policy(), refetchInterval: 10_000 });

@@ -100,7 +100,7 @@ function WebhookRow({ webhook, onAttempt }: WebhookRowProps) {
     queryKey: ["webhooks", webhook.id],
     queryFn: () => api.deliveries(webhook.id),
     enabled: isOpen,
-    // A notice that is on its way is soon delivered or failed.
+    // Refreshed while a notice is being sent.
     refetchInterval: ({ state }) => (state.data?.some((one) => one.state === "pending") ? 2000 : false),
   });
   return (

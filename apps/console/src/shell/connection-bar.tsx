@@ -6,13 +6,13 @@ import { Icon } from "../ui/icon.tsx";
 import { clockSeconds } from "../ui/times.ts";
 import { useNow } from "../ui/use-now.ts";
 
-/** How long a failure lasts before it is shown: a restarting server is back sooner. */
+/** How long a failure lasts before it is shown: a server that restarts is back sooner. */
 const PATIENCE_MS = 3000;
 
 /** Sessions that no worker can run are reported on their own pages and in Settings, not here. */
 const SAID_THERE: ReadonlySet<string> = new Set(["sessions"]);
 
-/** Says that the server cannot be reached, and from when the data on the page is. */
+/** A note that the server cannot be reached, with the age of the data on the page. */
 export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
   const now = useNow(1000, health.isError);
   const since = health.dataUpdatedAt === 0 ? 0 : health.dataUpdatedAt + clockAhead();
@@ -48,7 +48,7 @@ export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
 /** Smaller differences are not visible on a page. */
 const WRONG_MS = 120_000;
 
-/** Says that this device and the server do not agree on the time. */
+/** A note that the clocks of this device and of the server differ. */
 function ClockNote() {
   const ahead = clockAhead();
   if (Math.abs(ahead) < WRONG_MS) return null;

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Icon } from "../ui/icon.tsx";
 import { usePageTitle } from "../ui/use-page-title.ts";
 
-/** Asks for a key, for those who did not come by the printed link. */
+/** Asks for a key, for users who did not open the printed link. */
 export function LoginPage({ problem, onKey }: { problem: string | undefined; onKey: (key: string) => void }) {
   usePageTitle("Log in");
   const [key, setKey] = useState("");
@@ -30,7 +30,7 @@ export function LoginPage({ problem, onKey }: { problem: string | undefined; onK
             <input
               type="password"
               autoComplete="off"
-              // The page has nothing else to do.
+              // Login is the only purpose of this page.
               autoFocus
               value={key}
               onChange={(event) => setKey(event.target.value)}

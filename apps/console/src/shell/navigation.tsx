@@ -18,7 +18,7 @@ const PLACES: readonly (readonly [href: string, name: string, icon: IconName])[]
   ["/settings", "Settings", "settings"],
 ];
 
-/** How many active sessions the side shows. */
+/** How many active sessions the side bar shows. */
 const SHOWN = 5;
 
 interface NavigationProps {
@@ -109,7 +109,7 @@ function rank(session: Session): number {
   return session.activity === "awaiting" ? 0 : 1;
 }
 
-/** The same places on a phone, at the bottom. */
+/** The same links on a phone, at the bottom. */
 export function TabBar({ waiting }: { waiting: number }) {
   const [path] = useLocation();
   return (

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. The choice is kept on this machine. */
+/** Light, dark, or as in the system settings. The choice is stored in this browser. */
 export type Theme = "system" | "light" | "dark";
 
 const PLACE = "skein.theme";

@@ -4,20 +4,17 @@ import { isUnauthorized, sentenceOf } from "../api/api.ts";
 import { logIn, logOut } from "../api/login.ts";
 
 export interface Login {
-  /** Undefined while the key of the link is being sent. */
+  /** Whether the browser is logged in; undefined while the key of the link is being sent. */
   readonly isIn: boolean | undefined;
   /** Why nobody is logged in, as a sentence. */
   readonly problem: string | undefined;
   readonly enter: (key: string) => void;
   readonly leave: () => void;
-  /** The server did not take the cookie. */
+  /** Called when the server has rejected the cookie. */
   readonly refused: () => void;
 }
 
-/**
- * Whether this browser is logged in. Without a key in the link the cookie is tried: the first answer shows whether it
- * is valid.
- */
+/** Whether this browser is logged in. Without a key in the link the cookie is used: the first answer shows whether it is valid. */
 export function useLogin(client: Client, linkKey: string | undefined): Login {
   const [isIn, setIn] = useState(linkKey === undefined ? true : undefined);
   const [problem, setProblem] = useState<string>();
@@ -56,7 +53,7 @@ export function useLogin(client: Client, linkKey: string | undefined): Login {
 
 function refusal(error: unknown): string {
   if (isUnauthorized(error)) return "The server does not know this key. It may have been revoked.";
-  // A server of an older version has no logins.
+  // An older server has no logins.
   if (error instanceof SkeinError && error.status === 404) return "This server has no logins. Update it.";
   return sentenceOf(error);
 }

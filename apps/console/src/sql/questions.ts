@@ -1,4 +1,4 @@
-/** Questions that are worth asking of a platform's own rows. */
+/** Example questions about a platform's own rows. */
 export const QUESTIONS: readonly { readonly title: string; readonly sql: string }[] = [
   {
     title: "Which tools fail most?",

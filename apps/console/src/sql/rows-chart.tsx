@@ -9,7 +9,7 @@ const ROW = 27;
 const NAME = 118;
 const MOST = 40;
 
-/** A bar per row: one of its numbers, by what names it. */
+/** A bar per row: the length is one of its numbers, the label its name. */
 export function RowsChart({ answer }: { answer: SqlAnswer }) {
   const { columns, rows } = answer;
   const numbers = columns.filter(({ type }) => /INT|DOUBLE|DECIMAL|FLOAT/.test(type)).map(({ name }) => name);

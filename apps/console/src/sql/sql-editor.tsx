@@ -54,7 +54,8 @@ const LOOK = EditorView.theme({
 
 /**
  * An editor for one statement, with completion of tables and columns. It lives in a shadow root: there its styles are
- * constructed sheets, which the policy of the page allows, and not a style element, which it forbids.
+ * constructed style sheets, which the page's content security policy allows, instead of a style element, which it
+ * forbids.
  */
 export function SqlEditor({ value, tables, onChange, onRun }: SqlEditorProps) {
   const host = useRef<HTMLDivElement>(null);

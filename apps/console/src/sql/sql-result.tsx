@@ -7,7 +7,7 @@ import { csvOf } from "../ui/csv.ts";
 import { saveFile } from "../ui/save-file.ts";
 import { RowsChart } from "./rows-chart.tsx";
 
-/** The most rows on the page; the download has all of them. */
+/** The most rows that the page shows; the download has all of them. */
 const SHOWN = 1000;
 
 type Show = "table" | "both" | "chart";

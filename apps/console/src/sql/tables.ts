@@ -1,6 +1,6 @@
 import type { SqlTable } from "../api/api.ts";
 
-/** The tables that SQL can ask, with their columns. */
+/** The tables that SQL can query, with their columns. */
 export interface Tables {
   /** Columns by the name of their table. */
   readonly names: Readonly<Record<string, readonly string[]>>;

@@ -29,7 +29,10 @@ export function differenceLines(before: string, after: string): readonly Differe
   return paired(before === "" ? lines.filter(({ sign }) => sign === "+") : lines);
 }
 
-/** The lines of a difference in the unified format, without the names of the files. A gap between its parts is an empty number. */
+/**
+ * The lines of a difference in the unified format, without the names of the files. A gap between its parts is a line without a
+ * number.
+ */
 export function unifiedLines(diff: string): readonly DifferenceLine[] {
   const lines: DifferenceLine[] = [];
   let [oldAt, newAt] = [1, 1];
@@ -51,7 +54,7 @@ function whole(text: string, sign: "+" | "-"): readonly DifferenceLine[] {
   return shownLines(text).map((line, at) => ({ sign, text: visible(line), number: at + 1 }));
 }
 
-/** A removed line and the added one in its place: as many of each, one after the other. */
+/** Pairs removed lines with the added lines that replace them: equal numbers of both, one after the other. */
 function paired(lines: DifferenceLine[]): readonly DifferenceLine[] {
   for (let at = 0; at < lines.length;) {
     const removed = run(lines, at, "-");

@@ -11,9 +11,9 @@ interface DifferenceProps {
   readonly before: string;
   readonly after: string;
   readonly path?: string;
-  /** Everything at once: for what a person approves. */
+  /** Whether all lines are shown at once: for changes that a person approves. */
   readonly isWhole?: boolean;
-  /** Without the lines that stayed the same. */
+  /** Whether unchanged lines are left out. */
   readonly isChangesOnly?: boolean;
 }
 
@@ -26,7 +26,7 @@ export function Difference({ before, after, path = "", isWhole = false, isChange
   return <Lines lines={lines} path={path} isWhole={isWhole} />;
 }
 
-/** A difference in the unified format, as servers give it. */
+/** A difference in the unified format, as the server sends it. */
 export function UnifiedDifference({ diff, path }: { readonly diff: string; readonly path: string }) {
   const lines = useMemo(() => unifiedLines(diff), [diff]);
   return <Lines lines={lines} path={path} isWhole={false} />;

@@ -44,10 +44,10 @@ lowlight.registerAlias({
   xml: ["html", "svg", "vue"],
 });
 
-/** Longer code is shown as it is: colouring it would hold up the page. */
+/** Longer code is not highlighted, because that would block the page. */
 const MOST = 50_000;
 
-/** Code with its words coloured, as elements: no markup is ever made from its text. */
+/** Code with syntax colours, as elements: its text is never interpreted as markup. */
 export function highlighted(code: string, language: string | undefined): ReactNode {
   if (language === undefined || code.length > MOST || !lowlight.registered(language)) return code;
   return toJsxRuntime(lowlight.highlight(language, code), { Fragment, jsx, jsxs });

@@ -1,6 +1,6 @@
 import { diffLines } from "diff";
 
-/** Longer texts are counted without being compared. */
+/** Longer texts are not compared: all their lines count as changed. */
 const MOST = 200_000;
 
 /** The pairs of old and new text in the input of a call that changes a file. */

@@ -1,6 +1,6 @@
 /**
- * Cuts Markdown into blocks that can be parsed one by one: at blank lines, but never inside a fence, and never before
- * a line that may continue with a list or a quote. Each block is the same text as before, so a growing text changes only its last.
+ * Splits Markdown into blocks that can be parsed one by one: at blank lines, but never inside a fence, and never before a line
+ * that may continue with a list or a quote. Blocks of a growing text stay the same, except for the last one.
  */
 export function markdownBlocks(text: string): readonly string[] {
   const blocks: string[] = [];

@@ -5,7 +5,7 @@ import { CodeBox } from "./code-box.tsx";
 import { markdownBlocks } from "./markdown-blocks.ts";
 import { visible } from "./safe-text.ts";
 
-/** Longer texts are shown as they are, and only their beginning. */
+/** Of longer texts only the beginning is shown, without formatting. */
 const MOST = 400_000;
 
 /**
@@ -53,7 +53,7 @@ const COMPONENTS: Components = {
     ) : (
       <span>{children}</span>
     ),
-  // Loading an image from another server would tell it who reads this.
+  // Images are not loaded: loading one from another server would tell that server who reads this page.
   img: ({ src, alt }) =>
     typeof src === "string" && src !== "" ? (
       <a href={src} target="_blank" rel="noopener noreferrer nofollow" className="link" title={src}>

@@ -1,7 +1,7 @@
 /**
- * Text of a model or a tool, made visible: nothing in it can hide, reorder or overwrite what stands around it.
+ * Text of a model or a tool, made visible: nothing in it can hide, reorder or overwrite the text around it.
  *
- * Characters that turn the direction of text, that have no width, or that control a terminal are shown as their code.
+ * Characters that change the text direction, that have no width, or that control a terminal are shown as their code.
  */
 const HIDDEN =
   // oxlint-disable-next-line no-control-regex
@@ -17,7 +17,7 @@ export function visible(text: string): string {
   });
 }
 
-/** The same for one line: a line break is shown as a space. */
+/** Like `visibleText`, for one line: a line break is shown as a space. */
 export function visibleLine(text: string): string {
   return visible(text.replace(/\s*[\r\n\u2028\u2029]+\s*/g, " "));
 }
@@ -29,7 +29,7 @@ function isBetweenPictures(text: string, at: number): boolean {
   );
 }
 
-/** A value of somebody else's JSON as text, if it is one. */
+/** An unknown JSON value as text, if it is a text. */
 export function textValue(value: unknown, otherwise = ""): string {
   return typeof value === "string" ? value : otherwise;
 }
@@ -37,7 +37,7 @@ export function textValue(value: unknown, otherwise = ""): string {
 /** How much of one line is shown: browsers are slow with very long lines. */
 const LONGEST_LINE = 4000;
 
-/** The lines of a text, each cut to what can be shown. */
+/** The lines of a text, each cut to LONGEST_LINE. */
 export function shownLines(text: string): readonly string[] {
   return text.split("\n").map(shownLine);
 }

@@ -7,7 +7,7 @@ export interface TerminalPiece {
   readonly className: string;
 }
 
-/** Sequences that do more than colour: titles, links, the clipboard, device strings. Also without their end. */
+/** Sequences that do more than colour: titles, links, the clipboard, device strings. Also if their end is missing. */
 // oxlint-disable-next-line no-control-regex
 const STRINGS = /(?:\u001B[\]PX^_]|[\u0090\u0098\u009D-\u009F])[^\u0007\u001B\u009C]*(?:\u0007|\u001B\\|\u009C|$)/g;
 /** Every control sequence; those that colour end in `m`. */
@@ -15,8 +15,9 @@ const STRINGS = /(?:\u001B[\]PX^_]|[\u0090\u0098\u009D-\u009F])[^\u0007\u001B\u0
 const SEQUENCE = /(?:\u001B\[|\u009B)([0-9;:?<=>!"'$ ]*)([@-~])/g;
 
 /**
- * Terminal output as coloured pieces. Only colours and weights are kept; what would move the cursor, clear the screen, set a
- * title, link or clipboard is taken out, and a line that was overwritten shows what a terminal would show in the end.
+ * Terminal output as coloured pieces. Only colours and weights are kept; sequences that move the cursor, clear the screen,
+ * or set a title, link or clipboard are removed. A line that was overwritten is shown as a terminal would show it in the
+ * end.
  */
 export function terminalPieces(output: string): readonly TerminalPiece[] {
   const colours = output

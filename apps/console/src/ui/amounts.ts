@@ -1,6 +1,6 @@
-/** Numbers as people read them: money, tokens, sizes and lengths of time. */
+/** Numbers as people read them: money, tokens, sizes and durations. */
 
-/** Millionths of a dollar as dollars: three places below ten cents, else two. */
+/** Millionths of a dollar as dollars: three places below ten cents, otherwise two. */
 export function money(micros: number): string {
   const dollars = micros / 1_000_000;
   if (dollars === 0) return "$0";
@@ -57,7 +57,7 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** The same in one unit, for lists: 22 s, 4 min, 2 h, 3 d. */
+/** A duration in one unit, for lists: 22 s, 4 min, 2 h, 3 d. */
 export function briefDuration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
@@ -71,7 +71,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
-/** A model's name without the maker's, for narrow columns. */
+/** A model's name without the provider's, for narrow columns. */
 export function shortModel(model: string): string {
   return model.replace(/^claude-/, "").replace(/-\d{8}$/, "");
 }

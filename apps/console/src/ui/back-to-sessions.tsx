@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import { Icon } from "./icon.tsx";
 
-/** The way from a session to the list: an arrow on a phone, a path elsewhere. */
+/** The link from a session back to the list: an arrow on a phone, a breadcrumb elsewhere. */
 export function BackToSessions() {
   return (
     <>

@@ -1,4 +1,4 @@
-/** Whether texts can be put on the clipboard: browsers allow it to pages over HTTPS and of this machine only. */
+/** Whether texts can be copied to the clipboard: browsers allow this only for pages over HTTPS and on this machine. */
 export function canCopy(): boolean {
   return (navigator.clipboard as Clipboard | undefined) !== undefined;
 }

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Icon } from "./icon.tsx";
 import { canCopy, copyText } from "./clipboard.ts";
 
-/** Puts a text on the clipboard, and says so for a moment. */
+/** Copies a text to the clipboard, and shows a confirmation for a moment. */
 export function CopyButton({
   text,
   className = "",

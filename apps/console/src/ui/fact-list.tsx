@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** A list of names and what they stand for: `<FactList><Fact name="Model">…</Fact></FactList>`. */
+/** A list of names and values: `<FactList><Fact name="Model">…</Fact></FactList>`. */
 export function FactList({ children }: { readonly children: ReactNode }) {
   return <dl className="kv">{children}</dl>;
 }
@@ -14,7 +14,7 @@ export function Fact({ name, children }: { readonly name: string; readonly child
   );
 }
 
-/** A row of a legend: a coloured dot, what it means, and a figure at the end. */
+/** A row of a legend: a coloured dot, its meaning, and a figure at the end. */
 export function DotRow({
   dot,
   name,

@@ -1,4 +1,4 @@
-/** A text with the places marked that were searched for. */
+/** A text in which the search words are marked. */
 export function Marked({ text, search }: { text: string; search: string }) {
   const wanted = search.trim().toLowerCase();
   const at = wanted === "" ? -1 : text.toLowerCase().indexOf(wanted);

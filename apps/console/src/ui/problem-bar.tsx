@@ -3,7 +3,7 @@ interface ProblemBarProps {
   readonly onClose: () => void;
 }
 
-/** Says at the top of a page what failed, until it is closed. */
+/** An error message at the top of a page, until it is closed. */
 export function ProblemBar({ problem, onClose }: ProblemBarProps) {
   if (problem === undefined) return null;
   return (

@@ -1,4 +1,4 @@
-/** Hands a file to the browser's downloads. The name is only a name: nothing in it is a path. */
+/** Downloads a file in the browser. Characters that are special in paths are removed from the name. */
 export function saveFile(name: string, content: Blob): void {
   const address = URL.createObjectURL(content);
   const link = document.createElement("a");

@@ -1,7 +1,7 @@
 import type { Session } from "../api/api.ts";
 import type { State } from "./status.tsx";
 
-/** The state of a session as people see it: waiting before running, and how the last run ended. */
+/** The state of a session for display: waiting before running, then how the last run ended. */
 export function stateOf({
   activity,
   outcome,
@@ -15,12 +15,12 @@ export function stateOf({
   return total_runs === 0 ? "idle" : "queued";
 }
 
-/** Ids begin with their time, so two of the same minute differ at the end. */
+/** Ids begin with their time, so the ids of the same minute differ only at the end. */
 export function shortId(id: string): string {
   return `${id.slice(0, 8)}…${id.slice(-4)}`;
 }
 
-/** How long the session was at work, from its first prompt to its last change. */
+/** The duration of the session, from its first prompt to its last change. */
 export function lengthOf(
   session: Pick<Session, "started_at" | "finished_at" | "updated_at" | "activity">,
   now: number,

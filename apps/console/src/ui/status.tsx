@@ -1,6 +1,6 @@
 import { Icon, type IconName } from "./icon.tsx";
 
-/** What something is doing. Each state has its own shape and word, so that colour is never needed to tell them apart. */
+/** The state of something. Each state has its own shape and word, so that colour is never needed to distinguish them. */
 export type State = "running" | "waiting" | "done" | "failed" | "unknown" | "cancelled" | "queued" | "idle";
 
 const WORDS: Readonly<Record<State, string>> = {

@@ -1,4 +1,4 @@
-/** Moments as people say them, in the reader's own time zone. */
+/** Times in a form that people use, in the reader's time zone. */
 import { serverNow } from "../api/server-clock.ts";
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
@@ -23,7 +23,7 @@ export function shortDay(at: string | number | Date): string {
   return DAY.format(new Date(at));
 }
 
-/** The time today, the day this year, else the date. */
+/** The time if it is today, the day if it is this year, otherwise the date. */
 export function when(at: string | number, now = serverNow()): string {
   const then = new Date(at);
   const today = new Date(now);
@@ -40,7 +40,7 @@ export function dayHeading(at: string | number, now = serverNow()): string {
   return sameYear ? LONG_DAY.format(then) : DAY_YEAR.format(then);
 }
 
-/** A whole moment, for titles that appear under the pointer. */
+/** The full date and time, for tooltips. */
 export function fullTime(at: string | number): string {
   return new Date(at).toLocaleString("en-GB");
 }

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "react";
 
-/** Keys and what they do: `j`, `?`, `shift+f`, `mod+k` (⌘ or Ctrl), or two in a row: `g h`. */
+/** Keys and their actions: `j`, `?`, `shift+f`, `mod+k` (⌘ or Ctrl), or two in a row: `g h`. */
 export type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
 /** How long the first of two keys is remembered. */
 const PAIR_MS = 900;
 
-/** Listens for keys while the component is there. Letters do nothing while somebody types in a field. */
+/** Listens for keys while the component is mounted. Letters do nothing while somebody types in a field. */
 export function useKeys(keys: Keys, isOn = true): void {
   const current = useRef(keys);
   useEffect(() => {

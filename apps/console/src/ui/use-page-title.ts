@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { visibleLine } from "../text/safe-text.ts";
 
-/** What the browser shows in its tab and its history while this page is open. */
+/** Sets the title of the page in the browser's tab and history. */
 export function usePageTitle(name: string): void {
   useEffect(() => {
     document.title = name === "" ? "Skein" : `${visibleLine(name).slice(0, 80)} · Skein`;

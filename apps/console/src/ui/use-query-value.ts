@@ -2,7 +2,7 @@ import { useCallback } from "react";
 import { useSearchParams } from "wouter";
 
 /**
- * One value of the address, for example `?tab=effects`. Null takes it out. The browser history gets a new entry only if
+ * One value of the address, for example `?tab=effects`. Null removes it. The browser history gets a new entry only if
  * requested.
  */
 export function useQueryValue(name: string): readonly [string | null, (value: string | null, step?: boolean) => void] {

@@ -5,7 +5,7 @@ import { clock } from "../ui/times.ts";
 
 const KINDS: Readonly<Record<Cap["of"], string>> = { key: "Key", agent: "Agent", tenant: "Tenant" };
 
-/** Each cap with what is used of it: runs at once, and dollars of the day. */
+/** Each cap with its use: concurrent runs, and dollars spent today. */
 export function CapList({ caps }: { readonly caps: readonly Cap[] }) {
   return (
     <ul className="caps">

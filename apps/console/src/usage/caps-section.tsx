@@ -5,7 +5,7 @@ import { CapList } from "./cap-list.tsx";
 import { NumberHeads, TableSection } from "./table-section.tsx";
 import { useCaps } from "./use-caps.ts";
 
-/** What keys, agents and tenants may spend and run, how much of it is used, and the budgets of agents. */
+/** The caps on runs and spending of keys, agents and tenants, their current use, and the budgets of agents. */
 export function CapsSection() {
   const caps = useCaps();
   const agents = useAgents();

@@ -20,14 +20,14 @@ const MOST_SERIES = 4;
 const OTHERS = "Others";
 
 export interface DayTable {
-  /** The names of the parts, the largest first. What is small is one part. */
+  /** The names of the parts, the largest first. Small ones are combined into one part. */
   readonly series: readonly string[];
-  /** What each part comes to over all days. */
+  /** The total of each part over all days. */
   readonly totals: readonly number[];
   readonly valuesOf: (day: string) => readonly number[];
 }
 
-/** Days and their parts. `nameOf` says what people call a key. */
+/** Days and their parts. `nameOf` returns the display name of a key. */
 export function dayTable(cells: readonly DayCell[], nameOf: (key: string) => string): DayTable {
   const totals = new Map<string, number>();
   for (const { key, value } of cells) totals.set(key, (totals.get(key) ?? 0) + value);

@@ -21,7 +21,9 @@ import { NumberHeads, TableSection } from "./table-section.tsx";
 
 const BLOCKS = 10;
 
-/** What the sessions of other agents used, by agent, day, model, project, tool and block of five hours. One agent alone: `?agent=codex`. */
+/**
+ * The usage of the sessions of other agents, by agent, day, model, project, tool and block of five hours. Only one agent: `?agent=codex`.
+ */
 export function HistoryUsage({ range }: { range: UsageRange }) {
   const { from, days, bounds } = range;
   const api = useApi();
@@ -114,7 +116,7 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
   );
 }
 
-/** The titles of some sessions. One that cannot be read has none. */
+/** The titles of some sessions. A session that cannot be read has no title. */
 function useHistoryTitles(ids: readonly string[]) {
   const api = useApi();
   return useQuery({

@@ -6,16 +6,16 @@ import { Figure } from "./figure.tsx";
 import { sentTokens, sum } from "./sums.ts";
 
 interface UsageFiguresProps {
-  /** One row for each model, the one that cost most first. */
+  /** One row for each model, most expensive first. */
   readonly rows: readonly UsageRow[];
-  /** How many sessions were at work. */
+  /** How many sessions were active. */
   readonly sessions: number;
-  /** What the parts of the bars below are called, and what each comes to. */
+  /** The parts of the bars, and the total of each. */
   readonly table: DayTable;
   readonly format: (value: number) => string;
 }
 
-/** The sums of the range in large figures, and what the colours of the bars mean. */
+/** The totals of the range in large figures, and a legend of the bars' colours. */
 export function UsageFigures({ rows, sessions, table, format }: UsageFiguresProps) {
   const sent = sum(rows, sentTokens);
   return (

@@ -1,4 +1,4 @@
-/** What the days of the chart are divided by: the value in the address, and its words. */
+/** The keys by which the chart's days are divided: the value in the URL, and its label. */
 export const USAGE_KEYS = [
   ["model", "Model"],
   ["agent", "Agent"],

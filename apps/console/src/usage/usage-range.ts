@@ -3,23 +3,24 @@ import { serverNow } from "../api/server-clock.ts";
 import { READER_ZONE, dayStart } from "../ui/local-days.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
-/** The ranges of the page: their value in the address, their words, how many days they have. */
+/** The ranges of the page: the value in the URL, the label, and the number of days. */
 export const RANGES: readonly (readonly [value: string, word: string, days: number])[] = [
   ["1", "Today", 1],
   ["7", "7 days", 7],
   ["30", "30 days", 30],
   ["140", "20 weeks", 140],
+  ["365", "1 year", 365],
 ];
 
 export interface UsageRange {
   readonly from: Date;
   readonly days: number;
-  /** The same for a request. */
+  /** The range as parameters of a request. */
   readonly bounds: { readonly from: string; readonly to: string; readonly time_zone: string };
   readonly choose: (value: string) => void;
 }
 
-/** The days that the address asks for, in the reader's time zone; the last one is today. */
+/** The days in the URL, in the reader's time zone; the last one is today. */
 export function useUsageRange(): UsageRange {
   const [value, setValue] = useQueryValue("range");
   const days = RANGES.find(([one]) => one === value)?.[2] ?? 30;

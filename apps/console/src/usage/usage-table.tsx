@@ -8,11 +8,11 @@ interface UsageTableProps {
   readonly title: string;
   readonly rows: readonly UsageRow[];
   readonly nameOf: (row: UsageRow) => string;
-  /** Where the name leads, if there is a page for it. */
+  /** The link of the name, if there is a page for it. */
   readonly hrefOf?: (row: UsageRow) => string | undefined;
 }
 
-/** The ten rows that cost most, with a bar for their share. */
+/** The ten rows with the highest cost, with a bar for their share. */
 export function UsageTable({ title, rows, nameOf, hrefOf }: UsageTableProps) {
   const top = rows.toSorted((one, other) => other.cost_micros - one.cost_micros).slice(0, 10);
   const most = Math.max(1, top[0]?.cost_micros ?? 1);

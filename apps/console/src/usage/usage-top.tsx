@@ -13,7 +13,7 @@ interface UsageTopProps {
   readonly onSave: () => void;
 }
 
-/** The head of the page: whose usage, by what, of which days. */
+/** The header of the page: whose usage, divided by what, and of which days. */
 export function UsageTop({ range, by, onBy, hasHistory, isHistory, onSource, onSave }: UsageTopProps) {
   const chosen = RANGES.find(([, , days]) => days === range.days)?.[0] ?? "30";
   return (

@@ -2,12 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import type { Cap } from "../api/api.ts";
 import { useApi, useMe } from "../api/context.tsx";
 
-/** More keys than this are not asked one by one. */
+/** With more keys than this, the caps of other keys are not requested one by one. */
 const MOST_KEYS = 30;
 /** How often the use of caps is refreshed. */
 const AGAIN_MS = 10_000;
 
-/** The caps that count for this login, and those of all keys for those who may see them. */
+/** The caps of this login's key, and those of all keys if the login may see them. */
 export function useCaps(): readonly Cap[] {
   const api = useApi();
   const { data: me } = useMe();

@@ -41,7 +41,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("of two browsers that answer at once, one approves and the other is told so", async ({ expect }) => {
+    test("when two browsers answer at once, one approves and the other is told so", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Infra", "Drop the old table", [
         { tools: [{ name: "Bash", input: { command: "drop table old" } }] },
@@ -68,7 +68,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await Promise.all([first.close(), second.close()]);
     });
 
-    test("a call is approved with another input, which runs and which the model is told", async ({ expect }) => {
+    test("a call that is approved with another input runs with it, and the model is told", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Infra", "List everything", [
         { tools: [{ name: "Bash", input: { command: "ls -R /" } }] },
@@ -84,7 +84,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("an approval is denied with a reason by keys alone", async () => {
+    test("an approval is denied with a reason, using only the keyboard", async () => {
       const { world } = shared;
       const id = await world.begin("Infra", "Delete everything", [
         { tools: [{ name: "Bash", input: { command: "rm -r data" } }] },
@@ -99,7 +99,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a page that is not looked at tells in the browser what has begun to wait, once notices are on", async ({
+    test("a page in the background shows a browser notification for a new await, if notices are on", async ({
       expect,
     }) => {
       const { world } = shared;

@@ -20,9 +20,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("while text is streamed nothing moves: neither the frame of the page, nor what is read further up", async ({
-      expect,
-    }) => {
+    test("while text is streamed, neither the frame of the page nor the text further up moves", async ({ expect }) => {
       const { world } = shared;
       const before = Array.from({ length: 40 }, (_, at) => `Line ${at} of an earlier answer.`).join("\n\n");
       const id = await world.begin("Helper", "An answer to read", [{ text: before }]);
@@ -82,7 +80,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a message steers the run that is under way", async ({ expect }) => {
+    test("a message steers the run in progress", async ({ expect }) => {
       const { world } = shared;
       world.model.plays("And be brief", [{ text: "Brief." }]);
       // Its call waits for an approval, so the run is under way for as long as it takes.

@@ -78,7 +78,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     }, 120_000);
 
-    test("a session without a title is called by its first prompt in every list", async () => {
+    test("a session without a title is shown by its first prompt in every list", async () => {
       const { world } = shared;
       const agent = await world.client.createAgent({ body: { name: "Untitled" } });
       const { id } = await world.client.createSession({ body: { agent_id: agent.id } });
@@ -92,7 +92,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a link to a new agent opens its form, and a page whose script is gone says so", async () => {
+    test("a link to a new agent opens its form, and a page whose script is missing says so", async () => {
       const { world } = shared;
       const page = await world.open("/agents/new");
       await page.getByRole("dialog").getByLabel("Name", { exact: true }).waitFor();
@@ -105,9 +105,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("sessions are searched as it is typed, filters stand in the address, and keys open one", async ({
-      expect,
-    }) => {
+    test("sessions are searched while typing, filters are in the URL, and keys open a session", async ({ expect }) => {
       const { world } = shared;
       await world.begin("Helper", "A needle in the list", [{ text: "This is said only in an answer." }]);
       const page = await world.open("/sessions");
@@ -125,7 +123,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the palette, the list of keys and the places are there by keyboard alone", async () => {
+    test("the palette, the list of keys and all pages can be reached with the keyboard alone", async () => {
       const { world } = shared;
       const page = await world.open("/");
       await page.locator("h1", { hasText: "Home" }).waitFor();
@@ -190,7 +188,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("sessions with an unknown effect say so in the list, and are found by it", async ({ expect }) => {
+    test("sessions with an unknown effect are marked in the list, and can be filtered", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Fixer", "Lose a result", [
         { tools: [{ name: "Read", input: { file_path: "x" } }] },
@@ -216,7 +214,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the audit log says who did what, and is filtered by what is clicked", async ({ expect }) => {
+    test("the audit log shows who did what, and can be filtered by clicking", async ({ expect }) => {
       const { world } = shared;
       const { key } = await world.client.createKey({ body: { name: "may only read", scopes: ["read"] } });
       const { id, name } = await world.client.createKey({ body: { name: "for the audit", scopes: ["read"] } });
@@ -238,7 +236,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("usage is divided by key, and its days are those of the reader", async ({ expect }) => {
+    test("usage is divided by key, with the days of the reader's time zone", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "Spend something", [{ text: "Spent." }]);
       await expect
@@ -260,7 +258,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a model is added with its address and key, tested, and removed, and its key is nowhere to be seen", async ({
+    test("a model is added with its address and key, tested, and removed, and its key is never shown", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -283,7 +281,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("an agent is made, changed and tried", async () => {
+    test("an agent is created, changed and tried", async () => {
       const { world } = shared;
       const page = await world.open("/agents?new=1");
       await page.getByLabel("Name", { exact: true }).fill("Poet");
@@ -361,7 +359,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the key is nowhere in the browser after the login, which survives a reload and ends with the log-out", async ({
+    test("after the login the key is nowhere in the browser; the login survives a reload and ends with the log-out", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -383,7 +381,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("caps of the operator stand on the pages of usage and settings with what is used of them", async () => {
+    test("the operator's caps are on the usage and settings pages, with their current use", async () => {
       const { world } = shared;
       const page = await world.open("/usage");
       const key = page.locator(".caps li", { hasText: "Key SKEIN_API_KEY" });
@@ -401,7 +399,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("an archived agent is brought back", async () => {
+    test("an archived agent is restored", async () => {
       const { world } = shared;
       const { id } = await world.client.createAgent({ body: { name: "Sleeper" } });
       const page = await world.open(`/agents/${id}`);

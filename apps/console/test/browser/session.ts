@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 /** One session: what it shows, forks, raw events, what the model saw, a very long log. */
 export function describeSession(shared: { readonly world: World }): void {
   describe.concurrent("a session", () => {
-    test("a session shows Markdown, highlighted code, a difference, coloured output and folded thinking", async ({
+    test("a session shows Markdown, highlighted code, a diff, coloured output and folded thinking", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -59,7 +59,7 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("what the model saw shows the request of a step and what is new since the step before", async ({ expect }) => {
+    test("the context page shows the request of a step and what is new since the previous step", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Fixer", "Look twice", [
         { tools: [{ name: "Grep", input: { pattern: "schedule:" } }] },
@@ -75,7 +75,9 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a log of ten thousand events shows its end and scrolls to its beginning", async ({ expect }) => {
+    test("a log of ten thousand events is opened at its end and can be scrolled to its beginning", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const id = await importLongSession(
         world.client,

@@ -36,7 +36,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("a run is watched through kill -9 of the server, with nothing missing and nothing twice", async () => {
+  test("a run can be watched through kill -9 of the server: no event is missing or shown twice", async () => {
     const prompt = "Tell me sixty words";
     const id = await world.begin("Helper", prompt, [{ text: words, chunk: 8, chunkDelayMs: 25 }]);
     const page = await world.open(`/sessions/${id}`);
@@ -51,7 +51,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("a server that was gone for an hour is found again, and what was said meanwhile is there", async () => {
+  test("a page reconnects to a server that was gone for an hour, and shows the messages of that time", async () => {
     const id = await world.begin("Helper", "Say four", [{ text: "Four." }]);
     const context = await world.newContext();
     await context.clock.install();
@@ -74,7 +74,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("a key is made, says what it may do, and once it is revoked its pages lead to the login", async () => {
+  test("a key is created and explained, and after it is revoked its pages lead to the login", async () => {
     const id = await world.begin("Helper", "Say six", [{ text: "Six." }]);
     const admin = await world.open("/settings/keys");
     await admin.getByLabel("Name of a new key").fill("visitor");
@@ -98,7 +98,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await admin.close();
   });
 
-  test("a store that cannot be written is said where something was to be written, and the words are kept", async () => {
+  test("if the store cannot be written, the page says so at the place of the input, and keeps the typed text", async () => {
     const id = await world.begin("Helper", "Say seven", [{ text: "Seven." }]);
     const page = await world.open(`/sessions/${id}`);
     await page.getByText("Seven.", { exact: true }).waitFor();
@@ -120,7 +120,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("files are brought back to a message, with the difference shown first", async () => {
+  test("files are restored to a message, after the diff was shown", async () => {
     const file = join(world.workFolder, "notes.txt");
     const write = (content: string) => ({ tools: [{ name: "Write", input: { file_path: file, content } }] });
     world.model.plays("Write the first note", [write("first note\n"), { text: "Written." }]);
@@ -152,7 +152,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("events of a newer version are shown by their names, and the rest reads as ever", async () => {
+  test("events of a newer version are shown by their names, and the rest is shown as usual", async () => {
     const id = await world.begin("Helper", "Say nine", [{ text: "Nine." }]);
     const page = await world.open(`/sessions/${id}`);
     await page.locator(".top .pill.done").waitFor();
@@ -163,7 +163,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("a device whose clock is three days behind shows the times of the server, and says so", async () => {
+  test("a device whose clock is three days behind shows the server's times and a note about it", async () => {
     const id = await world.begin("Helper", "Say ten", [{ text: "Ten." }]);
     const context = await world.newContext();
     await context.clock.install({ time: Date.now() - 3 * 86_400_000 });
@@ -176,7 +176,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("a prompt to an agent that nobody here runs says so in its session, and on no other page", async () => {
+  test("a prompt to an agent that no worker has says so in its session, and on no other page", async () => {
     // The agents of the console's configuration have tools in code, which this server does not have.
     const code = await createWorld();
     const log = await code.begin("Fixer", "Fix it", [{ text: "Fixed." }]).then(async (id) => {
@@ -201,7 +201,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("a transcript of 300 MB shows its end within seconds, and a line of it as it is in the file", async () => {
+  test("a transcript of 300 MB shows its end within seconds, and any line as it is in the file", async () => {
     const id = "9d2b7c10-5e4f-4b8a-a1c3-2f6e8d7b0a02";
     const project = join(world.claudeFolder, "projects", "-work-huge");
     mkdirSync(project, { recursive: true });

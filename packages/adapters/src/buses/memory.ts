@@ -1,15 +1,15 @@
 import type { Bus, Shown } from "@skein/core";
 import { randomUUID } from "node:crypto";
 
-/** What all machines of a memory bus share. */
+/** The parts that all machines of a memory bus share. */
 export interface MemoryHub {
   /** Adds a machine to this bus. */
   connect(): Bus;
-  /** Messages published for people, newest last. */
+  /** The entries published for people, newest last. */
   readonly shown: readonly Shown[];
 }
 
-/** The bus for one process: several hosts in it are several machines. */
+/** The bus for one process: each host in it acts as a machine. */
 export function createMemoryHub(): MemoryHub {
   const listeners = new Map<string, Set<{ readonly instance: string; readonly hear: (words: unknown) => void }>>();
   const shown: Shown[] = [];
@@ -20,7 +20,7 @@ export function createMemoryHub(): MemoryHub {
     return {
       instance,
       say(channel, words) {
-        // Serialised as JSON and delivered later, so that tests cannot rely on more than a real bus gives.
+        // Serialised as JSON and delivered later, so that tests cannot rely on more than a real bus guarantees.
         const text = JSON.stringify(words);
         queueMicrotask(() => {
           for (const listener of listeners.get(channel) ?? [])

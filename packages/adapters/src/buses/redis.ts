@@ -16,7 +16,7 @@ export interface RedisBusDeps {
 const PREFIX = "skein:";
 const Envelope = z.object({ from: z.string(), words: z.unknown() });
 
-/** How many commands may wait for an answer. Further ones are dropped: a bus that hangs must not fill the memory. */
+/** How many commands may wait for an answer. Further commands are dropped: a bus that hangs must not fill the memory. */
 const MOST_WAITING = 500;
 const CHECK_MS = 1000;
 const CLOSE_MS = 500;
@@ -37,10 +37,10 @@ const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call(
  */
 export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   const instance = randomUUID();
-  /** Broken connections: Redis counts as unavailable from the first of them until the last is back. */
+  /** The broken connections. Redis counts as unavailable until all connections work again. */
   const down = new Set<unknown>();
   const talker = connect({ disableOfflineQueue: true });
-  // Subscriptions outlive a connection: the client makes them again on the next one.
+  // The client renews its subscriptions on each new connection.
   const hearer = connect({});
   const connected = new Set<string>();
   const locked = new Set<string>();
@@ -103,7 +103,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
         return send("EVAL", UNLOCK, "1", `session_lock:${shown.sessionId}`, instance);
       case "deleted":
         locked.delete(shown.sessionId);
-        // The lock is removed, no matter which machine set it: nobody drives a deleted session.
+        // The lock is removed whichever machine set it, because nobody drives a deleted session.
         return send("DEL", `session:${shown.sessionId}`, `session_lock:${shown.sessionId}`);
     }
   }

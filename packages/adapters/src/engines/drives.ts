@@ -11,14 +11,14 @@ export interface DrivesDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** A claimed session: when the lease was requested, and the options of the drive. */
+/** A claimed session, the time at which its lease was requested, and the options of the drive. */
 interface Beginning extends Pick<Claimed, "lease" | "lastSequence"> {
   readonly asked: number;
   readonly begins?: boolean;
   readonly yieldAt?: number;
 }
 
-/** A session that is being driven. */
+/** A session that this process drives. */
 interface Drive {
   readonly done: Promise<void>;
   /** Asks the runtime to stop soon. */
@@ -32,7 +32,7 @@ export interface Drives {
   begin(beginning: Beginning): Drive;
   /** Begins to renew leases. */
   start(): void;
-  /** Asks every drive to stop, and resolves when they have, or when it takes too long. */
+  /** Asks every drive to stop, and resolves when all have stopped or a time limit is reached. */
   stop(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ export interface HeartbeatDeps {
    * dead; silence does not.
    */
   readonly isDead: (owner: string) => boolean;
-  /** Leases of a dead worker were freed: its sessions can be claimed. */
+  /** Called when leases of a dead worker were freed, so that its sessions can be claimed. */
   readonly onFreed: () => void;
   /** Called after each check with the workers that are alive. */
   readonly onSeen?: (workers: readonly WorkerInfo[]) => void;
@@ -20,7 +20,7 @@ export interface HeartbeatDeps {
   readonly now?: () => number;
 }
 
-/** Signs of life between the workers of one store. Reasons: decision 161. */
+/** Heartbeats between the workers of one store. Reasons: decision 161. */
 export interface Heartbeat {
   start(): void;
   stop(): Promise<void>;
@@ -29,7 +29,7 @@ export interface Heartbeat {
 const BEAT_MS = 400;
 /** A worker that missed this many heartbeats counts as dead. */
 const MISSED = 3;
-/** Longer leases of a silent worker belong to effects that no fence stops, so they are left to expire. */
+/** Longer leases of a silent worker are left to expire: they protect effects that no fence can stop. */
 const FENCED_MS = 5000;
 /** A worker that was silent for this long is removed from the list. */
 const FORGET_MS = 60_000;
@@ -41,11 +41,11 @@ const FORGET_MS = 60_000;
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { store, workers, worker, beatMs = BEAT_MS, now = () => performance.now() } = deps;
   const { owner, role } = worker();
-  // Whoever frees the leases of a dead worker must go on with its sessions, which an api process cannot.
+  // The process that frees the leases of a dead worker must continue its sessions, which an api process cannot do.
   const drives = role !== "api";
-  /** When the last sign of life of each other worker was first seen here, and how often it was seen since. */
+  /** For each other worker: when its last heartbeat was first seen here, and how often it was seen since then. */
   const seen = new Map<string, { readonly beat: number; readonly at: number; looks: number; freed: boolean }>();
-  /** The slowest of the last signs of life: on a slow disk others are slow as well. */
+  /** The slowest recent heartbeat of this process: on a slow disk, those of other workers are slow as well. */
   let slowest = 0;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -61,7 +61,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       deps.onSeen?.(all);
       for (const other of all) if (other.owner !== owner && (drives || other.role === "api")) await watch(other);
     } catch (error) {
-      // While the store is unavailable, silence of other workers means nothing.
+      // While the store is unavailable, missing heartbeats of other workers mean nothing.
       seen.clear();
       if (!isKnownError(error)) deps.report(error);
     }

@@ -21,7 +21,7 @@ export interface LocalEngineDeps {
   readonly states?: StateCache | undefined;
   /** Tells this process from others: `host:pid:start`, so that leases of dead ones can be freed. */
   readonly owner: string;
-  /** Whether another owner is a process of this host that is gone. */
+  /** Whether another owner is a process of this host that has ended. */
   readonly isDead?: (owner: string) => boolean;
   readonly leaseMs?: number;
   /** How many sessions are driven at once. */
@@ -33,16 +33,17 @@ export interface LocalEngineDeps {
 }
 
 const SWEEP_MS = 1000;
-/** How many sessions of one tenant are put in line together. */
+/** How many sessions of one tenant are queued together. */
 const PER_TENANT = 64;
-/** The longest line of waiting sessions in this process. Further due sessions stay in the store. */
+/** The most sessions that wait in this process. Further due sessions stay in the store. */
 const LONGEST_LINE = 1000;
-/** The store is asked for more when fewer than this wait. */
+/** The store is queried for more sessions when fewer than this wait. */
 const SHORT_LINE = 16;
 
 /**
- * Drives sessions in this process: woken by the store, with a sweep each second for unannounced ones. While places are
- * free and there is one tenant, due sessions are claimed at once. Otherwise sessions wait in line by tenant.
+ * Drives sessions in this process: it is woken by the store, and sweeps each second for sessions that were not
+ * announced. While places are free and there is one tenant, due sessions are claimed at once. Otherwise sessions wait
+ * in a queue, and tenants take turns.
  */
 export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const { store, runtime, owner, leaseMs = 4000, concurrency = 64, now = Date.now, report = () => {} } = deps;
@@ -55,11 +56,11 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const hinted = new Set<string>();
   /** Sessions that wait for a place, or are being claimed. */
   const inLine = new Set<string>();
-  /** True if more sessions may be due than can be driven: tenants then take turns until nobody waits. */
+  /** Whether more sessions may be due than can be driven: tenants then take turns until nobody waits. */
   let isCrowded = false;
-  /** Whether the store may have more due sessions than are in the line. */
+  /** Whether the store may have more due sessions than are queued here. */
   let hasMore = false;
-  /** Whether anything unknown may be due: at the start, after news from elsewhere, at each sweep. */
+  /** Whether unknown sessions may be due: at the start, after news from other processes, and at each sweep. */
   let sweepDue = true;
   let looking = false;
   let lookAgain = false;
@@ -112,11 +113,11 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     const hint = nextHint();
     const everything = hint === undefined;
     if (everything) sweepDue = false;
-    // A backlog is worked off completely, but sessions that this process woke itself are claimed by name.
+    // A backlog is worked off completely, but sessions that this process woke itself are claimed by id.
     if ((await claim(hint, giveBack)) && everything && hinted.size === 0) sweepDue = true;
   }
 
-  /** Claims this session, or any that is due. Gives the place back if there is none. */
+  /** Claims this session, or any that is due. Gives the place back if there is no such session. */
   async function claim(sessionId: string | undefined, giveBack: GiveBack): Promise<boolean> {
     const asked = now();
     try {
@@ -133,7 +134,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     return false;
   }
 
-  /** Puts what is due in line by its tenant. */
+  /** Queues the due sessions by tenant. */
   async function standInLine(): Promise<void> {
     for (let hint = nextHint(); hint !== undefined; hint = nextHint()) {
       const session = inLine.size < LONGEST_LINE ? await store.get(hint) : undefined;

@@ -22,11 +22,11 @@ export function isDeadOwner(owner: string): boolean {
   return running !== undefined && start !== "?" && running !== start;
 }
 
-/** When a process started, in ticks since the machine started. Only Linux tells. */
+/** When a process started, in ticks since the machine started. Only available on Linux. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name in parentheses may hold spaces; what follows it does not.
+    // The name in parentheses may contain spaces; the fields after it do not.
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
   } catch {
     return undefined;

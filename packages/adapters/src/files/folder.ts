@@ -8,9 +8,9 @@ import { makeFolder } from "../stores/filesystem/durable-files.ts";
 import { storedName } from "./safe-name.ts";
 
 /**
- * Generated files in a folder of their own: `{folder}/{session}/{file_id}_{filename}`, readable by nobody else.
+ * Generated files in a folder: `{folder}/{session}/{file_id}_{filename}`, readable only by their owner.
  *
- * Several servers may share the folder and mount it at different places: of a stored path only the session and the name
+ * Several servers may share the folder and mount it at different paths: only the session and the name of a stored path
  * are used, and the file is looked up in this folder.
  */
 export function createFolderFileStore({ folder }: { readonly folder: string }): FileStore {
@@ -24,7 +24,8 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
       makeFolder(place);
       const inside = await confined(root, place);
       const target = join(inside, storedName(fileId, filename));
-      // Written beside its place and renamed: nobody sees half a file, and a link of that name is replaced, not followed.
+      // Written under another name and then renamed: nobody sees an incomplete file, and a link of that name is replaced,
+      // not followed.
       const partial = join(inside, `.${randomUUID()}.part`);
       try {
         await writeAll(partial, bytes);
@@ -66,7 +67,7 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
   };
 }
 
-/** The real place of a folder inside the root; a link that leads out of it is refused. */
+/** The real path of a folder inside the root. A link that leads out of the root is rejected. */
 async function confined(root: string, place: string): Promise<string> {
   const [realRoot, real] = await Promise.all([realpath(root), realpath(place)]).catch(() => {
     throw noFile();
@@ -108,7 +109,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Without the path, because callers over HTTP read the sentence. */
+/** The message does not contain the path, because callers over HTTP read it. */
 function noFile(): KnownError {
   return new KnownError("not_found", "The folder of files does not have this file.");
 }

@@ -11,7 +11,8 @@ export interface PostgresFileStore extends FileStore {
 const PREFIX = "postgres:files/";
 
 /**
- * Generated files in PostgreSQL, beside the sessions: every server on the database reads them, and a dump has them.
+ * Generated files in PostgreSQL, beside the sessions: every server on the database reads them, and a database dump
+ * includes them.
  *
  * For servers that share nothing but the database. Use a bucket for many large files.
  */
@@ -49,7 +50,7 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
       return { storagePath: `${PREFIX}${sessionId}/${name}` };
     },
     async get(storagePath) {
-      // A file that was brought here from another place has the path of that place.
+      // A file that was moved here from another place still has the path of that place.
       const [sessionId = "", name = ""] = storagePath.split(/[\\/]/).slice(-2);
       if (!Uuid.safeParse(sessionId).success || name === "")
         throw new KnownError("invalid", "The path of a file must belong to the session.");
@@ -67,8 +68,8 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
   };
 }
 
-// One transaction, because it is sent as one message. The lock keeps machines that start at once from creating the
-// table twice.
+// One transaction, because it is sent as one message. The lock prevents machines that start at the same time from
+// creating the table twice.
 const SCHEMA = /* sql */ `
 select pg_advisory_xact_lock(hashtext('skein_files'));
 create schema if not exists skein_files;

@@ -11,7 +11,7 @@ export interface S3FileStoreOptions {
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
   readonly region?: string;
-  /** In front of every key, without slashes at its ends. */
+  /** A prefix for every key, without slashes at its ends. */
   readonly prefix?: string;
   readonly timeoutMs?: number;
 }
@@ -46,7 +46,13 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
         throw new KnownError("files_unavailable", `The bucket "${bucket}" could not be reached.`, { cause: error });
       });
     if (response.ok) return response;
-    await response.body?.cancel();
+    const answer = await response.text();
+    // Only a read can miss a file. Anything else misses the bucket itself.
+    if (response.status === 404 && (method !== "GET" || answer.includes("NoSuchBucket")))
+      throw new KnownError(
+        "files_unavailable",
+        `There is no bucket "${bucket}". Create it, or correct SKEIN_FILES (s3://BUCKET/PREFIX).`,
+      );
     if (response.status === 404) throw new KnownError("not_found", `The file is not in the bucket "${bucket}".`);
     throw new KnownError(
       "files_unavailable",
@@ -61,7 +67,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
     return elementsIn(text, "Key");
   }
 
-  /** The folders right under the root, page by page. */
+  /** The folders directly below the root, page by page. */
   async function* folders(): AsyncIterable<string> {
     const prefix = root.slice(`s3://${bucket}/`.length);
     const list = `${bucketAddress}?list-type=2&delimiter=${encodeURIComponent("/")}&prefix=${encodeURIComponent(prefix)}`;

@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 const NAME_BYTES = 180;
 
 /**
- * `{file_id}_{filename}` as a file name that is safe everywhere: no folder, no control characters, nothing a shell, a
- * URL or Windows reads as something else. The id comes first, so that no file is called `-rf` or `CON`.
+ * `{file_id}_{filename}` as a file name that is safe everywhere: without folders, control characters, or characters
+ * with a special meaning for a shell, a URL or Windows. The id comes first, so that no file is called `-rf` or `CON`.
  */
 export function storedName(fileId: string, filename: string): string {
   const last = filename.split(/[/\\]/).at(-1) ?? "";
@@ -32,6 +32,6 @@ function shortened(name: string): string {
   const stem = Buffer.from(name.slice(0, name.length - ending.length))
     .subarray(0, room)
     .toString();
-  // A character that was cut in two decodes to this one.
+  // A character that was cut in the middle decodes to this one.
   return stem.replace(/\uFFFD$/, "") + ending;
 }

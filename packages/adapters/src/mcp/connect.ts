@@ -12,9 +12,9 @@ export interface McpServerOptions extends McpPlace {
   readonly connectTimeoutMs?: number;
   /** How long a call may take. */
   readonly callTimeoutMs?: number;
-  /** The largest number of tools that are used: each one is sent to the model with every call. */
+  /** The most tools that are used: each is sent to the model with every call. */
   readonly maxTools?: number;
-  /** Called with a sentence for people: tools were left out, a server died, a tool changed. */
+  /** Receives sentences for people, for example: tools were left out, a server died, a tool changed. */
   readonly onNotice?: (notice: string) => void;
 }
 
@@ -35,10 +35,10 @@ interface Session {
 }
 
 /**
- * Connects to an MCP server and takes its tools.
+ * Connects to an MCP server and returns its tools.
  *
- * A server that dies is started again by the next call. Whatever goes wrong in a call is an error result for the model;
- * only a server that cannot be reached at the beginning is an error here.
+ * A server that dies is started again by the next call. Every failure of a call is an error result for the model. Only
+ * a server that cannot be reached at the beginning throws here.
  */
 export async function connectMcpServer(options: McpServerOptions): Promise<McpConnection> {
   const { name, connectTimeoutMs = 15_000, callTimeoutMs = 60_000, maxTools = 100 } = options;
@@ -62,7 +62,7 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
   function session(): Promise<Session> {
     if (current) return current;
     const own: Promise<Session> = begin(() => {
-      // A connection that ends late must not end the connection that replaced it.
+      // A connection that closes late must not close the connection that replaced it.
       if (current === own) current = undefined;
     });
     current = own;
@@ -99,7 +99,7 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
     }
   }
 
-  /** People approved the first list by naming the server. Later lists are compared with it. */
+  /** The operator approved the first list by naming the server. Later lists are compared with it. */
   function compare(listed: readonly McpTool[]): void {
     if (!taken) {
       taken = takeTools(name, listed, maxTools);
@@ -160,7 +160,7 @@ async function listAll(client: Client, most: number, timeout: number): Promise<r
   const tools: McpTool[] = [];
   let cursor: string | undefined = "";
   while (cursor !== undefined && tools.length <= most) {
-    // A cursor asks for one page; without one the client would collect them all.
+    // A cursor requests one page; without one, the client would collect all pages.
     const page: Awaited<ReturnType<Client["listTools"]>> = await client.request(
       { method: "tools/list", params: cursor === "" ? {} : { cursor } },
       { timeout },

@@ -4,11 +4,11 @@ import type { OpenTransport } from "./sandboxed-transport.ts";
 import { type McpPlace, openTransport } from "./transport.ts";
 
 /**
- * An MCP server that this process talks to on behalf of a program in a sandbox: the program sends and gets the messages, and the
- * credentials stay here.
+ * An MCP server that this process talks to on behalf of a program in a sandbox: the program exchanges messages with it, but the
+ * credentials stay in this process.
  */
 export interface McpEdge {
-  /** Carries messages between the program and the server from now on. A server that cannot be used answers every request with an error. */
+  /** Starts to pass messages between the program and the server. A server that cannot be used answers every request with an error. */
   connect(program: Transport): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export function openMcpEdge(name: string, place: McpPlace): McpEdge {
           await program.send({ jsonrpc: "2.0", id: message.id, error: { code: -32_000, message: said } });
         }
       };
-      // Messages must keep their order: the second waits until the first was sent.
+      // Messages must keep their order: each waits until the previous one was sent.
       let last: Promise<void> = Promise.resolve();
       // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the transport's own hook; it is no event target
       program.onmessage = (message: JSONRPCMessage) => {

@@ -1,12 +1,12 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { ContentBlock } from "@skein/protocol";
 
-/** Characters of base64 in one image that a model is shown. */
+/** The most base64 characters of one image for a model. */
 const IMAGE_LENGTH = 5 * 1024 * 1024;
 
 /**
- * The result of an MCP tool as a result of one of our tools. An error that the server reports is thrown, for the model
- * to read.
+ * The result of an MCP tool as a result of one of our tools. If the server reports an error, it is thrown as an error
+ * for the model.
  */
 export function toolOutput({ content, structuredContent, isError }: CallToolResult): unknown {
   const blocks = content.map(blockOf);

@@ -13,21 +13,21 @@ import { type GatePlaces, openHosts, withForwarder } from "../sandboxes/host-gat
 /** Carries messages to and from an MCP server. */
 export interface OpenTransport {
   readonly transport: Transport;
-  /** The last lines of a started server's standard error, for people. */
+  /** The last lines of a started server's standard error, for error messages. */
   readonly complaint: () => string;
   /** Resolves when a started server has ended, and ends it if necessary. */
   readonly gone: () => Promise<void>;
 }
 
-/** A command that is an MCP server, and what it sees in a sandbox of its own. */
+/** A command that is an MCP server, and what it sees in its own sandbox. */
 export interface SandboxedServer {
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment beside PATH, HOME and LANG. Only the server sees it. */
+  /** The whole environment besides PATH, HOME and LANG. Only the MCP server gets it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Its working folder, which it may write to; a temporary one without it. */
+  /** Its working folder, which it may write to. Default: a temporary folder.. */
   readonly cwd?: string | undefined;
-  /** Folders and files that it may read beside the system. */
+  /** Folders and files that it may read besides the system. */
   readonly reads: readonly string[];
   /** Hosts that it may call. */
   readonly hosts: readonly string[];
@@ -41,7 +41,7 @@ const LIMITS: SandboxLimits = { totalMemoryBytes: 2 * 1024 ** 3, processes: 128,
 const PATH = "/usr/local/bin:/usr/bin:/bin";
 const KILL_AFTER_MS = 500;
 
-/** Messages to and from an MCP server that runs in a sandbox of its own, one on each line. */
+/** Messages to and from an MCP server in its own sandbox, one message per line. */
 export function sandboxedTransport(
   server: SandboxedServer,
   { closing, maximumBytes }: { readonly closing: () => void; readonly maximumBytes: number },

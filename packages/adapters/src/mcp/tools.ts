@@ -8,13 +8,13 @@ const DESCRIPTION_LENGTH = 4000;
 const SCHEMA_LENGTH = 64 * 1024;
 const NAME_LENGTH = 128;
 
-/** A server's tools as ours, and sentences about those that could not be taken. */
+/** A server's tools as ours, and sentences about tools that cannot be used. */
 export interface Taken {
   readonly tools: ReadonlyMap<string, { readonly definition: McpTool; readonly name: string; readonly hash: string }>;
   readonly notices: readonly string[];
 }
 
-/** Which of a server's tools are taken, by the name they have there. */
+/** Selects the usable tools of a server, by their names there. */
 export function takeTools(server: string, listed: readonly McpTool[], most: number): Taken {
   const tools = new Map<string, { definition: McpTool; name: string; hash: string }>();
   const names = new Set<string>();
@@ -40,7 +40,7 @@ function problemWith({ inputSchema }: McpTool, name: string, names: ReadonlySet<
   return undefined;
 }
 
-/** The part of a tool that a person approved: everything that a model is told about it. */
+/** The part of a tool that a person approved: everything that the model sees of it. */
 export function hashOf({ name, description, inputSchema, annotations }: McpTool): string {
   return createHash("sha256")
     .update(JSON.stringify([name, description, inputSchema, annotations]))
@@ -56,7 +56,7 @@ export function asTool(
   const tool = defineTool({
     name,
     description: description.slice(0, DESCRIPTION_LENGTH).toWellFormed(),
-    // The server knows its own schema best, and checks the input itself.
+    // The schema is not checked here, because the server checks the input itself.
     input: z.looseObject({}),
     policy: annotations?.readOnlyHint === true || annotations?.idempotentHint === true ? "repeatable" : "once",
     run: (input, context) => call(input, context),

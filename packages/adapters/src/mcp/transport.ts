@@ -12,25 +12,25 @@ import { type OpenTransport, sandboxedTransport } from "./sandboxed-transport.ts
 export interface McpPlace {
   readonly command?: string;
   readonly args?: readonly string[];
-  /** Added to a bare environment: nothing else of this process is passed on. */
+  /** Added to an otherwise empty environment: no other variable of this process is passed on. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /**
-   * Whether a command runs in a sandbox of its own, which sees its `cwd` (a temporary folder without one), what `reads`
-   * names, and a system without secrets, and calls only `hosts`. Default: `off`, with the rights of this process.
+   * Whether a command runs in its own sandbox. There it sees its `cwd` (default: a temporary folder), the paths in
+   * `reads`, and a system without secrets, and can call only `hosts`. Default: `off`, with the rights of this process.
    */
   readonly sandbox?: SandboxMode | undefined;
   /** Folders and files that a command in a sandbox may read, such as its own code. */
   readonly reads?: readonly string[];
-  /** Hosts that a command in a sandbox may call: names, or `*.name` for all below one. */
+  /** Hosts that a command in a sandbox may call: names, or `*.name` for all subdomains. */
   readonly hosts?: readonly string[];
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the server at the URL uses the older protocol with two addresses (SSE). */
   readonly sse?: boolean;
-  /** Calls the URL in place of `fetch`. */
+  /** Used instead of `fetch` to call the URL. */
   readonly fetch?: Fetch | undefined;
-  /** The sandbox of a command, where it was opened already. */
+  /** The sandbox of a command, if it is already open. */
   readonly within?: Within | undefined;
 }
 
@@ -44,10 +44,10 @@ interface Within {
 
 /** The largest message in bytes; the connection to a server that sends more is closed. */
 const MESSAGE_BYTES = 8 * 1024 * 1024;
-/** How long a server may take to end when it is asked to. After that it is killed. */
+/** How long a server may take to end when it is asked to. Then it is killed. */
 const KILL_AFTER_MS = 500;
 
-/** `closing` is called as soon as the connection is no longer to be used, which may be long before it is closed. */
+/** `closing` is called as soon as the connection must not be used any more, which may be long before it is closed. */
 export async function openTransport(name: string, place: McpPlace, closing: () => void): Promise<OpenTransport> {
   const { command, url } = place;
   if ((command === undefined) === (url === undefined))
@@ -138,11 +138,11 @@ function overHttp(
   return { transport, complaint: () => "", gone: () => Promise.resolve() };
 }
 
-/** A fetch with a size limit: an answer that is larger than the largest message closes the connection. */
+/** A fetch with a size limit: an answer larger than the largest message closes the connection. */
 function limitedFetch(send: Fetch, giveUp: () => void): Fetch {
   return async (url, init) => {
     const response = await send(url, init);
-    // The stream of messages that the server sends on its own is not one message, and may be endless.
+    // The stream of messages that the server sends on its own is not a single message, and may be endless.
     if (init?.method !== "POST" || !response.body) return response;
     let size = 0;
     const counted = new TransformStream<Uint8Array, Uint8Array>({

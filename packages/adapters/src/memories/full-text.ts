@@ -4,7 +4,7 @@ import type { AgentMemory } from "@skein/core";
 import { type MemoryRow, type MemoryTable, createTableMemory } from "./table-memory.ts";
 
 export interface FullTextMemoryOptions {
-  /** The file that holds the memories; without one they last as long as the process. */
+  /** The file with the memories; without one, they are lost when the process ends. */
   readonly file?: string;
   /** The largest number of memories that the model is shown. */
   readonly limit?: number;
@@ -19,7 +19,7 @@ export interface FullTextMemory extends AgentMemory, Pick<MemoryTable, "keep" | 
 /** Memories in a sqlite file, found by its own full-text index. */
 export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullTextMemory {
   const { file, limit = 5, now = Date.now } = options;
-  // The file is created first, because sqlite gives its side files the same mode.
+  // The file is created first, because sqlite gives its additional files the same mode.
   if (file !== undefined) closeSync(openSync(file, "a", 0o600));
   const database = new DatabaseSync(file ?? ":memory:", { timeout: 5000 });
   database.exec(SCHEMA);
@@ -33,7 +33,7 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
         write.run(tenant, agentId, sessionId, kind, key, text, at);
     },
     async find(words, { tenant, agentId, sessionId }, most) {
-      // Each word is quoted, so nothing of it is syntax.
+      // Each word is quoted, so that no part of it is query syntax.
       const query = words.map((word) => `"${word}"`).join(" OR ");
       const { found } = count.get(query, tenant, agentId, sessionId) as { found: number };
       const rows = found === 0 ? [] : find.all(query, tenant, agentId, sessionId, most);

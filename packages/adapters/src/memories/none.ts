@@ -1,6 +1,6 @@
 import type { AgentMemory } from "@skein/core";
 
-/** No memory. An agent whose data says `none` has no memory at all; this one is for code that must pass one. */
+/** No memory. An agent whose data says `none` has no memory at all; this one is for code that requires one. */
 export function createNoMemory(): AgentMemory {
   return {
     type: "none",

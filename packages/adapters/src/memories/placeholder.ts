@@ -1,6 +1,6 @@
 import type { AgentMemory } from "@skein/core";
 
-/** Remembers nothing and says so: every hook runs and leaves its row in the log, with counts of 0. */
+/** Remembers nothing: every hook runs and leaves its row in the log, with counts of 0. */
 export function createPlaceholderMemory(): AgentMemory {
   return {
     type: "placeholder",

@@ -16,7 +16,7 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
     connectionString: url,
     application_name: "skein",
     connectionTimeoutMillis: 5000,
-    // A run continues without its memory rather than wait for a database that hangs.
+    // If the database hangs, a run continues without its memory.
     query_timeout: 5000,
     statement_timeout: 30_000,
     max: 2,
@@ -86,20 +86,20 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
   };
 }
 
-/** Words without accents, as the memory on sqlite finds them. */
+/** Words without accents, as in the sqlite memory. */
 function plain(words: readonly string[]): readonly string[] {
   return words.map((word) => word.normalize("NFD").replaceAll(/\p{M}/gu, "")).filter((word) => word !== "");
 }
 
-/** The text of a tsvector. Words are letters and digits alone, so none of them needs an escape. */
+/** The text of a tsvector. Words consist of letters and digits only, so none of them needs an escape. */
 function lexemes(words: readonly string[]): string {
   return plain(words)
     .map((word, at) => `'${word}':${at + 1}`)
     .join(" ");
 }
 
-// One transaction, because it is sent as one message. The lock keeps machines that start at once from creating the
-// table twice.
+// One transaction, because it is sent as one message. The lock prevents machines that start at the same time from
+// creating the table twice.
 const SCHEMA = /* sql */ `
 select pg_advisory_xact_lock(hashtext('skein_memory'));
 create schema if not exists skein_memory;

@@ -5,7 +5,7 @@ const COMMON = new Set(
   ),
 );
 
-/** The largest number of words that are searched for: a prompt may be a book. */
+/** The largest number of words that are searched for: a prompt may be very long. */
 const MOST = 32;
 
 /** The words to search for: those of the prompt, each once. Empty if the prompt has no useful word. */

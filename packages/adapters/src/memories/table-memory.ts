@@ -2,7 +2,7 @@ import { type AgentMemory, type SessionState, finalResponse } from "@skein/core"
 import { type Content, type Message, blocksOf, textOf } from "@skein/protocol";
 import { searchWords } from "./search-words.ts";
 
-/** Whose memories are searched, and from which session. */
+/** The agent whose memories are searched, and the searching session. */
 type Whose = Pick<SessionState, "tenant" | "agentId" | "sessionId">;
 
 export interface MemoryRow extends Whose {
@@ -15,7 +15,7 @@ export interface MemoryRow extends Whose {
 /** Stores memories and finds them by their words. */
 export interface MemoryTable {
   keep(rows: readonly MemoryRow[]): Promise<void>;
-  /** Memories with any of the words, the best first. Of the own session, only what a compaction dropped. */
+  /** Memories with any of the words, best first. Of the searching session, only memories of what a compaction dropped. */
   find(
     words: readonly string[],
     whose: Whose,
@@ -33,9 +33,10 @@ export interface MemoryTable {
 const GIST = 1000;
 
 /**
- * What an agent remembers, found again by its words: each run's prompt and answer, and what compactions dropped.
+ * An agent memory that is searched by words: it has each run's prompt and answer, and messages that compactions
+ * dropped.
  *
- * Memories belong to one agent of one tenant. Of its own session, an agent gets only what it no longer sees. Reasons:
+ * Memories belong to one agent of one tenant. From its own session, an agent only gets what it no longer sees. Reasons:
  * decision 041.
  */
 export function createTableMemory(table: MemoryTable, limit: number): AgentMemory {

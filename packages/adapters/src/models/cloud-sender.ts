@@ -14,7 +14,7 @@ interface CloudClient {
 }
 
 /**
- * Sends requests through the official client of a cloud, which gives them their address, shape and signature. Reasons:
+ * Sends requests through the official client of a cloud, which adds the address, the format and the signature. Reasons:
  * decision 250.
  */
 export function createCloudSender(client: CloudClient): MessagesSender {

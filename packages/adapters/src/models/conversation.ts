@@ -31,17 +31,17 @@ export function resultText({ content }: ContentBlock): string {
   return [...texts, ...note].join("\n");
 }
 
-/** A failed result, for providers that have no field for it. */
+/** The text of a failed result, for providers without a field for failures. */
 export function errorText(text: string): string {
   return text.startsWith("Error") ? text : `Error: ${text}`;
 }
 
-/** The name of a document, which providers want for every file. */
+/** The name of a document, which providers require for every file. */
 export function titleOf({ title }: ContentBlock): string {
   return typeof title === "string" && title !== "" ? title : "document.pdf";
 }
 
-/** The text of a block; for a block of another kind, what it holds. */
+/** The text of a block; for another kind of block, its content as text. */
 export function plainText(block: ContentBlock): string {
   return typeof block["text"] === "string" ? block["text"] : JSON.stringify(block);
 }

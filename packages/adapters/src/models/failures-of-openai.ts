@@ -1,14 +1,14 @@
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
 import type { Answer } from "./http-request.ts";
 
-/** An error in the format of OpenAI's APIs, which most compatible servers use too. */
+/** An error in the format of OpenAI's APIs, which most compatible servers also use. */
 interface ToldError {
   readonly message?: unknown;
   readonly type?: unknown;
   readonly code?: unknown;
 }
 
-/** A request that was rejected. Nothing of our key or of our headers is in it. */
+/** A request that was rejected. It contains neither the key nor the request headers. */
 export function rejectedRequest({ status, headers }: Pick<Answer, "status" | "headers">, text: string): ModelFailure {
   const told = toldError(parsedOrUndefined(text));
   const code = codeOf(status, told);

@@ -8,7 +8,7 @@ export interface LargeBody {
   readonly pieces: () => Iterable<Uint8Array>;
 }
 
-/** A body of these pieces. They are made twice: to count their bytes, and while they are sent. */
+/** A body from these pieces. They are generated twice: to count their bytes, and to send them. */
 export function largeBody(parts: () => Iterable<string | Uint8Array>): LargeBody {
   let length = 0;
   for (const part of parts()) length += Buffer.byteLength(part);

@@ -2,13 +2,13 @@ import { ModelFailure } from "@skein/core";
 import { createParser } from "eventsource-parser";
 import type { Answer } from "./http-request.ts";
 
-/** Ends a request if nothing arrives for this long. */
+/** Ends a request if nothing arrives for a given time. */
 export interface Watch {
   readonly signal: AbortSignal;
   heard(): void;
 }
 
-/** Makes a request that ends with its signal, and when nothing arrives for too long. `asFailure` translates errors. */
+/** Makes a request that ends with its signal, or when nothing arrives for too long. `asFailure` translates errors. */
 export async function watched<Result>(
   { silenceMs, signal, asFailure }: { silenceMs: number; signal: AbortSignal; asFailure: (error: unknown) => unknown },
   request: (watch: Watch) => Promise<Result>,
@@ -22,7 +22,7 @@ export async function watched<Result>(
     return await request({ signal: stop.signal, heard: () => void timer.refresh() });
   } catch (error) {
     const isSilent = stop.signal.aborted && !signal.aborted;
-    // An answer that nobody reads to its end would keep its connection.
+    // Without this, an answer that is not read to its end would keep its connection open.
     stop.abort();
     if (isSilent)
       throw new ModelFailure(
@@ -43,7 +43,7 @@ interface Sending<Asked, Got> {
   readonly hint: string;
 }
 
-/** The answer to a request. A request that the provider rejects throws what `rejected` makes of the answer. */
+/** The answer to a request. If the provider rejects the request, throws the error that `rejected` makes from the answer. */
 export async function sent<Asked extends { readonly signal?: AbortSignal | null | undefined }, Got extends Answer>(
   url: string,
   request: Asked,
@@ -51,7 +51,7 @@ export async function sent<Asked extends { readonly signal?: AbortSignal | null 
 ): Promise<Got> {
   let answer: Got;
   try {
-    // A redirect would take the key to another address.
+    // Redirects are not followed: they would send the key to another address.
     answer = await send(url, { ...request, redirect: "manual" });
   } catch (error) {
     if (request.signal?.aborted) throw error;
@@ -64,7 +64,7 @@ export async function sent<Asked extends { readonly signal?: AbortSignal | null 
 /** The most bytes that are read of an answer that is not a stream of events. */
 const MOST_TEXT = 1024 * 1024;
 
-/** The beginning of an answer's text. Whoever runs the address of a model may send an endless answer: the rest is not read. */
+/** The beginning of an answer's text. The rest is not read, because the server may send an endless answer. */
 export async function beginningOf({ body }: Pick<Answer, "body">): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -90,7 +90,7 @@ function unreachable(origin: string, error: unknown, hint: string): ModelFailure
   );
 }
 
-/** Passes the body of an answer on in chunks. An error of the callback ends the request. */
+/** Passes the body of an answer on in chunks. If the callback throws, the request ends. */
 export async function eachChunk(
   { body }: Pick<Answer, "body">,
   watch: Watch,
@@ -105,14 +105,14 @@ export async function eachChunk(
 /** The most characters of one event: as many as an answer may have. */
 const MOST_EVENT = 32_000_000;
 
-/** Hands on each server-sent event of an answer: its name, if it has one, and its data. */
+/** Passes on each server-sent event of an answer: its name, if it has one, and its data. */
 export async function eachEvent(
   answer: Pick<Answer, "body">,
   watch: Watch,
   take: (data: string, event: string | undefined) => void,
 ): Promise<void> {
   const decoder = new TextDecoder();
-  // The clients' own streams are not used: they nest several iterators, and cost more processor time than the call
+  // The clients' own streams are not used: they nest several iterators, and use more processor time than the call
   // itself.
   const { feed } = createParser({
     onEvent: ({ event, data }) => take(data, event),

@@ -4,9 +4,9 @@ import type { SandboxLimits } from "@skein/core";
 import { taskLimit } from "./guard.ts";
 
 /**
- * Control groups: the kernel counts memory and processes of everything in a group together, stops what goes beyond, and
- * shares CPU time between groups. The user needs a part of the tree of groups: root has one, and so has a service with
- * `Delegate=yes`. Reasons: decision 179.
+ * Control groups: the kernel counts memory and processes of everything in a group together, enforces limits, and shares
+ * CPU time between groups. The user needs a part of the group tree: root has one, and a service with `Delegate=yes`
+ * too. Reasons: decision 179.
  */
 export interface Cgroups {
   readonly version: 1 | 2;
@@ -19,20 +19,20 @@ export interface Cgroup {
   readonly joins: readonly string[];
   /** The limit that was hit, as the part of a sentence. */
   exceeded(): string | undefined;
-  /** Removes the group once its processes are gone. */
+  /** Removes the group once its processes have ended. */
   remove(): void;
 }
 
 const CONTROLLERS = ["memory", "pids", "cpu"] as const;
 type Controller = (typeof CONTROLLERS)[number];
 
-/** The folder of each controller in which groups can be made. All the same in version 2. */
+/** The folder of each controller in which groups can be made. In version 2 it is the same folder for all. */
 type Parents = Readonly<Record<Controller, string>>;
 
-/** Whether the removal at the end of this process is registered already. */
+/** Whether the removal at the end of this process is already registered. */
 let tidied = false;
 
-/** Finds the groups of this process and tries them. `files` stands for `/proc/self`. */
+/** Finds the groups of this process and tests them. `files` replaces `/proc/self` in tests. */
 export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem: string } {
   try {
     const found = findParents(readFileSync(`${files}/mountinfo`, "utf8"), readFileSync(`${files}/cgroup`, "utf8"));
@@ -56,7 +56,7 @@ export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem:
   }
 }
 
-/** The group of all sandboxes of this process. Together they weigh as much as eight processes outside of groups. */
+/** The group of all sandboxes of this process. Together they get as much CPU time as eight processes outside of groups. */
 function prepare(version: 1 | 2, own: Parents): void {
   for (const folder of new Set(Object.values(own))) make(folder);
   if (version === 2) write(own.memory, "cgroup.subtree_control", "+memory +pids +cpu");
@@ -89,7 +89,7 @@ function limit(version: 1 | 2, folders: Parents, { totalMemoryBytes, processes }
   const { memory, pids } = folders;
   if (totalMemoryBytes !== undefined) {
     write(memory, version === 2 ? "memory.max" : "memory.limit_in_bytes", totalMemoryBytes);
-    // All processes of the group are killed together: the rest of a program would hang.
+    // All processes of the group are killed together: otherwise the rest of a program would hang.
     if (version === 2) write(memory, "memory.oom.group", 1);
   }
   if (processes !== undefined) write(pids, "pids.max", taskLimit(processes));
@@ -106,8 +106,8 @@ function exceeded(version: 1 | 2, { memory, pids }: Parents, limits: SandboxLimi
 }
 
 /**
- * Where groups can be made in version 2: below the group of this process, which may then contain no process itself.
- * Only a group in which this process is alone is changed.
+ * The folders in which version 2 allows new groups: below the group of this process, which then may not contain
+ * processes itself. This is done only if this process is alone in its group.
  */
 function delegated(group: string): Parents {
   const others = readFileSync(join(group, "cgroup.procs"), "utf8").split("\n").filter(Boolean).map(Number);
@@ -119,7 +119,7 @@ function delegated(group: string): Parents {
   return { memory: group, pids: group, cpu: group };
 }
 
-/** Which folders the controllers of this process have, from its `mountinfo` and its `cgroup`. */
+/** The folders of the controllers of this process, from its `mountinfo` and its `cgroup`. */
 export function findParents(
   mountinfo: string,
   memberships: string,

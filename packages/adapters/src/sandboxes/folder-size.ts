@@ -1,12 +1,12 @@
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Bytes of a disk block, as `stat` counts them. */
+/** The size of a disk block in `stat`, in bytes. */
 const BLOCK_BYTES = 512;
 
 /**
- * The bytes on disk of everything in a folder. Counting stops above `most`. Links are not followed, and files that
- * vanish meanwhile count as 0.
+ * The bytes on disk of everything in a folder. Counting stops above `most`. Links are not followed, and files that are
+ * deleted in the meantime count as 0.
  */
 export async function folderBytesAbove(folder: string, most: number, signal: AbortSignal): Promise<number> {
   let bytes = 0;
@@ -23,7 +23,7 @@ export async function folderBytesAbove(folder: string, most: number, signal: Abo
         if (bytes > most || signal.aborted) return bytes;
       }
     } catch {
-      // The file is gone, or this server may not read it.
+      // The file was deleted, or this server may not read it.
     }
   }
   return bytes;

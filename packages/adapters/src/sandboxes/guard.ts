@@ -1,34 +1,54 @@
-import type { SandboxLimits } from "@skein/core";
+import type { SandboxLimits, SandboxPlace } from "@skein/core";
 
 /**
  * The guard of a sandboxed program: a shell of 2 MB between this server and the program, the first process of its
  * namespace.
  *
  * The server writes messages to descriptor 3: the number of seconds that the program may run without a further message,
- * or the name of a signal for it. When that time is over, or when the server is gone (the pipe ends), everything in the
- * group is killed. When the program ends, so does the guard, with its exit code; in a namespace the kernel then ends
- * whatever is left.
+ * or the name of a signal for it. When that time is over, or when the server has ended (the pipe closes), everything in
+ * the group is killed. When the program ends, so does the guard, with its exit code; in a namespace the kernel then
+ * ends whatever is left.
  *
- * Nothing that the program's environment names is run by the shell: not by `BASH_ENV` (`-p`), and no `.bashrc`, which
- * bash would read because its standard input is a socket (`--norc`). Reasons: decision 080.
+ * The shell runs no file that the program's environment names: neither `BASH_ENV` (`-p`) nor `.bashrc`, which bash
+ * would read because its standard input is a socket (`--norc`). Reasons: decision 080.
  */
-export function guardOf(bash: string, goodForMs: number | undefined, limits: SandboxLimits = {}): readonly string[] {
-  const script = `${ulimits(limits)}${GUARD}`;
-  return [bash, "--noprofile", "--norc", "-p", "-c", script, "guard", seconds(goodForMs ?? AS_LONG_AS_THE_SERVER_MS)];
+export function guardOf(
+  bash: string,
+  { goodForMs = AS_LONG_AS_THE_SERVER_MS, limits = {}, places = [] }: Guarded,
+): readonly string[] {
+  const script = `${ulimits(limits)}${places.map(sameFolder).join("")}${GUARD}`;
+  return [bash, "--noprofile", "--norc", "-p", "-c", script, "guard", seconds(goodForMs)];
 }
+
+interface Guarded {
+  readonly goodForMs?: number | undefined;
+  readonly limits?: SandboxLimits | undefined;
+  /** Places in the sandbox. Folders with an identity must still be the same. */
+  readonly places?: readonly SandboxPlace[];
+}
+
+/** Ends the guard before its program starts if another folder is in the place of the one that was meant. */
+function sameFolder({ path, inside = path, identity }: SandboxPlace): string {
+  if (identity === undefined) return "";
+  const place = `'${inside.replaceAll("'", "'\\''")}'`;
+  return `if [ "$(PATH=${PROGRAMS} stat -c %d:%i -- ${place})" != ${identity} ]; then
+  echo "The folder" ${place} "was replaced by another one while the session was starting." >&2
+  exit 125
+fi
+`;
+}
+
+const PROGRAMS = "/usr/bin:/bin:/run/current-system/sw/bin";
 
 /** A time limit in the format of the guard. */
 export const seconds = (ms: number): string => (ms / 1000).toFixed(3);
 
 const AS_LONG_AS_THE_SERVER_MS = 365 * 24 * 3600 * 1000;
 
-/**
- * The largest number of tasks in a sandbox. The kernel counts threads too, so this is above the limit of processes that
- * is watched.
- */
+/** The largest number of tasks in a sandbox. The kernel counts threads too, so this is higher than the limit of processes. */
 export const taskLimit = (processes: number): number => 4 * processes + 64;
 
-/** Limits hold for the guard and for everything that it starts. They are set inside, where processes are counted per sandbox. */
+/** Limits apply to the guard and for everything that it starts. They are set inside, where processes are counted per sandbox. */
 function ulimits({ memoryBytes, processes, fileBytes, cpuSeconds }: SandboxLimits): string {
   const kibibytes = (bytes: number): number => Math.ceil(bytes / 1024);
   return [

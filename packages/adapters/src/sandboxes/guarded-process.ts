@@ -16,14 +16,14 @@ export interface GuardedCommand {
   readonly folders?: readonly string[];
   /** The control group that the command joins. */
   readonly cgroup?: Cgroup | undefined;
-  /** What the command reads from descriptors 4, 5, 6 … */
+  /** The content of descriptors 4, 5, 6 … of the command. */
   readonly inputs?: readonly (string | Uint8Array)[];
 }
 
 /** The first descriptor of `inputs`; descriptor 3 has the messages for the guard. */
 export const FIRST_INPUT = 4;
 
-/** Starts a guarded command. Throws what `spawn` throws, such as E2BIG for arguments that are too large. */
+/** Starts a guarded command. Throws the errors of `spawn`, such as E2BIG for arguments that are too large. */
 export function startGuarded({
   command: [program = "", ...args],
   cwd,
@@ -68,7 +68,7 @@ export function startGuarded({
       stopWatching();
       // The kernel may have killed the program between two checks.
       limit ??= cgroup?.exceeded();
-      // A namespace ends with its program. In a process group, other processes may be left.
+      // A namespace ends with its program. With only a process group, other processes may be left.
       killAll(child, words);
       // Runs in the background: the end of the program does not wait for it.
       if (cgroup) setImmediate(() => cgroup.remove());
@@ -96,6 +96,6 @@ function killAll(child: ChildProcess, words: Writable | undefined): void {
   } catch {
     // The process has ended already.
   }
-  // Closes the guard's pipe: what is left of the program ends with it.
+  // Closes the guard's pipe, which ends the remaining processes of the program.
   words?.destroy();
 }

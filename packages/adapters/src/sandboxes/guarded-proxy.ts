@@ -7,7 +7,9 @@ import { isPublicAddress } from "../tools/public-address.ts";
 
 /** A proxy for child processes, on loopback or a socket. Requests without its password are rejected. */
 export interface GuardedProxy {
-  /** `http://user:password@127.0.0.1:port`, for HTTP_PROXY and HTTPS_PROXY. On a socket the port is that of the forwarder in the sandbox. */
+  /**
+   * `http://user:password@127.0.0.1:port`, for HTTP_PROXY and HTTPS_PROXY. With a socket, the port is that of the forwarder in the sandbox.
+   */
   readonly url: string;
   close(): void;
 }
@@ -19,7 +21,7 @@ export interface ProxyOptions extends Pick<GuardedRequestOptions, "allowsAddress
   readonly socket?: string;
 }
 
-/** Where the forwarder in a sandbox listens: programs know proxies by a port only. */
+/** The port of the forwarder in a sandbox: programs can only use a proxy with a port. */
 export const FORWARDER_PORT = 3128;
 
 /** Headers about the connection, not about the message. They are not forwarded. */
@@ -36,7 +38,7 @@ const OF_THE_CONNECTION = new Set([
 
 /**
  * A proxy that resolves a name, checks the address, and connects to exactly that address. Claude Code calls MCP servers
- * itself, and without the proxy a name could resolve to another machine after it was checked.
+ * itself, and without the proxy a name could resolve to another address after the check.
  */
 export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedProxy> {
   const { allowsAddress = isPublicAddress } = places;

@@ -22,7 +22,7 @@ done
 exec "$@"
 `;
 
-/** A program that finds the gate of its sandbox at the address in `HTTP_PROXY`. */
+/** A command whose program reaches the gate of its sandbox at the address in `HTTP_PROXY`. */
 export const withForwarder = (command: string): { readonly command: string; readonly before: readonly string[] } => ({
   command: "/bin/bash",
   before: ["-c", FORWARD, "forward", command],

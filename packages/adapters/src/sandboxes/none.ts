@@ -6,7 +6,7 @@ import { startGuarded } from "./guarded-process.ts";
 /** `--kill-child`: when `unshare` dies, the kernel kills the first process of the namespace, and that ends all of it. */
 const PID = ["--pid", "--fork", "--kill-child=KILL"];
 /**
- * Tried in this order, the best first. An ordinary user needs a user namespace; some containers forbid a new /proc,
+ * Tried in this order, best first. An ordinary user needs a user namespace; some containers forbid a new /proc, and
  * some forbid namespaces.
  */
 const NAMESPACES = [
@@ -20,8 +20,8 @@ const PROBE_MS = 10_000;
 const PROBE_CODE = 7;
 
 /**
- * No walls: a program sees and may do what this server's user may. The program only ends with its server: it is in a
- * process namespace if the system allows one, otherwise in a process group, which a program can leave.
+ * No walls: a program can see and do everything that this server's user can. The program only ends with its server: it
+ * is in a process namespace if the system allows one, otherwise in a process group, which a program can leave.
  *
  * Undefined if there is no bash for the guard.
  */
@@ -62,15 +62,20 @@ function createNone(
       ...found,
     },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
-      // The size of folders is not limited: without a sandbox they are folders of the machine, with existing content.
-      startGuarded({ command: [...prefix, ...guardOf(bash, goodForMs, limits), command, ...args], cwd, env, limits }),
+      // The size of folders is not limited: without a sandbox they are existing folders of the machine.
+      startGuarded({
+        command: [...prefix, ...guardOf(bash, { goodForMs, limits }), command, ...args],
+        cwd,
+        env,
+        limits,
+      }),
   };
 }
 
-/** Whether the guard works there: it must pass on the exit code of its program. */
+/** Whether the guard works with this prefix: it must pass on the exit code of its program. */
 async function holds(prefix: readonly string[], bash: string): Promise<boolean> {
   const probe = startGuarded({
-    command: [...prefix, ...guardOf(bash, PROBE_MS), "/bin/sh", "-c", `exit ${PROBE_CODE}`],
+    command: [...prefix, ...guardOf(bash, { goodForMs: PROBE_MS }), "/bin/sh", "-c", `exit ${PROBE_CODE}`],
     env: {},
   });
   return (await probe.ended).code === PROBE_CODE;

@@ -5,8 +5,8 @@ import { folderBytesAbove } from "./folder-size.ts";
 
 /**
  * Checks every second what a sandboxed program and everything that it started use together, and whether its control
- * group has hit a limit. Rlimits hold for each process alone, and control groups need rights that an ordinary user does
- * not have.
+ * group has hit a limit. Rlimits apply to each process separately, and control groups need rights that an ordinary user
+ * does not have.
  *
  * Without a control group a program can exceed a limit between two checks, but not for longer.
  */
@@ -39,9 +39,9 @@ interface Watched {
 
 const LOOK_MS = 1000;
 const PAGE_BYTES = 4096;
-/** As the kernel counts CPU time in /proc, on every Linux. */
+/** Clock ticks per second in /proc, on every Linux. */
 const TICKS_PER_SECOND = 100;
-/** A program that forks without end is stopped long before all of it was counted. */
+/** The most processes that are counted: a program that forks without end is stopped long before. */
 const MOST = 20_000;
 
 const mebibytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);
@@ -64,10 +64,10 @@ interface Watching {
   readonly signal: AbortSignal;
 }
 
-/** Measuring a large folder takes time. All measurements together take at most this share of the time. */
+/** Measuring a large folder takes time. All measurements together may take at most this fraction of the time. */
 const LOOKING_SHARE = 0.05;
 
-/** A folder that had more than the limit from the beginning, such as one of the operator's, may grow by the limit. */
+/** A folder that was above the limit from the beginning, such as one of the operator's, may grow by the limit. */
 async function watchFolders(folders: readonly string[], limit: number, { exceeded, signal }: Watching): Promise<void> {
   const sizeOf = async (most: number): Promise<number> => {
     let bytes = 0;
@@ -115,7 +115,7 @@ function childrenOf(pid: number): readonly number[] {
       readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
     );
   } catch {
-    // The process has ended meanwhile.
+    // The process has ended in the meantime.
     return [];
   }
 }
@@ -134,7 +134,7 @@ function ownMemoryOf(pid: number): number {
 function cpuSecondsOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of the program is in parentheses and may have any character.
+    // The name of the program is in parentheses and may contain any character.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const ticks = fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0);
     return ticks / TICKS_PER_SECOND;

@@ -9,16 +9,17 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Files in a folder that a sandboxed program writes to, for the server, which is not in the sandbox: a link that the program
- * planted there would lead the server to files that the program must not see.
+ * Files in a folder that a sandboxed program writes to, accessed by the server, which is outside of the sandbox: a symbolic
+ * link that the program created there could make the server read files that the program must not see.
  *
- * No component of a path may be a link, not even one that is swapped in while the path is walked: each folder is opened inside
- * the one that was opened before.
+ * No component of a path may be a link, not even one that is created during the access: each folder is opened relative to the
+ * folder that was opened before.
  */
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_TRUNC } = constants;
@@ -26,7 +27,7 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_TRUN
 /** The content of a plain file; undefined if it is missing, not a plain file, too large, or behind a link. */
 export function readWithoutLinks(root: string, path: readonly string[], maximumBytes: number): Uint8Array | undefined {
   return within(root, path, (place) => {
-    // A pipe would hold up the server until somebody writes to it.
+    // Without O_NONBLOCK, a pipe would block the server until somebody writes to it.
     const file = openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       const found = fstatSync(file);
@@ -62,7 +63,16 @@ export function namesWithoutLinks(root: string, path: readonly string[]): readon
   return within(root, [...path, "."], (place) => readdirSync(place)) ?? [];
 }
 
-/** Removes a file or a folder with all that is in it, and links as links. */
+/** Device and inode of a folder, as `66:1234`; undefined if it is missing or a component of its path is a link. */
+export function folderIdentity(path: string): string | undefined {
+  const names = path.split("/").filter((name) => name !== "");
+  return within("/", [...names, "."], (place) => {
+    const { dev, ino } = statSync(place, { bigint: true });
+    return `${dev}:${ino}`;
+  });
+}
+
+/** Removes a file or a folder with its content. Links are removed, not followed. */
 export function removeWithoutLinks(root: string, path: readonly string[]): void {
   within(root, path, (place) => {
     rmSync(place, { recursive: true, force: true, maxRetries: 3 });
@@ -70,8 +80,8 @@ export function removeWithoutLinks(root: string, path: readonly string[]): void 
 }
 
 /**
- * Calls `work` with the last component of a path, in a folder that is held open meanwhile. Undefined if the path does
- * not exist.
+ * Calls `work` with the last component of a path, in a folder that is kept open during the call. Undefined if the path
+ * does not exist.
  */
 function within<Result>(
   root: string,
@@ -90,7 +100,7 @@ function within<Result>(
     const last = path.at(-1) ?? "";
     return act(last === "." ? folder : join(folder, plain(last)));
   } catch {
-    // The path does not exist, or is not what it should be.
+    // The path does not exist, or has the wrong type.
     return undefined;
   } finally {
     for (const each of held) closeSync(each);

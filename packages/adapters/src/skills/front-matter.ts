@@ -7,8 +7,8 @@ export interface FrontMatter {
 const KEY = /^([A-Za-z][\w-]*):(?:[ \t]+(.*)|[ \t]*)$/;
 
 /**
- * Reads the part of YAML that skills use: fields of the first level with a plain, quoted or block text. What is nested (`metadata`) is
- * kept as it is. Throws an error whose message says what is wrong.
+ * Reads the part of YAML that skills use: fields of the first level with a plain, quoted or block text. Nested values (`metadata`) are
+ * kept as text. Throws an error whose message says what is wrong.
  */
 export function readFrontMatter(text: string): FrontMatter {
   const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
@@ -55,7 +55,7 @@ function valueOf(key: string, first: string, more: readonly string[]): string {
   return text.replace(/\s+#.*$/, "");
 }
 
-/** Empty lines separate paragraphs in every kind of text. */
+/** Empty lines separate paragraphs in every text style. */
 function joined(lines: readonly string[], by: string): string {
   return lines.reduce(
     (text, line) => (line === "" ? `${text}\n` : text === "" || text.endsWith("\n") ? text + line : text + by + line),

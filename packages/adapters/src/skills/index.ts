@@ -15,13 +15,13 @@ export interface FoundSkill extends Skill {
 }
 
 const FILE = "SKILL.md";
-/** The most bytes of a file: as much as the model is shown of one result. */
+/** The most bytes of a file, which is also the limit of one tool result. */
 const MOST_BYTES = 100_000;
 
 /**
  * The skills of folders, by name: each folder is a skill (with a SKILL.md) or contains skills. Throws `invalid` for an
- * invalid skill, so that a mistake is found at the start and not when the model needs it. Instructions are read when
- * they are loaded.
+ * invalid skill, so that an error is found at the start instead of when the model needs the skill. Instructions are
+ * read when they are loaded.
  */
 export function findSkills(folders: readonly string[]): readonly FoundSkill[] {
   const found = folders.flatMap((folder) => skillsIn(folder));
@@ -101,7 +101,7 @@ function parsed(file: string, bytes: Uint8Array): FrontMatter {
   }
 }
 
-/** What the model gets: a file as it is now, or an error with a sentence. Paths of this machine are not in it. */
+/** The content of a file for the model, or an error with a sentence. It contains no paths of this machine. */
 async function load(folder: string, path: string = FILE): Promise<string> {
   const confined = createConfinedFolder(folder);
   const place = placeInside({ given: folder, base: folder }, path);

@@ -41,7 +41,7 @@ export function createOpenTelemetry({
 }: OpenTelemetryOptions): Telemetry {
   const url = (path: string): string => `${endpoint.replace(/\/$/, "")}${path}`;
   const resource = resourceFromAttributes({ "service.name": serviceName });
-  // Ids come from the log, so that a span can name its parent before the parent has ended, also if another process ends
+  // Ids come from the log, so that a span can name its parent before the parent has ended, even if another process ends
   // it.
   let next = { traceId: "", spanId: "" };
   const spans = new TracerProvider({

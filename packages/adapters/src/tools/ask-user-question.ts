@@ -1,7 +1,7 @@
 import { type Tool, defineTool } from "@skein/core";
 import { z } from "zod";
 
-/** Asks a person, in Claude Code's own shape. The run waits, for days if need be, until somebody answers. */
+/** Asks a person, in the format of Claude Code's tool. The run waits, for days if necessary, until somebody answers. */
 export function createAskUserQuestion({ timeoutMs }: { readonly timeoutMs?: number } = {}): Tool {
   return defineTool({
     name: "AskUserQuestion",

@@ -7,9 +7,9 @@ import { withForwarder } from "../sandboxes/host-gate.ts";
 import type { PlaceOf } from "./call-place.ts";
 
 export interface BashOptions {
-  /** Variables that a command gets besides a bare minimum. Nothing of this process's own environment is passed on. */
+  /** Variables that a command gets besides a bare minimum. No variable of this process's own environment is passed on. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Characters of output that are kept: the first half from its beginning, the second from its end. */
+  /** How many characters of output are kept: half from its beginning, half from its end. */
   readonly outputLimit?: number;
   /** Whether commands run in their own process namespace, if the system allows it; see `isolated`. Default: true. */
   readonly isolate?: boolean;
@@ -31,12 +31,12 @@ const PATH = "/usr/local/bin:/usr/bin:/bin";
 const GRACE_MS = 300;
 
 /**
- * A command in its own process namespace. It sees only its own processes, so it cannot read the keys in our
+ * A command in its own process namespace. It sees only its own processes, so it cannot read the keys in this process's
  * environment. When its first process ends, the kernel ends all others, even those that left the process group.
  */
 const ISOLATED = ["--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child", "--"];
 
-/** Whether this system lets an ordinary user do that. Many containers do not. */
+/** Whether this system lets an ordinary user create such a namespace. Many containers do not. */
 async function canIsolate(): Promise<boolean> {
   const probe = spawn("unshare", [...ISOLATED, "true"], { stdio: "ignore", env: { PATH } });
   return new Promise((resolve) => {
@@ -48,8 +48,7 @@ async function canIsolate(): Promise<boolean> {
  * Runs shell commands in a folder.
  *
  * Without a sandbox a command only starts in the folder. The operating system decides which files it may change. In a
- * sandbox the command sees the folder, a read-only system, a `/tmp` of its own, and no network but the hosts that were
- * opened.
+ * sandbox the command sees the folder, a read-only system, its own `/tmp`, and no network except the allowed hosts.
  */
 export function createBash(placeOf: PlaceOf, options: BashOptions = {}): Tool {
   const { env = {}, outputLimit = 30_000, isolate = true } = options;
@@ -113,7 +112,7 @@ interface Finished {
 
 interface SandboxedCommand extends CommandOptions {
   readonly limits: SandboxLimits;
-  /** Its way to other hosts, if it has one. */
+  /** The gate to allowed hosts, if there is one. */
   readonly gate: HostGate | undefined;
 }
 
@@ -148,7 +147,7 @@ async function runInSandbox(
   child.stdout.on("data", output.add);
   child.stderr.on("data", output.add);
   try {
-    // The sandbox ends what the command left behind, so the pipes end too.
+    // The sandbox ends the command's remaining processes, so the pipes end too.
     const [{ code, signal: killedBy, limit }] = await Promise.all([
       child.ended,
       closed(child.stdout),
@@ -176,7 +175,7 @@ function runCommand([program, ...args]: readonly [string, ...string[]], options:
     const child = spawn(program, args, {
       cwd,
       env: { PATH, HOME: cwd, LANG: "C.UTF-8", TERM: "dumb", ...env },
-      // A group of its own, so that everything it starts can be ended with it.
+      // A separate process group, so that everything that the command starts can be ended with it.
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -195,8 +194,8 @@ function runCommand([program, ...args]: readonly [string, ...string[]], options:
     child.stdout.on("data", output.add);
     child.stderr.on("data", output.add);
     child.on("error", reject);
-    // When the shell has ended, the processes that it left behind are killed: they would keep the pipes open and run on
-    // unnoticed.
+    // When the shell has ended, the processes that it left behind are killed: they would keep the pipes open and
+    // continue unnoticed.
     child.on("exit", () => setTimeout(() => killGroup(child.pid, "SIGKILL"), 20));
     child.on("close", (code, killedBy) => {
       clearTimeout(timer);

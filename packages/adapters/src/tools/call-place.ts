@@ -3,14 +3,14 @@ import { openSandbox } from "../sandboxes/bubblewrap/index.ts";
 import { type ConfinedFolder, createConfinedFolder } from "./confined-folder.ts";
 import { createSandboxedFolder } from "./sandboxed-folder.ts";
 
-/** Where one call of a tool works: its folder, and the sandbox around what it starts. */
+/** Where one call of a tool works: its folder, and the sandbox for programs that it starts. */
 export type PlaceOf = (context: Pick<ToolContext, "workplace">) => Promise<Workplace>;
 /** The folder of a call, which its paths cannot leave. */
 export type FolderOf = (context: Pick<ToolContext, "workplace" | "signal">) => Promise<ConfinedFolder>;
 
 /**
- * The workplace that the server gives each session, or that of a program without a server. A configured folder replaces
- * the session's own.
+ * The workplace that the server gives each session, or the workplace of a program without a server. A configured folder
+ * replaces the session's own.
  */
 export function placesOf({
   folder,

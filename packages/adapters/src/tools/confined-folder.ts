@@ -12,27 +12,27 @@ import { type WalkOptions, walkFolder } from "./walk-folder.ts";
  * `createConfinedFolder` checks every path in this process. `createSandboxedFolder` opens files in a sandbox.
  */
 export interface ConfinedFolder {
-  /** Opens a plain file. Pipes, devices and folders are refused without waiting for them. */
+  /** Opens a plain file. Pipes, devices and folders are rejected without blocking. */
   openFile(path: string): Promise<ConfinedFile>;
   /** Puts a file in place as a whole: a reader sees the old one or the new one. */
   replaceFile(path: string, text: string): Promise<void>;
   /** The plain files below a folder, or the file itself. Links are neither followed nor listed. */
   files(path: string, options: WalkOptions): AsyncIterable<FoundFile>;
-  /** The contents of files in their order, without those that are gone or have more than `most` bytes. */
+  /** The contents of files in their order, without those that were deleted or have more than `most` bytes. */
   contents(files: AsyncIterable<FoundFile>, most: number): AsyncIterable<FileContent>;
 }
 
 export interface ConfinedFile {
   readonly size: number;
-  /** The file from its beginning. */
+  /** The content of the file from its beginning. */
   stream(most: number): Readable;
   close(): Promise<void>;
 }
 
 export interface FoundFile {
-  /** Relative to the folder that was walked. */
+  /** The path relative to the searched folder. */
   readonly path: string;
-  /** Relative to the confined folder. */
+  /** The path relative to the confined folder. */
   readonly shown: string;
   /** The size, if it is already known. */
   readonly size?: number;
@@ -41,24 +41,24 @@ export interface FoundFile {
 }
 
 interface FileContent {
-  /** Relative to the confined folder. */
+  /** The path relative to the confined folder. */
   readonly shown: string;
   readonly bytes: Uint8Array;
 }
 
-/** Files that are read at once: waiting for one after the other takes longer than reading them. */
+/** How many files are read at once, because reading them one after the other takes longer. */
 const AT_ONCE = 32;
 
 /**
- * A folder that paths do not leave by `..`, an absolute path, a link, or a link that is swapped in between, because what was opened
- * is checked and not what was asked for.
+ * A folder that paths cannot leave by `..`, an absolute path, a link, or a link that is replaced at the last moment, because the
+ * opened file is checked instead of its path.
  */
 export function createConfinedFolder(folder: string): ConfinedFolder {
   const given = resolve(folder);
   let real: Promise<string> | undefined;
   const root = (): Promise<string> => (real ??= realpath(given));
 
-  /** The path as text inside the folder; what it leads to is checked when it is opened. */
+  /** The path as text inside the folder; its target is checked when it is opened. */
   const inside = async (path: string): Promise<string> => placeInside({ given, base: await root() }, path);
 
   async function placeOf(path: string): Promise<string> {
@@ -69,7 +69,7 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
     return place;
   }
 
-  /** Whether what was opened is inside, whatever its path leads to by now. */
+  /** Whether the opened file is inside, wherever its path leads by now. */
   async function isInside(file: FileHandle, opened: Stats, path: string): Promise<boolean> {
     const real = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
     if (real !== undefined) return within(await root(), real);
@@ -163,7 +163,7 @@ export async function* inGroups<Item>(items: AsyncIterable<Item>, size: number):
   if (group.length > 0) yield group;
 }
 
-/** A path as text inside a folder; what it leads to is checked when it is opened. The folder may be known by a name that is a link. */
+/** A path as text inside a folder; its target is checked when it is opened. The folder itself may be given by a link. */
 export function placeInside({ given, base }: { readonly given: string; readonly base: string }, path: string): string {
   if (path.includes("\0")) throw new Error("A path may not contain NUL.");
   const place =
@@ -172,7 +172,7 @@ export function placeInside({ given, base }: { readonly given: string; readonly 
   return place;
 }
 
-/** Makes missing folders one by one, each checked before the next is made in it. */
+/** Makes missing folders one by one, each is checked before the next one is created in it. */
 async function makeFolders(base: string, folder: string, path: string): Promise<void> {
   let made = base;
   for (const name of relative(base, folder).split(sep)) {
@@ -211,7 +211,7 @@ async function replaceIn(folder: string, name: string, text: string): Promise<vo
   }
 }
 
-/** Compared with a separator at the end: `/data/mem-evil` is not inside `/data/mem`. */
+/** The paths are compared with a separator at the end: `/data/mem-evil` is not inside `/data/mem`. */
 function within(base: string, place: string): boolean {
   return isAbsolute(place) && (place + sep).startsWith(base.endsWith(sep) ? base : base + sep);
 }

@@ -1,11 +1,11 @@
 /**
- * What the file tools run in a sandbox, in the working folder. `$1` is an absolute path as text. Links are resolved
- * inside the sandbox.
+ * The scripts that the file tools run in a sandbox, in the working folder. `$1` is an absolute path as text. Links are
+ * resolved inside the sandbox.
  *
  * The exit codes are those of `PROBLEMS` in `sandboxed-folder.ts`.
  */
 
-/** Sets `real` to where the path leads. The point keeps a line end that is part of a name. */
+/** Sets `real` to the target of the path. The dot keeps a line end that is part of a name. */
 const RESOLVE = `
 real=$(realpath -m -- "$1" 2>/dev/null; printf .)
 real=\${real%$'\\n'.}
@@ -18,7 +18,7 @@ missing() {
 }
 `;
 
-/** Prints the size of a plain file on a line, and the file. */
+/** Prints a line with the size of a plain file, then its content. */
 export const READ = `${RESOLVE}
 [ -d "$real" ] && exit 21
 [ -e "$real" ] || missing
@@ -28,7 +28,7 @@ stat -L -c %s /proc/self/fd/4
 exec cat <&4
 `;
 
-/** Replaces a file by its input. `$2` is an unused name for the temporary file. */
+/** Replaces a file with the script's input. `$2` is an unused name for the temporary file. */
 export const REPLACE = `${RESOLVE}
 [ -e "$real" ] && [ ! -f "$real" ] && exit 23
 folder=\${real%/*}
@@ -42,7 +42,7 @@ chmod "\${mode: -3}" -- "$draft"
 mv -fT -- "$draft" "$real"
 `;
 
-/** Lists what is below a folder, or a file itself: kind, time, size and path of each entry, with NUL at the end. */
+/** Lists a file, or everything below a folder: kind, time, size and path of each entry, ended by NUL. */
 export const LIST = `${RESOLVE}
 [ -e "$real" ] || missing
 shape='%y %T@ %s %P\\0'
@@ -51,5 +51,5 @@ shape='%y %T@ %s %P\\0'
 exec find "$real" -mindepth 1 -type d '(' -name .git -o -name node_modules ')' -prune -o -mindepth 1 -printf "$shape"
 `;
 
-/** Packs the files that its input names. What is gone meanwhile is left out. */
+/** Packs the files that its input names. Files that were deleted in the meantime are left out. */
 export const PACK = `exec tar --create --file=- --format=gnu --null --verbatim-files-from --files-from=- --no-recursion --hard-dereference --ignore-failed-read 2>/dev/null`;

@@ -6,7 +6,8 @@ const LONGEST = 1000;
 /**
  * A glob as a test of paths: `*` and `?` inside a name, `**` across folders, `[a-z]`, `{a,b}`.
  *
- * On a linear-time engine, because the pattern comes from a model and patterns with many stars take others for ever.
+ * On a linear-time engine, because the pattern comes from a model and other engines take very long for patterns with
+ * many stars.
  */
 export function globTest(pattern: string): (path: string) => boolean {
   if (pattern.length > LONGEST) throw new Error(`A pattern may have ${LONGEST} characters at most.`);

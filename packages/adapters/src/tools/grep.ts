@@ -9,7 +9,7 @@ import { TOO_MANY_FILES, type WalkOptions } from "./walk-folder.ts";
 const FILE_BYTES = 8 * 1024 * 1024;
 const LINE_LENGTH = 500;
 const MOST = 500;
-/** A search ends with what it has after this time. */
+/** A search that takes longer returns what it has found so far. */
 const SEARCH_MS = 20_000;
 
 const Input = z.object({
@@ -74,7 +74,7 @@ async function* filesOf(
   { path = ".", glob }: z.output<typeof Input>,
   { signal, walked }: Pick<WalkOptions, "signal" | "walked">,
 ): AsyncGenerator<FoundFile> {
-  // A pattern without a folder fits names at any depth, as in ripgrep.
+  // A pattern without a folder matches names at any depth, as in ripgrep.
   const fits = glob === undefined ? undefined : globTest(glob.includes("/") ? glob : `**/${glob}`);
   const everywhere = /\.git|node_modules/.test(glob ?? path);
   for await (const file of folder.files(path, { everywhere, signal, walked }))
@@ -82,7 +82,7 @@ async function* filesOf(
     if (!fits || file.path === "" || fits(file.path)) yield file;
 }
 
-/** The lines of a text; none of what is binary. */
+/** The lines of a text; none for binary content. */
 function linesOf(bytes: Uint8Array): readonly string[] {
   if (bytes.subarray(0, 8192).includes(0)) return [];
   const lines = new TextDecoder().decode(bytes).split(/\r?\n/);

@@ -8,7 +8,7 @@ import { type GuardedRequestOptions, checkUrl, guardedLookup } from "./guarded-r
 import { isPublicAddress } from "./public-address.ts";
 
 /**
- * `fetch` for addresses that somebody else chose, with answers that stream. A name is resolved once, its address is
+ * `fetch` for addresses from an untrusted source, with answers that stream. A name is resolved once, its address is
  * checked, and the connection goes to exactly that address. Redirects are returned, not followed. Bodies are text,
  * bytes or streams.
  */
@@ -16,7 +16,7 @@ export function createGuardedFetch(
   places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup">,
 ): typeof globalThis.fetch {
   const { allowsAddress = isPublicAddress } = places;
-  // Connections of these agents were all checked when they were made.
+  // Connections of these agents were checked when they were made.
   const options = { keepAlive: true, lookup: guardedLookup(allowsAddress, places.lookup) };
   const [plain, encrypted] = [new HttpAgent(options), new HttpsAgent(options)];
 
@@ -39,7 +39,7 @@ export function createGuardedFetch(
         },
         resolve,
       );
-      // As `fetch` has it: the reason of a connection that failed is the cause.
+      // As in `fetch`, the reason of a failed connection is the cause.
       sent.on("error", (error) => reject(signal?.aborted ? error : new TypeError("fetch failed", { cause: error })));
       if (body instanceof ReadableStream) void pipeline(Readable.fromWeb(body), sent).catch(reject);
       else sent.end(body);

@@ -11,9 +11,9 @@ export interface GuardedRequestOptions {
   /** Resolves names. Default: the system. */
   readonly lookup?: typeof systemLookup;
   readonly timeoutMs?: number;
-  /** Bytes of a body that are read at most. */
+  /** The most bytes of a body that are read. */
   readonly maxBytes?: number;
-  /** Send this instead of asking for a page. */
+  /** A body to send with POST, instead of a GET. */
   readonly post?: { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 }
 
@@ -29,8 +29,8 @@ export interface Fetched {
 const PORTS = new Set([80, 443, 8080, 8443]);
 
 /**
- * One request to a URL that somebody else chose. A name is resolved once, its address is checked, and the connection
- * goes to exactly that address, so the name cannot mean another machine a moment later. Redirects are returned, not
+ * One request to a URL from an untrusted source. A name is resolved once, its address is checked, and the connection
+ * goes to exactly that address, so the name cannot resolve to another address later. Redirects are returned, not
  * followed.
  */
 export async function guardedRequest(url: URL, options: GuardedRequestOptions, signal: AbortSignal): Promise<Fetched> {
@@ -52,7 +52,7 @@ export async function guardedRequest(url: URL, options: GuardedRequestOptions, s
   return { status, contentType: headers["content-type"] ?? "", location: headers.location, body, cut };
 }
 
-/** Rejects what can be rejected by the URL alone. */
+/** Rejects URLs that can be rejected without resolving the name. */
 export function checkUrl(
   url: URL,
   { allowsPort = (port) => PORTS.has(port) }: Pick<GuardedRequestOptions, "allowsPort">,
@@ -63,7 +63,7 @@ export function checkUrl(
   if (!allowsPort(port)) throw new Error(`Port ${port} is not allowed.`);
 }
 
-/** Resolves names to addresses that may be connected to, and to no others. */
+/** Resolves names only to allowed addresses. */
 export function guardedLookup(
   allowsAddress: (address: string) => boolean,
   lookup: typeof systemLookup = systemLookup,
@@ -72,7 +72,7 @@ export function guardedLookup(
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
       if (error) return callback(error, "", 0);
       const [first] = found;
-      // A name with a public and a private address at once is rejected as an attack.
+      // A name with a public and a private address at once is rejected as a possible attack.
       if (!first || !found.every(({ address }) => allowsAddress(address)))
         return callback(new Error(`${hostname} is not an address of the public internet.`), "", 0);
       return options.all ? callback(null, [first]) : callback(null, first.address, first.family);
@@ -94,7 +94,7 @@ function send(
       ...post?.headers,
     };
     const method = post ? "POST" : "GET";
-    // No agent: a connection that was kept open would not be checked again.
+    // No connection is reused, because it would not be checked again.
     const sent = request(url, { method, lookup, headers, signal, agent: false, maxHeaderSize: 16_384 }, resolve);
     sent.on("error", (error) => reject(signal.aborted ? new Error("The fetch took too long or was stopped.") : error));
     sent.end(post?.body);

@@ -16,13 +16,14 @@ export { isPublicAddress } from "./public-address.ts";
 export { placesWith, urlProblem } from "./url-problem.ts";
 
 export interface StandardToolsOptions {
-  /** The folder that the tools work in. Without it, and on a server, each session works in a folder of its own. */
+  /** The folder that the tools work in. Without it, on a server, each session works in its own folder. */
   readonly folder?: string;
   readonly bash?: BashOptions;
   readonly web?: GuardedRequestOptions;
   /**
-   * Whether Bash, Read, Write, Edit, Glob and Grep run in a sandbox that sees only the folder and has no network. A server decides
-   * that by its policy; this is for programs without one. `required`: without a sandbox there is no Bash. `off` by default.
+   * Whether Bash, Read, Write, Edit, Glob and Grep run in a sandbox that sees only the folder and has no network. On a server the
+   * policy decides; this option is for programs without a server. With `required` and no sandbox, Bash is not available. Default:
+   * `off`.
    */
   readonly sandbox?: SandboxMode;
 }

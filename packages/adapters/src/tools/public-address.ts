@@ -1,6 +1,9 @@
 import { BlockList, isIP } from "node:net";
 
-/** Ranges that are not the public internet: this machine, private networks, links, documentation, multicast, the rest. */
+/**
+ * Ranges that are not the public internet: this machine, private networks, link-local addresses, documentation,
+ * multicast, and reserved ranges.
+ */
 const IPV4: readonly (readonly [string, number])[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -17,7 +20,7 @@ const IPV4: readonly (readonly [string, number])[] = [
   ["203.0.113.0", 24],
   ["224.0.0.0", 3],
 ];
-/** Of IPv6 only what is handed out publicly is allowed, without the parts that carry an IPv4 address inside. */
+/** Of IPv6, only publicly assigned ranges are allowed, without those that contain an IPv4 address. */
 const IPV6_ALLOWED: readonly (readonly [string, number])[] = [["2000::", 3]];
 const IPV6_REFUSED: readonly (readonly [string, number])[] = [
   ["2001::", 23],
@@ -32,7 +35,7 @@ for (const [net, prefix] of IPV4) refused.addSubnet(net, prefix, "ipv4");
 for (const [net, prefix] of IPV6_REFUSED) refused.addSubnet(net, prefix, "ipv6");
 for (const [net, prefix] of IPV6_ALLOWED) allowed.addSubnet(net, prefix, "ipv6");
 
-/** Whether an address, as the system resolved it, is one of the public internet. */
+/** Whether a resolved address is on the public internet. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !refused.check(address, "ipv4");

@@ -28,12 +28,12 @@ interface SandboxedFolderOptions {
 
 /** How long one program in the sandbox may take. */
 const LOOK_MS = 60_000;
-/** Files whose contents one process hands out. */
+/** How many files one process packs. */
 const PACKED = 2000;
 
 /**
- * A folder whose files are opened by small programs in a sandbox: whatever a path or a link says, they see the folder and a system
- * without secrets, and nothing else of the machine.
+ * A folder whose files are opened by small programs in a sandbox: wherever a path or a link leads, they see only the folder and a
+ * system without secrets.
  */
 export function createSandboxedFolder(folder: string, options: SandboxedFolderOptions): ConfinedFolder {
   const { sandbox, limits = {}, signal } = options;
@@ -115,7 +115,7 @@ export function createSandboxedFolder(folder: string, options: SandboxedFolderOp
 }
 
 interface Look {
-  /** The real place of the folder. */
+  /** The real path of the folder. */
   readonly base: string;
   /** The path that is read, as text. */
   readonly place: string;
@@ -140,13 +140,13 @@ const PROBLEMS: Readonly<Record<number, (path: string) => Error>> = {
   26: (path) => new Error(`${path} could not be written.`),
 };
 
-/** The files of a folder before those of the folders in it. */
+/** Sorts the files of a folder before those of its subfolders. */
 function byDepth(one: FoundFile, other: FoundFile): number {
   const depths = [one, other].map(({ path }) => path.split("/").length);
   return (depths[0] ?? 0) - (depths[1] ?? 0) || (one.path < other.path ? -1 : 1);
 }
 
-/** The first line of a stream, which continues behind it; undefined if there is none. */
+/** Reads the first line of a stream, which then continues after it; undefined if there is none. */
 async function firstLine(stream: Readable): Promise<string | undefined> {
   let line = "";
   for (;;) {

@@ -6,7 +6,7 @@ interface TarFile {
   readonly bytes: Uint8Array;
 }
 
-/** The plain files of a GNU tar archive, as it comes. An archive that breaks off ends there. */
+/** The plain files of a GNU tar archive, while it arrives. An archive that breaks off ends there. */
 export async function* tarFiles(archive: AsyncIterable<Uint8Array>): AsyncGenerator<TarFile> {
   const take = taker(archive);
   let longName: string | undefined;
@@ -30,14 +30,14 @@ export async function* tarFiles(archive: AsyncIterable<Uint8Array>): AsyncGenera
   }
 }
 
-/** Text up to its NUL. */
+/** Text up to its NUL byte. */
 function textIn(bytes: Uint8Array, from: number, length: number): string {
   const part = bytes.subarray(from, from + length);
   const end = part.indexOf(0);
   return new TextDecoder().decode(end === -1 ? part : part.subarray(0, end));
 }
 
-/** Reads this many bytes from a stream; undefined if the stream ends before. */
+/** Returns a function that reads a number of bytes from a stream; undefined if the stream ends earlier. */
 function taker(stream: AsyncIterable<Uint8Array>): (count: number) => Promise<Uint8Array | undefined> {
   const chunks = stream[Symbol.asyncIterator]();
   let held: Uint8Array[] = [];

@@ -24,7 +24,7 @@ export function textOfHtml(html: string): string {
     .trim();
 }
 
-/** Cuts out elements that are not text, with what is in them. An element that never ends takes the rest. */
+/** Removes elements of this name with their content. An element without an end removes the rest. */
 function withoutElement(html: string, name: string): string {
   const lower = html.toLowerCase();
   const parts: string[] = [];

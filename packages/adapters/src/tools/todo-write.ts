@@ -8,7 +8,7 @@ const Todo = z.object({
 });
 type Todo = z.output<typeof Todo>;
 
-/** Keeps a list of what is to be done. The list is the last call's input, in the log of the session. */
+/** A to-do list. The list is the input of the last call, in the session's log. */
 export function createTodoWrite(): Tool {
   return defineTool({
     name: "TodoWrite",
@@ -29,7 +29,7 @@ export function createTodoWrite(): Tool {
   });
 }
 
-/** The list as a Markdown checklist, which an older form of this tool took. */
+/** The list as a Markdown checklist, which an older version of this tool accepted. */
 function fromChecklist(text: string): readonly Todo[] {
   return text.split("\n").flatMap((line): Todo[] => {
     const [, mark, content] = /^\s*[-*]\s+\[([ xX~>-])\]\s+(\S.*)$/.exec(line) ?? [];

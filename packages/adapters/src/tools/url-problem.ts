@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { type GuardedRequestOptions, checkUrl } from "./guarded-request.ts";
 import { isPublicAddress } from "./public-address.ts";
 
-/** Which places may be called: the public internet, and what an operator allowed by address. */
+/** The addresses that may be called: the public internet, and addresses that the operator allowed. */
 export function placesWith(
   allowedAddresses: readonly string[],
 ): Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort"> {

@@ -2,7 +2,7 @@ import { type Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 
-/** Entries that are looked at before a walk gives up, so that a huge tree cannot hold a step for ever. */
+/** Entries that are looked at before a walk gives up, so that a huge tree cannot block a step for ever. */
 export const ENTRIES = 200_000;
 /** Folders that are skipped unless they are named. */
 const PASSED_OVER = new Set([".git", "node_modules"]);
@@ -10,7 +10,7 @@ const PASSED_OVER = new Set([".git", "node_modules"]);
 export const TOO_MANY_FILES = `[The folder has more than ${ENTRIES} entries; not all were looked at. Name a folder inside it.]`;
 
 export interface WalkOptions {
-  /** Go into `.git` and `node_modules` too. */
+  /** Whether to include `.git` and `node_modules`. */
   readonly everywhere: boolean;
   readonly signal: AbortSignal;
   /** `cut` is set if there are more entries than were read. */

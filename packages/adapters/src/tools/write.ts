@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { FolderOf } from "./call-place.ts";
 import { type ConfinedFolder, bytesOf } from "./confined-folder.ts";
 
-/** The most that Edit takes into memory. */
+/** The largest file that Edit loads into memory. */
 const EDIT_BYTES = 8 * 1024 * 1024;
 
 /** Writes whole files of a folder. */
@@ -58,8 +58,8 @@ export function createEdit(folderOf: FolderOf): Tool {
 }
 
 /**
- * The texts with the line ends of the file: Read does not show line ends, so a model cannot know that a file has those
- * of Windows.
+ * The texts with the line ends of the file: Read does not show line ends, so a model cannot know that a file has
+ * Windows line ends.
  */
 function asInFile(text: string, old: string, written: string): readonly [string, string] {
   const fits = old.includes("\n") && text.includes(old);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { claudeAgent, createWorld, only, play, spawning } from "./world.ts";
 
-test("a budget that is spent ends the run, and the next one may continue", async () => {
+test("a run that has spent its budget ends, and the next run may continue", async () => {
   const world = await createWorld();
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd, allowed_tools: ["Bash"] }));
   const step = (n: number) => ({ tools: [{ name: "Bash", input: { command: `echo ${n} >> steps` } }] });
@@ -26,7 +26,7 @@ test("a budget that is spent ends the run, and the next one may continue", async
   expect(only(limited, "session.failed")[0]?.data).toMatchObject({ error: { code: "budget_exceeded" } });
 }, 120_000);
 
-test("a model without a price is called without a budget, and not called with one", async () => {
+test("a model without a price is called only if there is no budget", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd, model: "claude-opus-9-9" }));
@@ -44,7 +44,7 @@ test("a model without a price is called without a budget, and not called with on
   expect(only(free, "session.completed")[0]?.data).toMatchObject({ final_response: "Hi.", unpriced_calls: 1 });
 }, 120_000);
 
-test("a session that has spent its limit asks the model nothing more", async () => {
+test("a session that has reached its limit makes no further model calls", async () => {
   const world = await createWorld();
   const agent = claudeAgent({ cwd: world.cwd });
   const session = await world.sessions.create({ ...agent, config: { ...agent.config, max_cost_micros: 1 } });

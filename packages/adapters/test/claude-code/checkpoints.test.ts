@@ -46,7 +46,7 @@ async function rewind(world: World, sessionId: string, index: number, dryRun: bo
   });
 }
 
-test("one checkpoint per user message; a rewind brings the files back, dry or for real, also of a large file and on a machine that never saw the session", async () => {
+test("each user message has a checkpoint; a rewind restores the files (or lists the changes), also large files, and on a machine that never had the session", async () => {
   const bucket = await openBucket();
   const memory = createMemoryStore();
   const store = keepLargeTexts({ store: memory, files: bucket.files() });
@@ -87,7 +87,7 @@ test("one checkpoint per user message; a rewind brings the files back, dry or fo
   expect(only(next, "session.completed")).toHaveLength(1);
 }, 120_000);
 
-test("a session without checkpoints makes none, and a rewind of what is not there says so", async () => {
+test("a session without checkpoints creates none, and a rewind to an unknown one is rejected", async () => {
   const world = await createWorld();
   const { sessionId, events } = await world.run(writes(join(world.cwd, "a.txt"), "a\n"), {
     ...EDITS,

@@ -1,9 +1,20 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { readBackup, writeBackups } from "../../src/runtimes/claude-code/backups.ts";
 import { abandonedSessions, removeSessionFiles } from "../../src/runtimes/claude-code/child-folders.ts";
 import { hideArguments } from "../../src/runtimes/claude-code/process-guard/hidden-arguments.ts";
+import { BACKUPS, type Transcript } from "../../src/runtimes/claude-code/transcript.ts";
 import { createWorld } from "./world.ts";
 
 const GONE = "01a1de6b-ce85-73e6-957e-30f2af6e7b70";
@@ -35,7 +46,7 @@ function configFolder(): string {
   return folder;
 }
 
-test("every file of a session goes, those of others stay, and a link is not followed", () => {
+test("every file of a session is removed, those of other sessions stay, and links are not followed", () => {
   const folder = configFolder();
   const outside = configFolder();
   symlinkSync(outside, join(folder, "plugins"));
@@ -46,14 +57,33 @@ test("every file of a session goes, those of others stay, and a link is not foll
   for (const file of filesOf(GONE)) expect([file, existsSync(join(outside, file))]).toEqual([file, true]);
 });
 
-test("sessions whose files nobody changed for an hour are found", () => {
+test("a copy of a file is neither read nor written through a link that a session planted", () => {
+  const folder = configFolder();
+  const outside = configFolder();
+  const secret = join(outside, "secret");
+  writeFileSync(secret, "secret");
+  const copies = join(folder, "file-history", GONE);
+  symlinkSync(secret, join(copies, "planted@v1"));
+  const transcript = (name: string): Transcript =>
+    new Map([[`${BACKUPS}${name}`, [{ type: "file-history-backup", name, data: btoa("changed") }]]]);
+  expect(readBackup(folder, GONE, "0123456789abcdef@v1")).toMatchObject({ data: btoa("x") });
+  expect(readBackup(folder, GONE, "planted@v1")).toBeUndefined();
+  writeBackups(transcript("planted@v1"), folder, GONE);
+  rmSync(copies, { recursive: true });
+  symlinkSync(outside, copies);
+  expect(readBackup(folder, GONE, "secret")).toBeUndefined();
+  writeBackups(transcript("secret"), folder, GONE);
+  expect(readFileSync(secret, "utf8")).toBe("secret");
+});
+
+test("sessions whose files have not changed for an hour are found", () => {
   const folder = configFolder();
   expect(abandonedSessions(folder, Date.now())).toEqual([]);
   utimesSync(join(folder, "image-cache", GONE), 0, 0);
   expect(abandonedSessions(folder, Date.now())).toEqual([GONE]);
 });
 
-test("a server that starts removes the folders that a killed server left, and no others", async () => {
+test("a server that starts removes the folders that a killed server left, and no other folders", async () => {
   const left = join(tmpdir(), `claude-resume-${GONE}`);
   const used = join(tmpdir(), `claude-resume-${KEPT}`);
   const foreign = join(tmpdir(), "claude-resume-of-another-program");
@@ -67,7 +97,7 @@ test("a server that starts removes the folders that a killed server left, and no
   expect([left, used, foreign].map((path) => existsSync(path))).toEqual([false, true, true]);
 });
 
-test("the folder of hidden arguments goes with the last of them", () => {
+test("the folder of hidden arguments is removed with the last of them", () => {
   const folder = join(configFolder(), "hidden");
   const hide = () => hideArguments(["--settings", '{"a":1}'], folder);
   const [first, second] = [hide(), hide()];

@@ -95,15 +95,18 @@ test("a request without the password is rejected", async () => {
 });
 
 describe("a private address is not reached", () => {
-  test.each(["127.0.0.1", "2130706433", "[::ffff:7f00:1]", "0"])("written as %s", async (address) => {
-    const { port, calls } = await listener();
-    const proxy = await proxyWith(anyPort);
-    expect((await proxy.plain(`http://${address}:${port}/`)).status).toBe(403);
-    expect(await proxy.connect(`${address}:${port}`)).toBe(403);
-    expect(calls).toEqual([]);
-  });
+  test.each(["127.0.0.1", "2130706433", "[::ffff:7f00:1]", "0"])(
+    "a private address that is written as %s is not reached",
+    async (address) => {
+      const { port, calls } = await listener();
+      const proxy = await proxyWith(anyPort);
+      expect((await proxy.plain(`http://${address}:${port}/`)).status).toBe(403);
+      expect(await proxy.connect(`${address}:${port}`)).toBe(403);
+      expect(calls).toEqual([]);
+    },
+  );
 
-  test("a private address is not reached by a name that resolves differently each time: 0 of 100", async () => {
+  test("a private address is not reached through a name that resolves differently each time: 0 of 100", async () => {
     const { port, calls } = await listener();
     let connections = 0;
     const raw = createTcpServer(() => (connections += 1));
@@ -130,7 +133,7 @@ describe("a private address is not reached", () => {
   });
 });
 
-test("Claude Code calls an MCP server of a request through it, and its model without it", async () => {
+test("Claude Code calls an MCP server of a request through the proxy, and its model without it", async () => {
   const { port, calls } = await listener();
   async function statusWith(allowsAddress: (address: string) => boolean): Promise<unknown> {
     const proxy = await proxyWith({ ...anyPort, allowsAddress, lookup: meaning(["127.0.0.1"]) });

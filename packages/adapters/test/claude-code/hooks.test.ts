@@ -114,7 +114,7 @@ test.each([
   [{ decision: "ask" }, { permissionDecision: "ask" }],
   [{ decision: "approve" }, { permissionDecision: "allow" }],
   [{}, {}],
-])("PreToolUse answered with %j", async (answer, expected) => {
+])("PreToolUse answered with %j has the expected effect", async (answer, expected) => {
   const { url } = await receiver(says(answer));
   const { output, written } = await call({ pre_tool_use: { url } }, { ...bash, hook_event_name: "PreToolUse" });
   expect(output).toEqual({ hookSpecificOutput: { hookEventName: "PreToolUse", ...expected } });
@@ -146,7 +146,7 @@ test.each([
   ],
   ["Stop", { decision: "deny", reason: "not yet" }, { decision: "block", reason: "not yet" }],
   ["Notification", {}, {}],
-])("%s answered with %j", async (event, answer, expected) => {
+])("the event %s answered with %j has the expected effect", async (event, answer, expected) => {
   const { url } = await receiver(says(answer));
   expect((await call({ [event]: { url } }, {})).output).toEqual(expected);
 });
@@ -200,7 +200,7 @@ describe("without an answer", () => {
     expect(JSON.stringify([pre, permission, stop])).not.toContain(url);
   });
 
-  test("a receiver that is away for a moment is asked again, with the same id", async () => {
+  test("an unavailable receiver is called again, with the same id", async () => {
     let times = 0;
     const { url, received } = await receiver((response) => {
       times += 1;
@@ -224,7 +224,7 @@ describe("without an answer", () => {
   });
 });
 
-test("a private address is not called, whatever its name meant before", async () => {
+test("a private address is not called, even if its name resolved to another address before", async () => {
   const { port, received } = await receiver();
   const url = `http://hooks.example.com:${port}/`;
   const meanings = [["127.0.0.1"], ["0.0.0.0"], ["93.184.216.34", "127.0.0.1"], ["::1"]];
@@ -260,7 +260,7 @@ test.each([
   ["mcp__.*", "mcp__docs__search", true],
   ["*", "Bash", true],
   ["^(a+)+$", `${"a".repeat(50)}!`, false],
-])("the matcher %s and the tool %s", async (matcher, tool_name, isCalled) => {
+])("the matcher %s is applied to the tool %s", async (matcher, tool_name, isCalled) => {
   const { url, received } = await receiver();
   const { output } = await call({ PreToolUse: { url, matcher } }, { ...bash, tool_name });
   expect(received).toHaveLength(isCalled ? 1 : 0);
@@ -277,7 +277,7 @@ describe("with Claude Code itself", () => {
   const called = (events: readonly Event[]) =>
     events.flatMap((event) => (event.event_type === "hook.called" ? [event.data] : []));
 
-  test("a hook changes the input of a tool, another refuses one, and the log has both", async () => {
+  test("one hook changes the input of a tool, another rejects a call, and the log has both", async () => {
     const { url, bodies } = await receiver((response, { tool_input }) => {
       const { command } = tool_input as { command: string };
       if (command.includes("forbidden")) return says({ decision: "deny", reason: "Not this one." })(response);
@@ -321,7 +321,7 @@ describe("with Claude Code itself", () => {
     );
   });
 
-  test("no tool runs while its hook does not answer, and none after that", async () => {
+  test("no tool runs before its hook has answered, and none runs if it does not answer", async () => {
     const { url, received } = await receiver(() => {});
     const { run, cwd } = await world({ PreToolUse: { url, timeout: 1 } });
     const { events } = await run(

@@ -17,11 +17,14 @@ beforeAll(async () => {
 });
 
 /** A host whose Claude Code does this instead. */
-async function worldOf(behaviour: string, startMs = 60_000) {
+async function worldOf(
+  behaviour: string,
+  { startMs = 60_000, ...deps }: { startMs?: number } & Parameters<typeof createWorld>[0] = {},
+) {
   const home = folder();
   const stub = await createStub(home, behaviour);
   const spawn = createSpawnChild({ sandbox, folder: join(home, "run"), startMs, graceMs: 500 });
-  const world = await createWorld({ executable: stub.executable, spawn, apiEnv: { MARK: home } });
+  const world = await createWorld({ executable: stub.executable, spawn, apiEnv: { MARK: home }, ...deps });
   return { ...world, stub, nothingLeft: () => until(() => marked(home).length === 0) };
 }
 
@@ -53,7 +56,7 @@ test.each([
   ["leaves a daemon and dies", "setsid sleep 1000 </dev/null >/dev/null 2>&1 & exit 3", "runtime_died"],
   ["is killed", "kill -9 $$", "runtime_died"],
   ["dies after its start", `${ANSWER_INIT}\nexit 0`, "runtime_died"],
-])("one that %s", async (_, behaviour, code) => {
+])("a child that %s ends its run with an error", async (_, behaviour, code) => {
   const { run, stub, nothingLeft } = await worldOf(behaviour);
   const { events } = await run("Hello.");
   expect(endings(events)).toMatchObject([{ code }]);
@@ -65,7 +68,7 @@ test.each([
   ["hangs and ignores SIGTERM", "trap '' TERM; while :; do sleep 1; done"],
   ["closes its output and hangs", "exec 1>&-; sleep 1000"],
 ])("one that %s", async (_, behaviour) => {
-  const { run, nothingLeft } = await worldOf(behaviour, 1000);
+  const { run, nothingLeft } = await worldOf(behaviour, { startMs: 1000 });
   const { events } = await run("Hello.");
   expect(endings(events)).toMatchObject([
     { code: "runtime_silent", message: expect.stringContaining("sent nothing") as string },
@@ -73,13 +76,28 @@ test.each([
   await nothingLeft();
 });
 
-test("a run can be cancelled although its child hangs and ignores SIGTERM", async () => {
+test("runs can be cancelled while they wait for a process, while it is being started, and although it hangs and ignores SIGTERM", async () => {
   const behaviour = `trap '' TERM; ${ANSWER_INIT}\nwhile :; do sleep 1; done`;
-  const { sessions, ended, cwd, stub, nothingLeft } = await worldOf(behaviour);
+  const cancelled = Promise.withResolvers<void>();
+  const { sessions, ended, cwd, stub, figures, nothingLeft } = await worldOf(behaviour, {
+    children: { maxRunning: 1 },
+    // This is asked for when a process is about to be started.
+    async walls() {
+      await cancelled.promise;
+      return undefined;
+    },
+  });
   const { sessionId, runId } = await sessions.begin(claudeAgent({ cwd }), { content: "Hello." });
-  await until(async () => (await stub.starts()).length > 0);
+  await until(async () => (await sessions.get(sessionId)).status === "running");
+  const second = await sessions.begin(claudeAgent({ cwd }), { content: "Hello." });
+  await until(async () => (await figures())?.waiting === 1);
+  await sessions.cancel(second.sessionId, { reason: "Enough." });
+  await until(async () => (await figures())?.waiting === 0);
   await sessions.cancel(sessionId, { reason: "Enough." });
+  cancelled.resolve();
   const events = await ended(sessionId, runId);
   expect(events.at(-1)).toMatchObject({ event_type: "session.failed", data: { stop_reason: "cancelled" } });
+  expect((await sessions.get(second.sessionId)).status).toBe("idle");
+  expect(await stub.starts()).toHaveLength(1);
   await nothingLeft();
 });

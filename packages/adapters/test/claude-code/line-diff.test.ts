@@ -13,7 +13,7 @@ test.each([
   expect(lineDiff(before, after).text).toBe(text);
 });
 
-test("changes that are far apart are two hunks, each with its place", () => {
+test("changes that are far apart become two hunks, each with its position", () => {
   const before = Array.from({ length: 30 }, (_, index) => String(index));
   const after = before.toSpliced(25, 1, "y").toSpliced(2, 0, "x");
   const { insertions, deletions, text } = lineDiff(lines(...before), lines(...after));
@@ -21,7 +21,7 @@ test("changes that are far apart are two hunks, each with its place", () => {
   expect(text.match(/^@@.*$/gm)).toEqual(["@@ -1,5 +1,6 @@", "@@ -23,7 +24,7 @@"]);
 });
 
-test("a difference brings one text to the other, whatever they are", () => {
+test("a diff of two random texts turns one into the other", () => {
   let seed = 7;
   const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
   for (let round = 0; round < 200; round += 1) {

@@ -37,7 +37,7 @@ test.each([
   else expect(said).toMatch(refusal);
 });
 
-test("a model that was changed while the session runs counts in place of the first one", () => {
+test("a model that is changed during the session replaces the first one", () => {
   const options = { model: "claude-opus-5-5" } as never;
   expect(modelRefusal(options, { model: "claude-sonnet-5-5", current: "sonnet" })).toBeUndefined();
   expect(modelRefusal(options, { model: "claude-opus-5-5", current: "sonnet" })).toMatch(/uses sonnet/);

@@ -60,7 +60,7 @@ test("model, system prompt, tools, folders, environment, images and extra argume
   expect(started(events)).toMatchObject({ cwd, model: "claude-haiku-5-5", permissionMode: "default" });
 }, 120_000);
 
-test("setting sources are closed unless asked for; then project files, output style, an appended prompt, settings and plugins work", async () => {
+test("setting sources are closed unless requested; then project files, output style, an appended prompt, settings and plugins work", async () => {
   const world = await createWorld();
   const cwd = folder();
   mkdirSync(join(cwd, ".claude/output-styles"), { recursive: true });
@@ -147,7 +147,7 @@ test("MCP servers over stdio, HTTP and SSE are connected, with their environment
   );
 }, 120_000);
 
-test("permission modes: edits are accepted or refused as the mode says, changed by the run, and changed while it runs", async () => {
+test("permission modes accept or reject edits, and can be set for a run or changed during it", async () => {
   // As root, Claude Code needs this variable to accept the mode.
   const world = await createWorld({ environment: { IS_SANDBOX: "1" } });
   const write = (name: string) => ({ name: "Write", input: { file_path: join(world.cwd, name), content: "x" } });
@@ -233,7 +233,7 @@ test("structured output: a schema, any JSON object, and an answer that never fit
   expect(only(any.events, "session.completed")[0]?.data.result?.["structured_output"]).toEqual({ anything: [1, 2] });
 }, 120_000);
 
-test("max_turns ends a run, also one that only its own prompt has, and max_buffer_size ends one whose message is larger", async () => {
+test("max_turns ends a run, also if only the prompt sets it, and max_buffer_size ends a run with a larger message", async () => {
   const world = await createWorld();
   const endless = play(...Array.from({ length: 5 }, (_, n) => ({ tools: [bash(`echo ${n}`)] })), { text: "At last." });
   const limited = await world.run(endless, { allowed_tools: ["Bash"], max_turns: 2 });
@@ -292,7 +292,7 @@ test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
   120_000,
 );
 
-test("an option that cannot work ends the run with a sentence", async () => {
+test("an option that cannot work ends the run with an error that says so", async () => {
   const world = await createWorld();
   const { events } = await world.run(play({ text: "Never." }), { cwd: join(world.cwd, "not-there") });
   expect(only(events, "session.failed")[0]?.data.error.message).toContain("folder");

@@ -2,7 +2,7 @@
  * A request may hand nothing to a child process that gives access to the machine, unless the operator allowed it by
  * name.
  */
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ClaudePolicy, ClaudeSettings, createClaudePolicy } from "@skein/adapters/runtimes/claude-code/policy";
@@ -121,7 +121,7 @@ describe("closed by default", () => {
     expect(await refusal({ [field]: value })).toBe(code);
   });
 
-  test("options that need nothing of the machine are allowed", async () => {
+  test("options that need no access to the machine are allowed", async () => {
     const options = {
       allowed_tools: ["Read", "Bash(git *)", "mcp__docs__search", "mcp__docs__*"],
       disallowed_tools: ["WebFetch"],
@@ -179,7 +179,7 @@ const ADDRESSES = [
   "example.com:6379",
 ];
 
-test.each(ADDRESSES)("no hook and no MCP server at %s", async (address) => {
+test.each(ADDRESSES)("a hook or an MCP server at %s is rejected", async (address) => {
   const url = `http://${address}/x`;
   for (const options of [{ hooks: { Stop: { url } } }, { mcp_servers: { x: { type: "http", url } } }]) {
     const parsed = ClaudeOptions.safeParse(options);
@@ -188,7 +188,7 @@ test.each(ADDRESSES)("no hook and no MCP server at %s", async (address) => {
 });
 
 test.each(["file:///etc/passwd", "gopher://x/", "ftp://x/", "data:text/html,x", "http+unix://x/"])(
-  "no hook at %s",
+  "a hook at %s is rejected",
   async (url) => expect(await refusal({ hooks: { Stop: { url } } })).toBe("invalid"),
 );
 
@@ -221,7 +221,7 @@ describe("opened by the operator", () => {
     expect(await refusal({ cwd: `${folder}/${cwd}` }, settings())).toBe(code);
   });
 
-  test("the log has the folder as it really is", async () => {
+  test("the log has the real path of the folder", async () => {
     const admitted = await policy(settings()).admit(
       asked({ cwd: join(root, "in"), add_dirs: ["work"], sandbox: { allowed_paths: [join(root, "in")] } }),
       request,
@@ -253,6 +253,20 @@ describe("opened by the operator", () => {
     expect(await refusal(options, settings())).toBe(code);
   });
 
+  test("a folder that a request names is known by its inode when the child is started, and a link in its place is refused", async () => {
+    const opened = policy({ roots: [root] });
+    const place = join(root, "swapped");
+    await mkdir(place);
+    const { dev, ino } = await stat(place);
+    const kept = ClaudeOptions.parse(await opened.admit({ cwd: place, add_dirs: [join(root, "project")] }, request));
+    const { identities } = await opened.resolve(kept, request);
+    expect(identities).toEqual({ [place]: `${dev}:${ino}`, [join(root, "project")]: expect.any(String) as string });
+    await rm(place, { recursive: true });
+    await symlink(folder, place);
+    await expect(opened.resolve(kept, request)).rejects.toMatchObject({ code: "not_allowed" });
+    await rm(place);
+  });
+
   test("names are replaced by the operator's values only when the child is started", async () => {
     const opened = policy(settings());
     const kept = await opened.admit(
@@ -278,7 +292,7 @@ describe("opened by the operator", () => {
     await expect(policy().resolve(ClaudeOptions.parse(kept), request)).rejects.toMatchObject({ code: "not_allowed" });
   });
 
-  test("subagents may start subagents if that is opened", async () => {
+  test("subagents may start subagents if the operator allows it", async () => {
     const options = { agents: { a: { description: "d", prompt: "p", tools: ["Task"] } } };
     expect(await refusal(options, { nestedAgents: true })).toBe("admitted");
   });
@@ -291,7 +305,7 @@ describe("opened by the operator", () => {
     ["settings", "extraArgs"],
     ["--verbose", "extraArgs"],
     ["relative", "roots"],
-  ])("%s cannot be opened by %s", (value, setting) => {
+  ])("%s cannot be allowed by %s", (value, setting) => {
     expect(ClaudeSettings.safeParse({ [setting]: [value] }).success).toBe(false);
   });
 });
@@ -362,7 +376,7 @@ describe("secrets", () => {
     await expect(opened().admit({ env: kept.env }, session)).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("secrets stay with their session when a run has others, are copied to a fork, and are forgotten with the session", async () => {
+  test("secrets stay with their session if a run has others, are copied to a fork, and are deleted with the session", async () => {
     const kept = ClaudeOptions.parse(await opened().admit(given(), session));
     const other = await opened().admit(
       asked({ hooks: { Stop: { url: "https://other.example.com/canary-2" } } }),

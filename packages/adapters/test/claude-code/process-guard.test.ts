@@ -95,7 +95,9 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
     expect(child).toMatchObject({ exitCode: 7, signalCode: null, killed: false });
   });
 
-  test("a child that ignores SIGTERM is killed after its grace, with what it started", async ({ skip }) => {
+  test("a child that ignores SIGTERM is killed after its grace period, with everything that it started", async ({
+    skip,
+  }) => {
     if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
     const child = start(`trap '' TERM; (trap '' TERM; sleep 1000) & echo up; sleep 1000`, {
       sandbox: sandbox(),
@@ -107,14 +109,14 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
     await nothingLeft();
   });
 
-  test("a child that ends takes with it what it left in the background", async ({ skip }) => {
+  test("the background processes of a child end with it", async ({ skip }) => {
     if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
     const child = start("sleep 1000 >/dev/null 2>&1 & exit 0", { sandbox: sandbox() });
     expect(await child.ended).toMatchObject({ cause: "exited", code: 0 });
     await nothingLeft();
   });
 
-  test.for(["SIGKILL", "SIGSTOP"] as const)("no effect comes after %s of its server", async (signal, { skip }) => {
+  test.for(["SIGKILL", "SIGSTOP"] as const)("no effect happens after %s of its server", async (signal, { skip }) => {
     if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
     const stub = await createStub(folder, `while :; do echo . >>${folder}/effects; sleep 0.02; done`);
     // After this time of silence the child of a stopped server is killed.
@@ -138,7 +140,9 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
   });
 });
 
-test("in a namespace not even a daemon survives, and the child sees no process but its own", async ({ skip }) => {
+test("in a namespace even a daemon ends with the child, and the child sees only its own processes", async ({
+  skip,
+}) => {
   if (!best?.walls.processes) skip(best?.walls.summary);
   const child = start(
     `setsid bash -c 'sleep 1000' </dev/null >/dev/null 2>&1 & ls /proc | grep -c '^[0-9]*$'; sleep 0.1`,
@@ -149,9 +153,7 @@ test("in a namespace not even a daemon survives, and the child sees no process b
   await nothingLeft();
 });
 
-test("Claude Code itself does nothing more after SIGKILL of its server: no effect, no call of the model", async ({
-  skip,
-}) => {
+test("Claude Code itself has no effect and makes no model call after SIGKILL of its server", async ({ skip }) => {
   if (!best?.walls.processes) skip(best?.walls.summary);
   const simulator = await createSimulator();
   const effects = (): number => (existsSync(`${folder}/effects`) ? readFileSync(`${folder}/effects`).length : 0);
@@ -195,7 +197,7 @@ test("a server that no longer holds its lease ends the child itself", async () =
   await nothingLeft();
 });
 
-test("100 MB on one line end a child; on many lines they pass", async () => {
+test("a line of 100 MB ends a child; 100 MB on many lines do not", async () => {
   const line = start("head -c 100000000 /dev/zero; sleep 1000");
   line.stdout.resume();
   expect(await line.ended).toMatchObject({
@@ -215,7 +217,7 @@ test.each([
   ["printf '12345\\n1234567890\\n'; sleep 1000", true],
   ["printf 1234; sleep 0.1; printf 567890; sleep 1000", true],
   ["printf '1234\\n5678\\n'; sleep 0.1; printf '9012\\n34567\\n'", false],
-])("a message of more than 8 bytes: %s", async (script, isOver) => {
+])("the limit of 8 bytes applies to a message: %s", async (script, isOver) => {
   const child = start(script, { terms: { maxMessageBytes: 8 } });
   child.stdout.resume();
   expect((await child.ended).cause).toBe(isOver ? "message_too_large" : "exited");
@@ -231,7 +233,7 @@ test("a child that sends nothing, or answers too late, is ended", async () => {
   await nothingLeft();
 });
 
-test("a program that cannot be started is an error that says so", async () => {
+test("a program that cannot be started fails with an error that says so", async () => {
   const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run") });
   const request = { args: [], env: {}, signal: stop.signal };
   expect(await spawnChild({ ...request, command: join(folder, "nothing") }).ended).toMatchObject({
@@ -243,7 +245,7 @@ test("a program that cannot be started is an error that says so", async () => {
   expect(() => spawnChild({ ...request, command: "/bin/true", args: ["x".repeat(200_000)] })).toThrow("too large");
 });
 
-test("headers and environments of MCP servers are in a file that only this user reads, while the child lives", async () => {
+test("headers and environments of MCP servers are in a file that only this user can read, while the child runs", async () => {
   const stub = await createStub(folder, `echo up; cat >/dev/null`);
   const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run") });
   const config = JSON.stringify({ mcpServers: { x: { headers: { authorization: "canary-1" } } } });
@@ -278,7 +280,7 @@ test.each(["a folder that others can read", "a link"])("secrets are not put in %
   expect(() => spawnChild(request)).toThrow("0700");
 });
 
-test("what a killed server left in that folder is removed by the next", async () => {
+test("files that a killed server left in that folder are removed by the next server", async () => {
   const stub = await createStub(folder, "echo up; sleep 1000");
   const args = ["namespace", join(folder, "run"), "60000", stub.executable, "--mcp-config", '{"canary":1}'];
   const server = spawn(process.execPath, ["--conditions=@skein/source", SERVER, ...args], {

@@ -152,7 +152,7 @@ test.each([
     ["not that one", "Red"],
   ],
 ])(
-  "%s at once that take long keep no process, and the run continues when all are answered",
+  "%s that take long at the same time keep no process, and the run continues when all are answered",
   async (_, tools, answers, told) => {
     const store = createMemoryStore();
     const pids: number[] = [];

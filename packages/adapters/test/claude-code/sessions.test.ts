@@ -7,7 +7,7 @@ import { createMemoryStore } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 import { claudeAgent, createWorld, isAlive, only, play, spawning, until } from "./world.ts";
 
-test("a second prompt goes to the same process, and one after its end resumes the session", async () => {
+test("a second prompt uses the same process, and a prompt after its end resumes the session", async () => {
   const pids: number[] = [];
   const world = await createWorld({ children: { maxIdle: 1 }, ...spawning(pids) });
   const first = await world.run(play({ text: "One." }));
@@ -54,7 +54,7 @@ test("a process is started in advance for the next session of the same kind, whi
   expect(pids).toHaveLength(3);
 }, 120_000);
 
-test("no more processes start at once than may", async () => {
+test("no more processes start at once than allowed", async () => {
   let starting = 0;
   let most = 0;
   const world = await createWorld({

@@ -71,7 +71,7 @@ test("a steering prompt that Claude Code does not report is found in its transcr
   expect((await world.sessions.state(sessionId)).runs).toBe(2);
 }, 60_000);
 
-test("in a turn without calls a steering prompt gets a run of its own", async () => {
+test("in a turn without calls a steering prompt gets its own run", async () => {
   const world = await createWorld();
   const { sessionId, runId } = await world.sessions.begin(
     claudeAgent({ cwd: world.cwd }),

@@ -10,7 +10,7 @@ test.each([
   ["for a moment: the turn goes on", { leaseMs: 30_000, goneMs: 1500 }],
   ["for longer than the lease: the run is taken up", { leaseMs: 3000, goneMs: 5000 }],
 ])(
-  "PostgreSQL crashes in the middle of a turn and is away %s",
+  "a turn ends well although PostgreSQL crashes in the middle and is away %s",
   async (_, { leaseMs, goneMs }) => {
     const postgres = await startPostgres();
     onTestFinished(() => postgres.stop());

@@ -41,7 +41,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
     return { ...world, home, model: simulator };
   }
 
-  test("a sandboxed session runs, resumes and writes files, and sees nothing of the server", async () => {
+  test("a sandboxed session runs, resumes and writes files, and cannot see the server's files", async () => {
     const world = await walledWorld();
     const { cwd, home } = world;
     writeFileSync(join(home, "admin-key"), "secret of the server");
@@ -93,7 +93,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
     expect(reserved_micros).toBeGreaterThan(0);
   });
 
-  test("a sandboxed session reaches the allowed hosts, by name and through the proxy, and nothing else", async () => {
+  test("a sandboxed session reaches the allowed hosts, by name and through the proxy, but no other hosts", async () => {
     const asked: string[] = [];
     const site = createServer((request, response) => {
       asked.push(String(request.headers.host));

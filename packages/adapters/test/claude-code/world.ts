@@ -159,6 +159,8 @@ export async function createWorld({
     problems,
     /** The id of a session whose process is already up, if there is one. */
     reserve: (options: Options) => claude?.reserve("default", { cwd, ...options } as Partial<ClaudeOptions>),
+    /** The number of processes, and of sessions that wait for one. */
+    figures: async () => claude?.figures(),
     run,
     again,
     ended,

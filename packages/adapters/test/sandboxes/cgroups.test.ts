@@ -30,13 +30,13 @@ test.each([
   expect([found.version, ...places]).toEqual(expected);
 });
 
-test("a system without control groups is said to have none", () => {
+test("a system without control groups is reported as having none", () => {
   expect(findParents("", "")).toEqual({ problem: "there are no cgroups here" });
   expect(openCgroups("/no/such/proc")).toEqual({ problem: "cgroups cannot be used here (ENOENT)" });
 });
 
 /** Plain files in place of the kernel's: which files are written, and with what. Whether the kernel takes it is not seen here. */
-test("in version 2 the server moves into a group of its own, and each sandbox gets its limits", () => {
+test("in version 2 the server moves into its own group, and each sandbox gets its limits", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-cgroup2-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const group = join(folder, "tree", "skein.service");
@@ -62,7 +62,7 @@ test("in version 2 the server moves into a group of its own, and each sandbox ge
   expect(sandbox.exceeded()).toContain("64 MiB of memory");
 });
 
-test("in version 2 a group with other processes is left alone, with the reason", () => {
+test("in version 2 a group with other processes is not changed, with the reason", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-cgroup2-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "tree"));
@@ -74,7 +74,7 @@ test("in version 2 a group with other processes is left alone, with the reason",
 
 const opened = openCgroups();
 describe.skipIf("problem" in opened)("control groups of this machine", () => {
-  test("a group is made for a sandbox and removed with it", () => {
+  test("a group is created for a sandbox and removed with it", () => {
     if ("problem" in opened) throw new Error(opened.problem);
     const group = opened.create({ totalMemoryBytes: 64 * 1024 ** 2, processes: 10 });
     expect(group.joins.length).toBeGreaterThan(0);
@@ -85,7 +85,7 @@ describe.skipIf("problem" in opened)("control groups of this machine", () => {
   });
 
   test.skipIf(!hasBubblewrap)(
-    "memory that a program has for less than a second is limited too, with a sentence",
+    "memory that a program uses for less than a second is limited too, with an error",
     async () => {
       const found = await openBubblewrap();
       if ("problem" in found) throw new Error(found.problem);

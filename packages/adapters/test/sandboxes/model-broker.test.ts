@@ -29,6 +29,18 @@ interface Asked {
   readonly body: string;
 }
 
+interface AskChange {
+  readonly prompt?: string;
+  readonly path?: string;
+  readonly model?: string;
+  readonly method?: string;
+  readonly stream?: boolean;
+  readonly key?: string;
+  /** Members of the body. */
+  readonly more?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A call as a sandboxed program makes it. */
 async function ask(
   { socket, token }: ModelPass,
@@ -39,10 +51,14 @@ async function ask(
     method = "POST",
     stream = false,
     key = token,
-  } = {},
+    more = {},
+    headers: moreHeaders = {},
+  }: AskChange = {},
 ): Promise<Asked> {
-  const body = JSON.stringify({ model, max_tokens: 100, stream, messages: [{ role: "user", content: prompt }] });
-  const headers = { "x-api-key": key, "content-type": "application/json", "anthropic-version": "2023-06-01" };
+  const messages = [{ role: "user", content: prompt }];
+  const body = JSON.stringify({ model, max_tokens: 100, stream, messages, ...more });
+  const form = { "content-type": "application/json", "anthropic-version": "2023-06-01" };
+  const headers = { "x-api-key": key, ...form, ...moreHeaders };
   return new Promise((resolve, reject) => {
     const call = request({ socketPath: socket, path, method, headers }, (response) => {
       text(response).then((read) => resolve({ status: response.statusCode ?? 0, body: read }), reject);
@@ -82,7 +98,7 @@ test.each([
   ["a path that climbs", { path: "/v1/messages/../files" }, 404, "only call /v1/messages"],
   ["another method", { method: "DELETE" }, 404, "only call /v1/messages"],
   ["a model that its rules refuse", { model: "claude-expensive" }, 403, "may not call claude-expensive"],
-])("%s is refused, and nothing is sent", async (_, change, status, message) => {
+])("%s is rejected, and nothing is sent", async (_, change, status, message) => {
   const pass = await issue({
     refusal: (model) => (model === MODEL ? undefined : `This session may not call ${model}.`),
   });
@@ -91,6 +107,137 @@ test.each([
   const answer = await ask(pass, change);
   expect([answer.status, answer.body]).toEqual([status, expect.stringContaining(message)]);
   expect(simulator.ledger.calls().length).toBe(before);
+});
+
+const image = (url: string): object => ({ type: "image", source: { type: "url", url } });
+const saying = (...content: readonly object[]): object => ({ messages: [{ role: "user", content }] });
+
+test.each([
+  ["an image at an address of no prompt", saying(image("https://evil.example/?q=secret")), "not in one of its prompts"],
+  [
+    "a document in the result of a tool",
+    saying({ type: "tool_result", tool_use_id: "t1", content: [image("https://evil.example/")] }),
+    "not in one of its prompts",
+  ],
+  [
+    "a document inside of a document",
+    saying({ type: "document", source: { type: "content", content: [image("https://evil.example/")] } }),
+    "not in one of its prompts",
+  ],
+  ["MCP servers of the provider", { mcp_servers: [{ type: "url", url: "https://evil.example/" }] }, "call MCP servers"],
+  ["a tool that fetches", { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] }, "web_fetch_20250910"],
+  ["code at the provider", { tools: [{ type: "code_execution_20250825", name: "run" }] }, "code_execution_20250825"],
+  [
+    "a search without the tool WebSearch",
+    { tools: [{ type: "web_search_20250305", name: "s" }] },
+    "web_search_20250305",
+  ],
+])(
+  "%s is not asked of the provider: a program without a network cannot borrow the provider's",
+  async (_, more, says) => {
+    const pass = await issue({
+      allowsUrl: (url) => url === "https://images.example.com/loom.png",
+      allowsTool: (name) => name !== "WebSearch",
+    });
+    pass.open();
+    const before = simulator.ledger.calls().length;
+    const answer = await ask(pass, { more });
+    expect([answer.status, answer.body]).toEqual([403, expect.stringContaining(says)]);
+    expect(simulator.ledger.calls().length).toBe(before);
+  },
+);
+
+test("images of prompts, tools of the program and searches are sent on", async () => {
+  const pass = await issue({ allowsUrl: (url) => url === "https://images.example.com/loom.png" });
+  pass.open();
+  const tools = [
+    { name: "Bash", input_schema: { type: "object" } },
+    { type: "web_search_20250305", name: "web_search" },
+  ];
+  const said = saying(image("https://images.example.com/loom.png"), { type: "text", text: "What is this?" });
+  expect(await ask(pass, { more: { tools, ...said } })).toMatchObject({ status: 200 });
+});
+
+test.each([
+  ["no limit of its answer", { max_tokens: undefined }],
+  ["a negative limit", { max_tokens: -1000 }],
+  ["a limit that is a text", { max_tokens: "100000" }],
+])("a call with %s is refused: it could not be paid in advance", async (_, more) => {
+  const asked: number[] = [];
+  const pass = await issue({ pay: async ({ maxTokens }) => (asked.push(maxTokens), "too expensive") });
+  pass.open();
+  const { status, body } = await ask(pass, { more });
+  expect([status, body, asked]).toEqual([400, expect.stringContaining("max_tokens"), []]);
+});
+
+test("a body without an announced length is read up to the same limit", async () => {
+  const pass = await issue();
+  pass.open();
+  const headers = { "x-api-key": pass.token, "content-type": "application/json", "transfer-encoding": "chunked" };
+  const status = await new Promise<number>((resolve, reject) => {
+    const call = request({ socketPath: pass.socket, path: "/v1/messages", method: "POST", headers }, (response) => {
+      resolve(response.statusCode ?? 0);
+      call.destroy();
+    });
+    const piece = Buffer.alloc(8 * 1024 * 1024, " ");
+    const more = (left: number): void => {
+      if (left === 0) call.end();
+      else call.write(piece, () => more(left - 1));
+    };
+    call.on("error", reject);
+    more(7);
+  });
+  expect(status).toBe(413);
+});
+
+test("of the program's headers only those of the Messages API are sent on", async () => {
+  const seen: Record<string, unknown>[] = [];
+  const watched = createModelBroker({
+    baseUrl: simulator.url,
+    credentials: { "x-api-key": "the real key" },
+    fetch: async (url, init) => (seen.push({ ...(init?.headers as object) }), fetch(url, init)),
+  });
+  onTestFinished(() => watched.close());
+  const pass = await watched.issue({});
+  pass.open();
+  await ask(pass, {
+    headers: { "x-goog-user-project": "other", cookie: "a=b", "anthropic-beta": "one", forwarded: "x" },
+  });
+  expect(seen).toEqual([
+    {
+      "content-type": "application/json",
+      "anthropic-version": "2023-06-01",
+      "anthropic-beta": "one",
+      "accept-encoding": "identity",
+      "x-api-key": "the real key",
+    },
+  ]);
+});
+
+test.each([
+  ["a whole answer counts as the longest one", false, { least: 100, most: 100 }],
+  ["a stream counts with what came of it", true, { least: 0, most: 10 }],
+])("a call whose caller hangs up is paid all the same: %s", async (_, stream, { least, most }) => {
+  const told: ReportedUsage[] = [];
+  const pass = await issue({ onUsage: (_model, usage) => void told.push(usage) });
+  pass.open();
+  const body = JSON.stringify({
+    model: MODEL,
+    max_tokens: 100,
+    stream,
+    messages: [{ role: "user", content: script([{ text: "slow", hang: true }]) }],
+  });
+  const headers = { "x-api-key": pass.token, "content-type": "application/json", "anthropic-version": "2023-06-01" };
+  const call = request({ socketPath: pass.socket, path: "/v1/messages", method: "POST", headers });
+  call.on("error", () => {}).end(body);
+  const open = (): number => simulator.ledger.calls({ outcome: "open" }).length;
+  await expect.poll(open, { timeout: 5000 }).toBe(1);
+  call.destroy();
+  await expect.poll(() => told.length, { timeout: 5000 }).toBe(1);
+  expect(told[0]?.input_tokens).toBeGreaterThan(0);
+  expect(told[0]?.output_tokens).toBeGreaterThanOrEqual(least);
+  expect(told[0]?.output_tokens).toBeLessThanOrEqual(most);
+  await expect.poll(open, { timeout: 5000 }).toBe(0);
 });
 
 test("a pass works only while it is open, and a call under way is cut off when it is shut", async () => {
@@ -123,7 +270,7 @@ test("a model that cannot be reached is an error that the client understands", a
   });
 });
 
-test("the socket is gone with its pass", async () => {
+test("the socket is removed with its pass", async () => {
   const pass = await broker.issue({});
   expect(existsSync(pass.socket)).toBe(true);
   await pass.close();

@@ -38,7 +38,7 @@ describe.skipIf(!hasBubblewrap)("with bubblewrap", () => {
   });
 });
 
-test.skipIf(!hasBubblewrap)("where bubblewrap may not make namespaces, a sentence says what to do", async () => {
+test.skipIf(!hasBubblewrap)("if bubblewrap may not create namespaces, the error says what to do", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-refused-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   // As in a container without rights: the real bubblewrap inside of one that forbids further namespaces.
@@ -54,7 +54,7 @@ test.skipIf(!hasBubblewrap)("where bubblewrap may not make namespaces, a sentenc
   });
 });
 
-test("without bubblewrap, bash or setpriv there is a sentence that says what to install", async () => {
+test("without bubblewrap, bash or setpriv the error says what to install", async () => {
   const opened = async (missing: string) =>
     openBubblewrap((name) => (name === missing ? undefined : (findProgram(name) ?? `/usr/bin/${name}`)));
   expect(await opened("bwrap")).toMatchObject({

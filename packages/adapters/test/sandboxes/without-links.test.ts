@@ -1,9 +1,20 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
+  folderIdentity,
   namesWithoutLinks,
   readWithoutLinks,
   removeWithoutLinks,
@@ -44,6 +55,14 @@ test("a link as the last component is not followed", () => {
   expect([existsSync(join(root, "link")), existsSync(join(outside, "secret"))]).toEqual([false, true]);
 });
 
+test("a folder has an identity, unless its path has a link", () => {
+  const { dev, ino } = statSync(join(root, "folder"));
+  expect(folderIdentity(join(realpathSync(root), "folder"))).toBe(`${dev}:${ino}`);
+  symlinkSync(root, join(outside, "way"));
+  expect(folderIdentity(join(outside, "way", "folder"))).toBeUndefined();
+  expect(folderIdentity(join(outside, "way"))).toBeUndefined();
+});
+
 test("a link as a folder on the way is not followed", () => {
   symlinkSync(outside, join(root, "way"));
   expect(read("way", "secret")).toBeUndefined();
@@ -53,8 +72,10 @@ test("a link as a folder on the way is not followed", () => {
   expect([existsSync(join(outside, "planted")), existsSync(join(outside, "secret"))]).toEqual([false, true]);
 });
 
-test("names that climb, pipes and files that are too large are refused without waiting", () => {
-  expect([read("..", "secret"), read("folder", "../../secret"), read("")]).toEqual([undefined, undefined, undefined]);
+test("names with `..`, pipes and files that are too large are rejected without blocking", () => {
+  const climbs = `../../../../..${realpathSync(outside)}/secret`;
+  expect([read("..", "secret"), read("folder", climbs), read(climbs), read("")]).toEqual(Array(4).fill(undefined));
+  expect(writeWithoutLinks(root, ["folder", `../../../../..${realpathSync(outside)}/planted`], "x")).toBe(false);
   spawnSync("mkfifo", [join(root, "pipe")]);
   expect([read("pipe"), writeWithoutLinks(root, ["pipe"], "x")]).toEqual([undefined, false]);
   writeFileSync(join(root, "large"), "x".repeat(1001));

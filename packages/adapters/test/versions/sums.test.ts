@@ -144,7 +144,7 @@ test("sums equal the count of every row: before and after they are added up, and
   expect(await store.count({ tenant: "default" })).toBe(0);
 });
 
-test("a run that is corrected after it was added up is in the sums once, as it is now", async () => {
+test("a run that changes after it was added up is in the sums once, with its new values", async () => {
   const store = await opened();
   const script = createScript({ store, ids });
   await script.create();

@@ -95,7 +95,7 @@ test("a server of the previous version keeps working while the new one migrates,
   expect(await now.get(scripts[2]?.sessionId ?? "")).toBeUndefined();
 });
 
-test("events that were not moved yet are read, repeated, scanned and deleted as the others", async () => {
+test("events that were not moved yet are read, repeated, scanned and deleted like the others", async () => {
   const { url, before, scripts } = await filled(3);
   const release = await holdMover(url);
   const now = await opened(createPostgresStore, url);
@@ -124,7 +124,7 @@ test("events that were not moved yet are read, repeated, scanned and deleted as 
   expect(rows).toEqual([{ once: true }]);
 });
 
-test("a migration that waits for a table lets the servers that use it go first", async () => {
+test("a migration that waits for a table lets running servers go first", async () => {
   const { url, before, scripts } = await filled(1);
   const reader = await connected(url);
   await reader.query("begin; select from skein.events limit 1");
@@ -189,7 +189,7 @@ test("a migration never causes a deadlock for a server of the previous version",
   expect(await now.count({ tenant: "default" })).toBe(1);
 });
 
-test("a newer schema that works with this version is opened and left alone; any other is refused", async () => {
+test("a newer schema that works with this version is opened unchanged; any other is rejected", async () => {
   const url = await emptyDatabase();
   await (await opened(createPostgresStore, url)).close();
   const client = await connected(url);

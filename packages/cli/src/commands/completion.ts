@@ -25,7 +25,7 @@ export function completionOf(group: () => Group): Command {
   });
 }
 
-/** Every group and command, with what can be typed after it. */
+/** Every group and command, with the words that can follow it. */
 async function nodesOf(group: Group): Promise<readonly Node[]> {
   const children = await Promise.all(
     group.commands.map(async (entry) => ({
@@ -46,7 +46,7 @@ async function nodesOf(group: Group): Promise<readonly Node[]> {
 }
 
 function nodeOf({ name, options = {}, forms = [] }: Command): Node {
-  // The words of a form that are typed as they are: `examples`, `export`.
+  // The literal words of a form: `examples`, `export`.
   const words = forms.flatMap(([form, about]) => {
     const [word = ""] = form.split(" ");
     return /^[a-z]+$/.test(word) ? [{ word, about }] : [];

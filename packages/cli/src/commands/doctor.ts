@@ -10,6 +10,7 @@ import { openStore } from "skein/stores";
 import {
   type ServeFlags,
   type ServeSettings,
+  type ServerPolicy,
   checkModel,
   loadCode,
   openPolicy,
@@ -34,7 +35,7 @@ interface Finding {
   readonly says: string;
 }
 
-/** `skein doctor`: looks at everything that a server needs, changes nothing, and says what to do. */
+/** `skein doctor`: checks everything that a server needs, changes nothing, and prints what to do. */
 export const doctor = defineCommand({
   name: "doctor",
   summary:
@@ -130,7 +131,7 @@ function isThere(storeUrl: string): boolean {
   return file === undefined || existsSync(file);
 }
 
-/** Whether the secrets in the store are sealed, and can be opened. */
+/** Whether the secrets in the store are sealed, and can be decrypted. */
 async function secrets({ storeUrl, secrets: { vault, lost } }: ServeSettings): Promise<readonly Finding[]> {
   const what = "secrets";
   const fromNowOn =
@@ -213,7 +214,7 @@ async function code({ configFile }: ServeSettings): Promise<Finding> {
   }
 }
 
-/** A server starts without it, and is one machine of several only with it. */
+/** Whether Redis answers. A server starts without Redis, but several machines need it. */
 async function redis({ redisUrl }: ServeSettings): Promise<readonly Finding[]> {
   if (redisUrl === undefined) return [];
   const { createRedisBus } = await import("@skein/adapters/buses/redis");
@@ -239,13 +240,17 @@ async function sandbox(): Promise<Finding> {
 async function walls(settings: ServeSettings): Promise<Finding> {
   const what = "sandbox";
   try {
-    const { rules } = openPolicy(settings, await loadCode(settings.configFile), { valid: () => keysOf(settings) });
+    const rules = await rulesOf(settings);
     const { isKept, says } = await wallsState(rules);
     const stands = "sandbox" in (await openSandbox()) && (await rules.sandbox()).mode !== "off";
     return { what, state: isKept ? (stands ? "ok" : "note") : "wrong", says };
   } catch (error) {
     return { what, state: "wrong", says: sentence(error) };
   }
+}
+
+async function rulesOf(settings: ServeSettings): Promise<ServerPolicy> {
+  return openPolicy(settings, await loadCode(settings.configFile), { valid: () => keysOf(settings) }).rules;
 }
 
 async function keysOf({ storeUrl }: ServeSettings): Promise<readonly KeyInfo[]> {
@@ -257,14 +262,22 @@ async function keysOf({ storeUrl }: ServeSettings): Promise<readonly KeyInfo[]> 
   }
 }
 
-/** How well processes of Claude Code are held together here. */
-async function claude({ claudeCode, claudeOpened, configFile, sandbox: mode }: ServeSettings): Promise<Finding> {
+/** How well processes of Claude Code can be limited and ended on this machine. */
+async function claude(settings: ServeSettings): Promise<Finding> {
+  const { claudeCode, claudeOpened, configFile } = settings;
   const what = "claude";
   if (!claudeCode) return { what, state: "ok", says: "Claude Code is off (SKEIN_CLAUDE_CODE)." };
   const missing = sdkProblem();
   if (missing !== undefined) return { what, state: "note", says: missing };
-  const walls = mode === "off" ? undefined : await openSandbox();
-  if (walls && "sandbox" in walls)
+  // A policy with a problem, or a store that cannot be read, is a finding of its own.
+  const mode = await rulesOf(settings).then(
+    async ({ sandbox }) => (await sandbox()).mode,
+    () => settings.sandbox ?? "required",
+  );
+  const isThere = mode !== "off" && "sandbox" in (await openSandbox());
+  if (mode === "required" && !isThere)
+    return { what, state: "note", says: "Claude Code is off: a sandbox is required, and this machine has none." };
+  if (isThere)
     return {
       what,
       state: "ok",
@@ -282,7 +295,7 @@ async function claude({ claudeCode, claudeOpened, configFile, sandbox: mode }: S
   return { what, state: isSafe ? "ok" : "note", says: `${sandbox.walls.summary} ${who}` };
 }
 
-/** A file that cannot be loaded is a finding of its own. */
+/** A file that cannot be loaded is reported as a separate finding. */
 async function keysInFile(configFile: string | undefined): Promise<readonly string[]> {
   if (configFile === undefined) return [];
   return loadCode(configFile).then(

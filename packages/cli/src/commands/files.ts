@@ -8,7 +8,7 @@ import { EXIT } from "../terminal/exit-codes.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { SERVER_OPTIONS, SERVER_PLACE } from "./server-options.ts";
 
-/** How old orphaned files must be: an append takes less time than this. */
+/** How old orphaned files must be: an append that is still storing its files takes less time than this. */
 const GRACE_MS = 60_000;
 
 const orphans = defineCommand({

@@ -163,7 +163,7 @@ const seal = defineCommand({
     }),
 });
 
-/** `skein keys`: makes, lists, rotates and revokes API keys, and shows what hooks are signed with, beside a server that runs. */
+/** `skein keys`: makes, lists, rotates and revokes API keys, and shows the secret that signs hooks. Works while a server runs.. */
 export const keys: Group = {
   name: "keys",
   summary: "the API keys of a server, which may be running",
@@ -172,12 +172,12 @@ export const keys: Group = {
 
 type KeysCall = Call<typeof OPTIONS>;
 
-/** With a store that exists. */
+/** Runs `use` with a store, which must exist. */
 async function withStore(call: KeysCall, use: (store: Store) => Promise<void>): Promise<number> {
   return withOpened(await openExisting(call.values.store ?? call.config.storeUrl, urlFor(call)), use);
 }
 
-/** With a store that is made if it does not exist. */
+/** Runs `use` with a store, which is created if it does not exist. */
 async function withNewStore(call: KeysCall, use: (store: Store) => Promise<void>): Promise<number> {
   return withOpened(await openStore(urlFor(call)), use);
 }
@@ -212,7 +212,7 @@ function scopesIn(text: string): readonly KeyScope[] {
   });
 }
 
-/** Commands of an operator on the server's machine are in the audit log as well. */
+/** Commands of an operator on the server's machine are recorded in the audit log too. */
 async function audit(
   records: Records,
   { tenant: of, ...entry }: { readonly tenant: string; readonly action: string; readonly target: string },

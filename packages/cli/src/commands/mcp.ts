@@ -20,7 +20,7 @@ import { toCommandError } from "./history/errors.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { ROOT_OPTION } from "../terminal/shared-options.ts";
 
-/** How long the index waits for a first question. */
+/** How long the index waits for a first question, in milliseconds. */
 const QUIET_MS = 10_000;
 
 /** `skein mcp`: lets Claude Code, or any MCP client, look into past sessions over standard input and output. */
@@ -60,7 +60,7 @@ export const mcp = defineCommand({
     let opened: Promise<OpenedSql> | undefined;
     const sql = async (): Promise<TenantSql> => {
       opened ??= openSql(root, config);
-      // Missing data may exist at the next call.
+      // The next call tries again: the data may exist by then.
       opened.catch(() => (opened = undefined));
       return (await opened).sql;
     };
@@ -86,7 +86,7 @@ interface OpenedSql {
   close(): Promise<void>;
 }
 
-/** SQL over Claude Code's files and the store of the data folder, if there is one: a question makes no store. */
+/** SQL over Claude Code's files and the store of the data folder, if there is one: a question never creates a store. */
 async function openSql(
   roots: readonly string[] | undefined,
   { dataDir, cacheDir, storeUrl }: Config,
@@ -110,7 +110,7 @@ async function openSql(
   };
 }
 
-/** The sessions of all agents on this machine, or those in the folders that were named. */
+/** The sessions of all agents on this machine, or those in the given folders. */
 async function allAgents(roots: readonly string[] | undefined): Promise<LibraryConfig> {
   try {
     return (await withSources(roots === undefined ? {} : { dataPath: roots })).config;
@@ -120,7 +120,10 @@ async function allAgents(roots: readonly string[] | undefined): Promise<LibraryC
   }
 }
 
-/** Somebody without Claude Code still has sessions of Skein. A directory that was named must be there. */
+/**
+ * Claude Code's data directories. A user without Claude Code still has sessions of Skein, so a missing default one is
+ * ignored; a given one must exist.
+ */
 function foundRoots(roots: readonly string[] | undefined): readonly string[] {
   try {
     return existingRoots(roots === undefined ? {} : { dataPath: roots });

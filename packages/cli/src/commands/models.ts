@@ -124,7 +124,7 @@ const remove = defineCommand({
     }),
 });
 
-/** `skein models`: the models beside Claude that agents may name. */
+/** `skein models`: the models, besides Claude, that agents may name. */
 export const models: Group = {
   name: "models",
   summary: "models of other providers, and how they are reached",
@@ -195,7 +195,7 @@ function row({ name, is_default, settings, key }: ApiModel): readonly string[] {
   return [name, place, shownKey, price ? `$${price.input} / $${price.output}` : "", is_default ? "yes" : ""];
 }
 
-/** With the models of `--server`, or of a store; a `new` store is made if it does not exist. */
+/** Runs `use` with the models of `--server` or of a store. With `new`, the store is created if it does not exist. */
 async function withModels(
   { values, config }: ModelsCall,
   kind: "existing" | "new",

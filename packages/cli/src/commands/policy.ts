@@ -36,7 +36,7 @@ const explain = defineCommand({
   },
 });
 
-/** The caps that count for runs of a key, also those of agents, with what is used of them. */
+/** The caps that count for runs of a key, also those of agents, with their current use. */
 function capsOf(
   { name, tenant }: KeyInfo,
   { rules, records }: { readonly rules: ServerPolicy; readonly records: Records },

@@ -76,6 +76,7 @@ const drain = defineCommand({
       if (values.json) screen.json({ deployment: id, workers: uri, drained: false, open });
       else screen.note(`${id}  ${uri}  still has ${counted(open, "session")}. Try again later.\n`);
     }
+    if (old.length === 0 && !values.json) screen.note("There are no old versions of the workers.\n");
     return busy.length === 0 ? EXIT.completed : EXIT.failed;
   },
 });

@@ -81,7 +81,7 @@ async function runPrompt(call: RunCall): Promise<number> {
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort());
   let isUnread = false;
-  // Otherwise the next process on this store would continue the run.
+  // The run is cancelled: otherwise the next process on this store would continue it.
   screen.onUnread(() => {
     isUnread = true;
     stop.abort();
@@ -125,7 +125,7 @@ async function runPrompt(call: RunCall): Promise<number> {
   }
 }
 
-/** The stream as text for a program; on a terminal what would act on it is shown instead. Answers its session. */
+/** Prints the stream as text for a program. On a terminal, control characters are shown as escapes. Returns the session. */
 async function printText(
   { screen }: RunCall,
   agent: Answerer,
@@ -133,7 +133,7 @@ async function printText(
 ): Promise<string | undefined> {
   let sessionId: string | undefined;
   const pieces = agent.text(prompt, { ...options, onEvent: (event) => (sessionId ??= event.session_id) });
-  // Frames are a line each; XML brings its own lines.
+  // Each frame is a line. XML contains its own line breaks.
   const ending = options.format === "xml" ? "" : "\n";
   for await (const piece of pieces) screen.out(`${process.stdout.isTTY ? visible(piece) : piece}${ending}`);
   return sessionId;
@@ -173,7 +173,7 @@ function outputOf({ values }: RunCall): AgentOptions["output"] {
   return outputSchemaIn(file);
 }
 
-/** Shows the final answer of a session that has nothing left to do. */
+/** Shows the final answer of a session that has no unfinished run. */
 async function showLastAnswer(
   { screen }: RunCall,
   agent: Answerer,
@@ -186,7 +186,7 @@ async function showLastAnswer(
   printer.end();
 }
 
-/** The prompt: the words, stdin for `-`, or undefined if a session is only to be continued. */
+/** The prompt: the words, stdin for `-`, or undefined to only continue a session. */
 async function promptOf(call: RunCall): Promise<Content | undefined> {
   const text = await wordsOf(call);
   const { attach } = call.values;

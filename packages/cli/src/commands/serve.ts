@@ -6,12 +6,12 @@ import { wrapped } from "../terminal/help.ts";
 import { shellQuoted } from "../terminal/shell-quoted.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 
-/** Between the pieces of a simulated answer, so that people see it being written. */
+/** The delay between the pieces of a simulated answer, so that people see it being written. */
 const DEMO_DELAY_MS = 20;
-/** Runs that are not over by then are resumed at the next start. */
+/** How long stopping may take. Runs that are not finished by then are resumed at the next start. */
 const STOP_MS = 9500;
 
-/** `skein serve`: the platform API, its store and the engine in one process. What `npm start` runs. */
+/** `skein serve`: the platform API, its store and the engine in one process. `npm start` runs this command. */
 export const serve = defineCommand({
   name: "serve",
   summary: "Start the server: HTTP API, console and workers in one process.",
@@ -27,7 +27,7 @@ export const serve = defineCommand({
     const settings = serveSettings(values, config);
     const stopped = stopSignal();
     const server = await started(settings, values["log-requests"]);
-    // Not through the screen: a server continues when nobody reads its greeting.
+    // Printed without the screen: a server continues when nobody reads its greeting.
     console.log(greeting(server, settings, process.stdout.isTTY));
     await stopped;
     await Promise.race([server.close(), delay(STOP_MS, undefined, { ref: false })]);
@@ -36,7 +36,7 @@ export const serve = defineCommand({
   },
 });
 
-/** A running server, or an error with a sentence that says why it did not start. */
+/** Starts a server. Throws an error with a sentence about why it did not start. */
 async function started(settings: ServeSettings, logRequests: boolean): Promise<RunningServer> {
   try {
     const code = await loadCode(settings.configFile);
@@ -76,18 +76,26 @@ export function greeting(
     hasConsole,
     walls,
   }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole" | "walls"> & Partial<Pick<RunningServer, "metricsUrl">>,
-  settings: Pick<ServeSettings, "storeUrl">,
+  settings: Pick<ServeSettings, "storeUrl"> & { readonly engine?: Pick<ServeSettings["engine"], "role"> },
   isTerminal: boolean,
 ): string {
   const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${shellQuoted(key.file)})`;
   const login = isTerminal && key.isNew && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
+  const parts = `  Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
+  Store    ${withoutPassword(settings.storeUrl)}
+  Sandbox  ${wrapped(walls, 80 - 11).join(`\n${" ".repeat(11)}`)}`;
+  const metrics = metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`;
+  if (settings.engine?.role === "worker")
+    return `Skein runs sessions as a worker. ${url} has only /health, /ready and /metrics.
+
+${parts}${metrics}
+
+Stop it with Ctrl-C. Another worker continues with its sessions.`;
   return `Skein listens on ${url}
 
-  Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
-  Store    ${withoutPassword(settings.storeUrl)}
-  Sandbox  ${wrapped(walls, 80 - 11).join(`\n${" ".repeat(11)}`)}
+${parts}
   Key      ${key.file ?? "the one in SKEIN_API_KEY"}${login}
-  ${hasConsole ? "Console " : "Reference"} ${url}/${metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`}
+  ${hasConsole ? "Console " : "Reference"} ${url}/${metrics}
 
 Try it:
   curl -s ${url}/v1/agents -H "X-API-Key: ${show}" -H 'content-type: application/json' -d '{"name":"Helper","system_prompt":"Be brief."}'

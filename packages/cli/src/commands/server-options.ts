@@ -1,4 +1,4 @@
-/** The options for the places of a server: shared by `skein serve` and the commands that inspect it. */
+/** The options for the store and data folder of a server, shared by `skein serve` and the commands that inspect it. */
 export const SERVER_PLACE = {
   store: {
     takes: "URL",

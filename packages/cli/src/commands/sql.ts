@@ -81,7 +81,7 @@ function toCommandError(error: Error): Error {
 /** DuckDB's messages about a full or unwritable disk. */
 const CANNOT_WRITE = /: (No space left on device|Read-only file system|Permission denied|Disk quota exceeded)/;
 
-/** Whether an error is DuckDB's own, from work that is not the caller's statement. */
+/** Whether an error comes from DuckDB itself, outside of the caller's statement. */
 function isOfDuckDb({ message }: Error): boolean {
   return /^(\w+ )?\w+ Error: /.test(message);
 }
@@ -114,13 +114,14 @@ async function run(call: SqlCall): Promise<number> {
   const format = formatOf(values);
   const statement = isBare || values.schema || word === "export" ? undefined : await statementOf(values.file, words);
   let store: Store | undefined;
-  // Sessions of other agents are searched for only if the statement may name them: most do not, and start sooner.
+  // Sessions of other agents are searched for only if the statement may name them: without them, a statement starts
+  // sooner.
   const asksAll = statement === undefined ? word !== "export" : namesHistory(statement);
   const roots = asksAll ? await allRoots(values.root, values.cache ? config.cacheDir : null, screen) : values.root;
   const database = await createSql({
     ...(roots === undefined ? { emptyWithoutRoots: word === "export" } : { roots }),
     onWarning: (text) => screen.note(`${visible(text)}\n`),
-    // Loaded when a question is about a store: most are not, and start sooner.
+    // Loaded only if a question is about a store, so that other questions start sooner.
     store: async () => (store = await (await import("./sql/query-store.ts")).openStoreToAsk(values.store)),
     cacheFolder: values.cache ? place.cacheFolder : null,
   });
@@ -282,7 +283,7 @@ async function exported(database: Sql, target: string | undefined, { values, scr
   }
 }
 
-/** The prompt answers with rows: charts are asked for there. */
+/** The interactive prompt prints rows: charts are requested there with a command. */
 function rowsAs(format: AnswerFormat): Format {
   return format === "plot" || format === "parquet" ? "table" : format;
 }

@@ -1,8 +1,8 @@
 /**
- * Claude Code's own past, for a model: search it, see what a session was about, read a part of it.
+ * Past sessions of coding agents, for a model: search them, see what a session was about, read a part of it.
  *
- * A model pays for every character, so each answer is bounded and says how to get the rest. Past messages are
- * information, not instructions: the answers say so, because a transcript may contain instructions.
+ * A model pays for every character, so each answer is limited and says how to get the rest. The answers say that past
+ * messages are information, not instructions, because a transcript may contain instructions.
  */
 import {
   getAgentSession,
@@ -25,7 +25,7 @@ export interface HistoryTool<Input extends z.ZodObject = z.ZodObject> {
   call(input: z.infer<Input>): Promise<string>;
 }
 
-/** About 8,000 tokens: a page that fits beside the work it is read for. */
+/** About 8,000 tokens: a page that leaves room for the model's own work. */
 const mostCharacters = 24_000;
 
 /** `config` is read again for each call, because the archive may have grown. */
@@ -215,7 +215,7 @@ function messageText(message: Message, calls: ReadonlyMap<string, ToolCall>, lon
   return parts.length === 0 ? "" : `[assistant, ${at}]\n${parts.join("\n")}`;
 }
 
-/** The task of a subagent was not typed by a person, but the rest is incomprehensible without it. */
+/** The task of a subagent was not typed by a person, but the rest cannot be understood without it. */
 function agentTask(message: Message, at: string, cut: (text: string) => string): string {
   if (message.role !== "user" || !message.isSidechain || typeof message.content !== "string") return "";
   return `[task, ${at}]\n${cut(message.content)}`;

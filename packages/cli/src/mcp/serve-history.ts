@@ -44,7 +44,9 @@ export function createHistoryServer({ version, config, sql, onAnswer }: HistoryS
   return server;
 }
 
-/** How often a client that asked for progress hears that a call is still running: the first question over many transcripts takes seconds. */
+/**
+ * How often a client that asked for progress is told that a call is still running: the first question over many transcripts takes seconds.
+ */
 const PROGRESS_MS = 1000;
 
 function tellProgress({ mcpReq }: ServerContext): () => void {
@@ -54,7 +56,7 @@ function tellProgress({ mcpReq }: ServerContext): () => void {
   const timer = setInterval(() => {
     progress += 1;
     const params = { progressToken, progress, message: `Reading transcripts, ${progress} s` };
-    // A client that has gone needs no progress.
+    // A client that has disconnected needs no progress.
     mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
   }, PROGRESS_MS);
   return () => clearInterval(timer);

@@ -42,7 +42,7 @@ export function sqlTool(open: () => Promise<TenantSql>): HistoryTool {
   };
 }
 
-/** As many rows as fit, and how many there are. */
+/** As many rows as fit, and the number of all rows. */
 function answerText(lines: string, { rows, truncated }: { rows: number; truncated: boolean }): string {
   const shown: string[] = [];
   let characters = 0;

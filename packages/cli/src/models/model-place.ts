@@ -4,7 +4,7 @@ import type { ApiModel, ModelSettings, ModelTrial } from "@skein/protocol";
 export interface ModelPlace {
   list(): Promise<readonly ApiModel[]>;
   add(model: NewModel): Promise<ApiModel>;
-  /** One small call for each ability. */
+  /** Makes one small call for each ability. */
   test(name: string): AsyncIterable<ModelTrial>;
   /** The model that was removed; undefined if there was none of this name. */
   remove(name: string): Promise<ApiModel | undefined>;
@@ -13,7 +13,7 @@ export interface ModelPlace {
 interface NewModel {
   readonly name: string;
   readonly settings: ModelSettings;
-  /** The key of its provider, for the store. */
+  /** The provider's key, to be stored. */
   readonly key: string | undefined;
   readonly isDefault: boolean;
 }

@@ -4,7 +4,7 @@ import type { Config } from "skein/config";
 import { type ServeSettings, checkModelSettings, loadCode, openCatalog, tryModel } from "skein/serve";
 import type { ModelPlace } from "./model-place.ts";
 
-/** The models of a store on this machine. A user who can write the store may give a model any address. */
+/** The models of a store on this machine. A user who can write to the store may give a model any address. */
 export function createStoreModels(
   opened: Store,
   { settings, config }: { readonly settings: ServeSettings; readonly config: Config },

@@ -9,7 +9,10 @@ export interface ConnectedServer {
   readonly reach: ClientOptions;
 }
 
-/** A client of the server at an address, with the key of the environment, or this machine's own key for a server on it. */
+/**
+ * A client of the server at an address, with the key of the environment, or, for a server on this machine, the machine's
+ * own key.
+ */
 export function connectServer(address: string, { apiKey, dataDir }: Config): ConnectedServer {
   const url = addressOf(address);
   const key = apiKey ?? (isLocal(url) ? ownKey(dataDir) : undefined);
@@ -37,7 +40,7 @@ function ownKey(dataDir: string): string | undefined {
   }
 }
 
-/** `fetch` whose failures are sentences with the address. */
+/** A `fetch` that throws errors with a sentence that names the address. */
 function reaching({ origin }: URL): typeof globalThis.fetch {
   return async (input, init) => {
     try {

@@ -1,4 +1,4 @@
-/** Things that come from several places and are read in one: as they come, until the end or an error. */
+/** Collects items from several sources into one stream, in the order of arrival, until the end or an error. */
 export interface Items<Item> {
   push(item: Item): void;
   end(): void;

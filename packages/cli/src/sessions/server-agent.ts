@@ -11,7 +11,7 @@ export interface ServerAgentOptions {
   readonly client: Client;
   /** How the client reaches the server, for the one stream that has no function in the client. */
   readonly reach: ClientOptions;
-  /** The name or id of an agent; without it the only one there is. */
+  /** The name or id of an agent; without it, the only agent of the server. */
   readonly agentName: string | undefined;
   /** The name of the model of a new session. */
   readonly model: string | undefined;
@@ -102,7 +102,7 @@ export function createServerAgent({ client, reach, agentName, model }: ServerAge
 
 type BeginOptions = Parameters<Answerer["stream"]>[1];
 
-/** A run as it happens on the server, until it is over or waits for somebody. */
+/** The events of a run on the server, until it ends or waits for somebody. */
 async function* items(client: Client, sessions: OpenedSessions, watched: Watched): AsyncGenerator<Event | Draft> {
   const { sessionId, runId, after, shownAfter, stopsAtWait, signal } = watched;
   const found = createItems<Event | Draft>();
@@ -126,7 +126,7 @@ async function* items(client: Client, sessions: OpenedSessions, watched: Watched
   }
 }
 
-/** What watching needs. A server sends no news of other sessions, so they are checked from time to time. */
+/** The dependencies of `watchRun`. A server sends no news of other sessions, so these are checked from time to time. */
 function depsOf(sessions: OpenedSessions): WatchDeps {
   return {
     sessions,
@@ -163,7 +163,7 @@ async function newSession(client: Client, name: string | undefined, model: strin
   return (await client.createSession({ body: { agent_id, model_id } })).id;
 }
 
-/** The agent that is meant: the one that is named, else the only one. On a server without agents a plain one is made. */
+/** The id of the named agent, otherwise of the only one. On a server without agents, a plain agent is created. */
 async function agentId(client: Client, name: string | undefined): Promise<string> {
   const { data } = await client.listAgents({ query: { status: "active", limit: 200 } });
   const found = data.filter((agent) => name === undefined || agent.name === name || agent.id === name);

@@ -3,7 +3,7 @@ import { type Page, type SessionQuery, type SessionState, emptyState, fold } fro
 import { type ApiSession, type Event, KnownError, type Message, type MessageRow, type Run } from "@skein/protocol";
 import type { OpenedSessions, SeenSession } from "./session-calls.ts";
 
-/** How many events are asked for at once. */
+/** How many events are requested at once. */
 const EVENTS = 1000;
 
 /** The sessions of a server. Data that the API does not have is folded from the log. */
@@ -111,7 +111,7 @@ export function createServerSessions(client: Client): OpenedSessions {
   };
 }
 
-/** The status of the platform API is coarser: what a session does now is its activity. */
+/** The platform API's status is less detailed, so the session's activity is used as its status. */
 function seen({ activity, ...session }: ApiSession): SeenSession {
   return { ...session, status: activity };
 }

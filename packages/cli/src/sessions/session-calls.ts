@@ -32,7 +32,7 @@ export interface SessionCalls extends Own {
   import(events: readonly unknown[]): Promise<SeenSession>;
 }
 
-/** Session operations, with the awaits of sessions. */
+/** The operations on sessions, and their awaits. */
 export interface OpenedSessions extends SessionCalls {
   awaits(sessionId: string): Promise<readonly Await[]>;
 }
@@ -50,7 +50,7 @@ export function sessionsOfStore(store: Store, forget?: SessionsDeps["forget"]): 
   };
 }
 
-/** Answers prompts: an agent of this process, or one of a server. */
+/** Runs prompts: an agent of this process, or of a server. */
 export interface Answerer {
   stream(prompt: Content, options: RunOptions): ReturnType<Agent["stream"]>;
   text(prompt: Content, options: Parameters<Agent["text"]>[1]): ReturnType<Agent["text"]>;

@@ -12,7 +12,7 @@ export function cost(micros: number, unpricedCalls: number): string {
   return micros === 0 ? calls : `${dollars(micros)} and ${calls}`;
 }
 
-/** Everything that was read, cached or not, and what was written. */
+/** All input tokens, cached or not, and the output tokens. */
 export function tokens(usage: UsageTotals): string {
   const read = usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens;
   return `${read.toLocaleString("en")} tokens in, ${usage.output_tokens.toLocaleString("en")} out`;

@@ -15,7 +15,7 @@ export interface Option {
   readonly kind?: Kind<unknown>;
   /** The one-letter form. */
   readonly short?: string;
-  /** The option may be given several times. */
+  /** Whether the option may be given several times. */
   readonly several?: true;
   /** A switch that is on until `--no-NAME` turns it off. */
   readonly isOn?: true;
@@ -28,10 +28,10 @@ type ValueOf<Given> = Given extends { takes: string }
   ? (Given extends { several: true } ? readonly One<Given>[] : One<Given>) | undefined
   : boolean;
 
-/** The values of the options: switches are always set, others may be undefined. */
+/** The values of the options: switches are always set, other options may be undefined. */
 export type Values<Given> = { readonly [Name in keyof Given]: ValueOf<Given[Name]> };
 
-/** What a command is given when it runs. */
+/** The input of a command when it runs. */
 export interface Call<Given = unknown> {
   readonly values: Values<Given>;
   readonly words: readonly string[];
@@ -39,25 +39,25 @@ export interface Call<Given = unknown> {
   readonly config: Config;
 }
 
-/** One command: everything that the reader of its arguments, its help and its errors need. */
+/** One command, with everything that argument parsing, help and errors need. */
 export interface Command<Given extends Options = Options> {
-  /** After `skein`: `sessions show`. */
+  /** The name after `skein`: `sessions show`. */
   readonly name: string;
   readonly summary: string;
-  /** The words that follow the name: `SESSION [FOLDER]`; `WORD…` stands for one or more of them. */
+  /** The words that follow the name: `SESSION [FOLDER]`; `WORD…` means one or more words. */
   readonly words?: string;
-  /** Instead of one list of words: the forms of the call, and what each of them is for. */
+  /** Alternative forms of the call instead of `words`, each with its purpose. */
   readonly forms?: readonly (readonly [words: string, about: string])[];
   readonly options?: Given;
-  /** Lines that work, and what they do where that is not plain. */
+  /** Example calls, with an explanation where it is needed. */
   readonly examples: readonly (string | readonly [line: string, about: string])[];
   /** The last lines of the help. */
   readonly notes?: string;
-  /** Answers the exit code. */
+  /** Returns the exit code. */
   run(call: Call<Given>): Promise<number>;
 }
 
-/** Commands that share their first word: `skein sessions`. `skein` itself is the one without a name. */
+/** Commands that share their first word: `skein sessions`. `skein` itself is the group without a name. */
 export interface Group {
   readonly name: string;
   readonly summary: string;
@@ -66,10 +66,10 @@ export interface Group {
   readonly notes?: string;
 }
 
-/** A command or a group whose file is loaded when it is called, so that the others start soon. */
+/** A command or a group whose file is loaded when it is called, so that other commands start faster. */
 interface Later {
   readonly name: string;
-  /** Without it the overview loads the file. */
+  /** Without it, the overview of the group loads the file. */
   readonly summary?: string;
   load(): Promise<Command | Group>;
 }
@@ -81,14 +81,14 @@ export function defineCommand<const Given extends Options>(command: Command<Give
 
 const HELP = { short: "h", about: "This text" } as const satisfies Option;
 
-/** Whether the help is asked for, whatever else is wrong. */
+/** Whether help (or JSON) was requested, even if other arguments are wrong. */
 export function asksFor(option: "help" | "json", args: readonly string[]): boolean {
   const end = args.indexOf("--");
   const given = end < 0 ? args : args.slice(0, end);
   return given.includes(`--${option}`) || (option === "help" && given.includes("-h"));
 }
 
-/** Reads the arguments of a command. What does not fit is a `UsageError`. */
+/** Reads the arguments of a command. Throws `UsageError` for invalid arguments. */
 export function parse(command: Command, args: readonly string[]): Pick<Call, "values" | "words"> {
   const options = optionsOf(command);
   const types = Object.entries(options).map(([name, { takes, short }]) => [
@@ -161,7 +161,7 @@ function marked(argument: string): string {
   return /^-[^\s=]*\s/.test(argument) ? `${MARK}${argument}` : argument;
 }
 
-/** No argument of a process can hold it. */
+/** A character that no process argument can contain. */
 const MARK = "\0";
 
 function unmarked(text: string): string {
@@ -169,7 +169,7 @@ function unmarked(text: string): string {
 }
 
 function checkWords({ words, forms }: Command, given: readonly string[]): void {
-  // Which form is meant only the command knows.
+  // Only the command knows which form is meant.
   if (forms) return;
   const names = words === undefined ? [] : words.split(" ");
   const least = names.filter((name) => !name.startsWith("[")).length;

@@ -12,7 +12,7 @@ export interface Node {
   }[];
 }
 
-/** A script for a shell. It has everything in it, so that completing starts no process. */
+/** A completion script for a shell. It contains everything, so that completion starts no process. */
 export function completionScript(shell: "bash" | "zsh" | "fish", nodes: readonly Node[]): string {
   switch (shell) {
     case "bash":
@@ -24,7 +24,7 @@ export function completionScript(shell: "bash" | "zsh" | "fish", nodes: readonly
   }
 }
 
-/** Shared by bash and zsh: what follows a path, and what an option takes. */
+/** For bash and zsh: the words after each path, and the values of options. */
 function tables(nodes: readonly Node[]): string {
   const after = nodes.map(({ path, words, options }) => {
     const all = [...words.map(({ word }) => word), ...options.map(({ name }) => `--${name}`)];
@@ -58,7 +58,7 @@ _skein_path() {
 `;
 }
 
-/** Stands for the names of files, which the shell completes itself. */
+/** Stands for file names, which the shell completes itself. */
 const FILES = "=";
 
 function bash(nodes: readonly Node[]): string {
@@ -123,7 +123,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** One word for any of the shells. */
+/** One word, quoted for any of the shells. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

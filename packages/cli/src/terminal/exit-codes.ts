@@ -1,4 +1,4 @@
-/** Exit codes, the same for every command. This file imports nothing, so that commands that use it start quickly. */
+/** Exit codes, the same for every command. This file imports nothing, so that commands start quickly. */
 export const EXIT = {
   completed: 0,
   failed: 1,
@@ -10,7 +10,7 @@ export const EXIT = {
   terminated: 143,
 } as const;
 
-/** What each exit code means, in the words of the help. */
+/** What each exit code means, as shown in the help. */
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   completed: "done",
   failed: "failed or only done in part",
@@ -24,7 +24,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 
 type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The end of a command that could not do what it was asked for: one sentence, and an exit code. */
+/** The error of a command that could not do what was requested: a sentence and an exit code. */
 export class CommandError extends Error {
   override readonly name: string = "CommandError";
   readonly exitCode: ExitCode;
@@ -53,7 +53,7 @@ export class MissingError extends CommandError {
   }
 }
 
-/** Claude Code has no files where they were looked for. */
+/** The error if Claude Code's files were not found. */
 export function dataMissing({ message }: Error): MissingError {
   return new MissingError(`${message}. --root FOLDER names another one.`);
 }

@@ -14,7 +14,7 @@ export function failureOf(error: unknown): CommandError | undefined {
   return isFileError(error) ? new CommandError(EXIT.io, fileSentence(error)) : undefined;
 }
 
-/** What a server's answer means. */
+/** The command error for a server's error answer. */
 function failureOfServer({ status, message }: SkeinError): CommandError {
   if (status === 404) return new CommandError(EXIT.notFound, message);
   if (status === 400 || status === 413 || status === 422) return new CommandError(EXIT.usage, message);

@@ -9,7 +9,7 @@ const BEGINNING = /^[0-9a-f][0-9a-f-]{3,34}$/i;
 /** How many sessions an ambiguous id prefix lists. */
 const MOST_CANDIDATES = 10;
 
-/** The id that a word means: the word itself, the only id of a session that begins with it, or of `last` the newest. */
+/** The id that a word means: the word itself, the only id of a session that begins with it, or for `last` the newest session. */
 export async function sessionIdOf(sessions: SessionCalls, word: string): Promise<string> {
   if (word === "last") return newest(sessions);
   if (!BEGINNING.test(word)) return word;
@@ -27,7 +27,7 @@ async function newest(sessions: SessionCalls): Promise<string> {
   throw new MissingError("There is no session yet.");
 }
 
-/** The run that a word means, by its id or the beginning of it, and its session. */
+/** Finds a run by its id or the beginning of it, and its session. */
 export async function findRun(
   sessions: SessionCalls,
   word: string,
@@ -43,7 +43,7 @@ export async function findRun(
       }
   };
   if (sessionId !== undefined) await look(sessionId);
-  // Runs are listed by session, so this looks through them, the newest first.
+  // Runs are listed by session, so all sessions are searched, newest first.
   else
     for await (const { id } of sessionsOf(sessions)) {
       await look(id);
@@ -78,7 +78,7 @@ export function messagesOf(sessions: SessionCalls, sessionId: string): AsyncGene
   return everyOf((cursor) => sessions.messages(sessionId, { limit: 100, ...cursor }));
 }
 
-/** Everything that comes in pages. */
+/** All items of a paged list. */
 async function* everyOf<Item>(read: (next: { readonly cursor?: string }) => Promise<Page<Item>>): AsyncGenerator<Item> {
   for (let next: { readonly cursor?: string } | undefined = {}; next;) {
     const { items, cursor }: Page<Item> = await read(next);
@@ -87,7 +87,7 @@ async function* everyOf<Item>(read: (next: { readonly cursor?: string }) => Prom
   }
 }
 
-/** The first ones, and no more than `most` of them. */
+/** The first items, at most `most`. */
 export async function first<Item>(most: number, items: AsyncIterable<Item>): Promise<readonly Item[]> {
   const taken: Item[] = [];
   if (most === 0) return taken;

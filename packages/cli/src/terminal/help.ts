@@ -63,10 +63,10 @@ function sections(columns: number, parts: readonly Section[]): string {
     .join("\n");
 }
 
-/** The smallest width of the second column. With less room its text is put below the first column. */
+/** The smallest width of the second column. If less is left, its text is put below the first column. */
 const LEAST = 24;
 
-/** Names with what they mean beside them, or below them where there is little room. */
+/** Names with their explanations beside them, or below them if there is little room. */
 export function explained(rows: Rows, columns: number): readonly string[] {
   const width = Math.max(...rows.map(([name = ""]) => name.length));
   const room = columns - width - 4;

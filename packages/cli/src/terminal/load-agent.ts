@@ -10,7 +10,7 @@ import { UsageError } from "./exit-codes.ts";
 import { storeUrlFor } from "./session-command.ts";
 import type { PLACE_OPTIONS } from "./shared-options.ts";
 
-/** What every command that runs an agent takes. */
+/** The options of every command that runs an agent. */
 export const AGENT_OPTIONS = {
   agent: {
     takes: "FILE",
@@ -35,10 +35,10 @@ export const AGENT_OPTIONS = {
 
 type AgentCall = Call<typeof AGENT_OPTIONS & typeof PLACE_OPTIONS>;
 
-/** Tools that change something: a conversation asks before it uses them. */
+/** Tools that change something: a conversation asks before it runs them. */
 const CHANGING = new Set(["Bash", "Write", "Edit"]);
 
-/** The agent of a command: the one in the file it names, else a plain one that may ask questions. */
+/** The agent of a command: the one in the given file, otherwise a plain one that may ask questions. */
 export async function loadAgent(
   call: AgentCall,
   { asks = false, output }: { readonly asks?: boolean; readonly output?: AgentOptions["output"] } = {},
@@ -60,7 +60,7 @@ export async function loadAgent(
     return createAgent(change({ name: "skein", tools: await ownTools(call, asks), skills: skills?.split(",") ?? [] }));
   const found = await exported(file);
   if (!isAgent(found)) return createAgent(change(found));
-  // An agent of another copy of Skein is taken as it is, with the store that it has.
+  // An agent of another copy of Skein is used unchanged, with its own store.
   return agentWith(found, change) ?? found;
 }
 
@@ -118,7 +118,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Where in a file something went wrong, as `:LINE`, if the stack says so. */
+/** The line of an error in a file, as `:LINE`, if the stack contains it. */
 function lineOf({ stack = "" }: Error, file: string): string {
   const address = pathToFileURL(resolve(file)).href;
   const after = stack.slice(stack.indexOf(address) + address.length);

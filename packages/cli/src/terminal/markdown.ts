@@ -1,10 +1,13 @@
 import type { TextPaint } from "./styled.ts";
 import { widthOf } from "./width.ts";
 
-/** Shows Markdown on a terminal while it arrives, word by word, in lines that fit. Its text must be visible already. */
+/**
+ * Shows Markdown on a terminal while it arrives, word by word, in lines that fit. The text must already be escaped with
+ * `visible`.
+ */
 export interface MarkdownWriter {
   push(text: string): string;
-  /** What is left at the end. */
+  /** The remaining text at the end. */
   end(): string;
 }
 
@@ -13,7 +16,7 @@ export interface MarkdownOptions {
   readonly paint: TextPaint;
 }
 
-/** Part of a word, and how it is shown. */
+/** A part of a word, and its style. */
 interface Piece {
   text: string;
   readonly style: Style;
@@ -25,7 +28,7 @@ const OPEN_HEAD = /^ *(#{1,6}|[-*+]|\d{1,3}[.)]?|>|`{1,2}|```[^`]*)?$/;
 const FENCE = /^ *```/;
 
 export function createMarkdownWriter({ columns, paint }: MarkdownOptions): MarkdownWriter {
-  /** The beginning of a line, until it is known what it is; undefined afterwards. */
+  /** The beginning of a line, until its kind is known; undefined afterwards. */
   let head: string | undefined = "";
   let isFenced = false;
   let isHeading = false;
@@ -79,7 +82,7 @@ export function createMarkdownWriter({ columns, paint }: MarkdownOptions): Markd
     spaces = "";
   }
 
-  /** What the beginning of a line is. The rest of it is then text. */
+  /** Decides what kind of line begins. The rest of the line is then text. */
   function beginLine(text: string): void {
     head = undefined;
     const [, blank = "", mark = "", rest = ""] = /^( *)(#{1,6} |[-*+] |\d{1,3}[.)] |> ?)?([^]*)$/.exec(text) ?? [];

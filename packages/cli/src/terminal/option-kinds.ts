@@ -6,7 +6,7 @@ export interface Kind<Value> {
   readonly what: string;
   /** The value of a text; undefined if the text is not valid. */
   readonly read: (text: string) => Value | undefined;
-  /** Every text that it takes, if they are few. */
+  /** All valid texts, if there are few. */
   readonly choices?: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export function oneOf<const Name extends string>(...names: readonly Name[]): Kin
   return { what: names.join(", "), choices: names, read: (text) => names.find((name) => name === text) };
 }
 
-/** Dollars, as millionths. */
+/** Dollars, as integer millionths. */
 export const dollars: Kind<number> = {
   what: "dollars such as 0.05",
   read: (text) => {
@@ -35,7 +35,7 @@ export const dollars: Kind<number> = {
   },
 };
 
-/** A moment; a date means its whole day in the time of this machine, so that a span begins or ends with it. */
+/** A point in time. A date means its whole day in local time: its start or its end, depending on `edge`. */
 export function time(edge: "start" | "end"): Kind<Date> {
   return {
     what: "a time such as 2026-11-01, 2026-11-01T10:00, 7d or yesterday",

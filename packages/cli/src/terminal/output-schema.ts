@@ -3,7 +3,7 @@ import type { AgentOptions } from "skein";
 import { z } from "zod";
 import { UsageError } from "./exit-codes.ts";
 
-/** The type of answers in a file: a JSON Schema whose root is an object. */
+/** The type of answers, from a file: a JSON Schema whose root is an object. */
 export function outputSchemaIn(file: string): NonNullable<AgentOptions["output"]> {
   const schema = jsonIn(file);
   try {

@@ -4,24 +4,24 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { PrivateFile } from "./private-file.ts";
 
-/** Where a long answer goes: waits for a reader that is slow, and knows when it has gone. */
+/** The target of a long answer. It waits for a slow reader, and knows when the reader has stopped. */
 export interface Output {
   readonly isClosed: boolean;
-  /** A pager has the terminal. */
+  /** Whether a pager uses the terminal. */
   readonly isPaging: boolean;
   write(text: string | Uint8Array): Promise<void>;
   /** Waits until the reader has seen everything. */
   close(): Promise<void>;
-  /** The answer cannot be finished: a file is not made, and a reader sees what there is. */
+  /** Ends an incomplete answer: no file is created, and a reader sees what was written. */
   giveUp(): Promise<void>;
 }
 
 export interface OutputOptions {
   readonly stdout: NodeJS.WriteStream;
   readonly env: NodeJS.ProcessEnv;
-  /** Answers that are longer than the terminal go to a pager. */
+  /** Whether answers longer than the terminal are shown in a pager. */
   readonly pages: boolean;
-  /** Called when a pager takes the keyboard, and when it gives it back. */
+  /** Called when a pager takes the keyboard, and when it returns it. */
   paging?(isOpen: boolean): void;
 }
 
@@ -91,7 +91,7 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
 
 function ignored(): void {}
 
-/** Into a file instead, which is there when everything was written. */
+/** Writes into a file, which appears when everything was written. */
 export function createFileOutput(file: PrivateFile): Output {
   return {
     isClosed: false,
@@ -102,7 +102,7 @@ export function createFileOutput(file: PrivateFile): Output {
   };
 }
 
-/** The pager that was asked for, or `less` where there is one. */
+/** The configured pager, or `less` if it is installed. */
 function pagerOf(env: NodeJS.ProcessEnv): string | undefined {
   const given = env["PAGER"];
   if (given !== undefined) return given === "" || given === "cat" ? undefined : given;

@@ -24,10 +24,10 @@ import { createVisible, visible, visibleLine } from "./visible-text.ts";
 import { shorten } from "./width.ts";
 import { wrapped } from "./help.ts";
 
-/** Shows a run as it happens: text as it comes, each tool call as one line, what went wrong, and nothing else. */
+/** Shows a run while it happens: text as it arrives, each tool call as one line, and errors. */
 export interface RunPrinter {
   show(item: Event | Draft): void;
-  /** Ends the line that is being written. */
+  /** Ends the current line. */
   end(): void;
 }
 
@@ -35,7 +35,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
   const { note: paint } = screen.paint;
   const noteWidth = Math.min(120, (screen.noteColumns ?? 1000) - 2);
   let text = createShown(screen);
-  /** How much of the current attempt's text was shown, and of which message. */
+  /** How much of the current attempt's text was shown, and its message. */
   let shown = 0;
   let message = "";
   let atLineStart = true;
@@ -92,7 +92,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
       case "step.generating": {
         const { message_id, offset, delta } = item.data;
         if (message !== message_id) {
-          // Another attempt begins its answer anew.
+          // A new attempt starts its answer again.
           if (shown > 0) line(paint.dim("The answer broke off and begins again."));
           message = message_id;
           shown = 0;
@@ -189,7 +189,7 @@ export function sessionOf(item: Event | Draft): string {
   return "session_id" in item ? item.session_id : item.data.session_id;
 }
 
-/** Text as it may be shown: as Markdown where a person reads it, as it is where it goes into a file or a program. */
+/** Prepares text for the output: as Markdown for a person at a terminal, unchanged for a file or a program. */
 function createShown({ tableColumns: columns, paint }: Screen): ReturnType<typeof createVisible> {
   const seen = createVisible();
   if (columns === undefined) return seen;
@@ -225,7 +225,7 @@ export function sayIfSimulated(
     );
 }
 
-/** The last line of a run: how it ended, and what it took. */
+/** The last line of a run: how it ended, its duration and its cost. */
 export function summaryOf(screen: Screen, run: Run, error: { readonly message: string } | null): string {
   const { note: paint } = screen.paint;
   const steps = counted(run.total_steps, "step");
@@ -265,7 +265,7 @@ export function waitLines(screen: Screen, waits: readonly Await[], place: Place)
     .join("");
 }
 
-/** Where a session is, as it was given. */
+/** Where a session is, as given on the command line. */
 type Place = Pick<Values<typeof PLACE_OPTIONS>, "store" | "server">;
 
 function given({ store, server }: Place): string {

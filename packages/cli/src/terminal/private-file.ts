@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, linkSync, mkdtempSync, openSync, renameSync, rmSy
 import { basename, dirname, join, resolve } from "node:path";
 import { CommandError, EXIT } from "./exit-codes.ts";
 
-/** A file that only its owner can read, written piece by piece. It is there whole or not at all. */
+/** A file that only its owner can read, written piece by piece. The file appears only when it is complete. */
 export interface PrivateFile {
   write(content: string | Uint8Array): void;
   /** Moves the file to its place. It replaces an existing file only if told to. */
@@ -42,7 +42,7 @@ export function openPrivateFile(path: string, { force }: { readonly force: boole
   };
 }
 
-/** The same for content that is there already. */
+/** Like the above, for content that already exists. */
 export function createPrivateFile(path: string, content: string | Uint8Array, force: boolean): void {
   const file = openPrivateFile(path, { force });
   try {

@@ -4,21 +4,21 @@ import type { Screen } from "./screen.ts";
 import { visible, visibleLine } from "./visible-text.ts";
 import { shorten } from "./width.ts";
 
-/** One thing to ask a person, and how to read what they type. */
+/** One question to a person, and the function that reads the typed answer. */
 export interface Ask {
   readonly text: string;
-  /** Undefined: not understood, ask again. */
+  /** Undefined if the line was not understood: ask again. */
   readonly read: (line: string) => Answer | undefined;
 }
 
 interface Answer {
   readonly content: string;
   readonly isError?: boolean;
-  /** Later calls of the same tool may run too. */
+  /** Whether later calls of the same tool may run too. */
   readonly isForAll?: boolean;
 }
 
-/** AskUserQuestion's input, as far as it is needed to ask. */
+/** The fields of AskUserQuestion's input that are needed to ask. */
 const Questions = z.object({
   questions: z
     .array(
@@ -33,7 +33,7 @@ const Questions = z.object({
 });
 type Question = z.infer<typeof Questions>["questions"][number];
 
-/** What must be asked to answer an await: one thing, or one per question of AskUserQuestion. */
+/** The questions that must be asked to answer an await: one, or one per question of AskUserQuestion. */
 export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
   const { note: paint } = screen.paint;
   const call = shorten(`${wait.name} ${JSON.stringify(wait.input)}`, 300);
@@ -64,7 +64,7 @@ export function questionIn(input: unknown): string | undefined {
     .join(" ");
 }
 
-/** The answers to an await in the form for the model: Claude Code's form for AskUserQuestion, else the text. */
+/** The answers to an await in the form for the model: Claude Code's form for AskUserQuestion, otherwise the text. */
 export function contentOf(wait: Await, answers: readonly string[]): string {
   const structured = Questions.safeParse(wait.input);
   if (wait.kind !== "question" || !structured.success) return answers.join("\n");
@@ -115,7 +115,7 @@ function notEmpty(line: string): { content: string } | undefined {
   return line.trim() === "" ? undefined : { content: line };
 }
 
-/** Questions of other tools: whatever they call it. */
+/** The question of another tool, whatever its field is called. */
 function plainQuestion(input: unknown): string | undefined {
   const { question, prompt, message, text } = (input ?? {}) as Record<string, unknown>;
   const found = [question, prompt, message, text].find((value) => typeof value === "string");

@@ -4,7 +4,7 @@ import { sessionOf } from "./print-run.ts";
 import type { Screen } from "./screen.ts";
 import { visibleLine } from "./visible-text.ts";
 
-/** How often to check whether a prompt waits in line. */
+/** How often to check whether a prompt waits in the queue. */
 const LOOK_MS = 1000;
 
 /** Why the prompt of a session has not begun to run, as a line; undefined if it does not wait. */
@@ -13,7 +13,7 @@ export function waitsInLine({ queued, unserved }: Pick<SeenSession, "queued" | "
   return unserved === undefined ? undefined : `waiting: ${visibleLine(unserved)}`;
 }
 
-/** Passes the items through. While the prompt waits for its turn, a note shows its place whenever that changes. */
+/** Passes the items through. While the prompt waits for its turn, a note shows its position whenever it changes. */
 export async function* tellingPlace(
   items: AsyncIterable<Event | Draft>,
   { screen, get }: { readonly screen: Screen; readonly get: (sessionId: string) => Promise<SeenSession> },

@@ -4,7 +4,7 @@ import { CommandError, EXIT } from "./exit-codes.ts";
 import { type Screen, createScreen } from "./screen.ts";
 import { visible, visibleJson } from "./visible-text.ts";
 
-/** Runs a command: what the caller did wrong is one sentence on stderr and an exit code, never a stack. */
+/** Runs a command: a mistake of the caller gives one sentence on stderr and an exit code, never a stack trace. */
 export async function runCommand(command: Command, args: readonly string[]): Promise<number> {
   let made: Screen | undefined;
   try {
@@ -17,7 +17,7 @@ export async function runCommand(command: Command, args: readonly string[]): Pro
     return await command.run({
       ...parse(command, args),
       config: readConfig(),
-      // A command that has a screen of its own makes no other one.
+      // A command with its own screen creates no other one.
       get screen() {
         made ??= createScreen();
         return made;
@@ -36,7 +36,7 @@ const CODES: Readonly<Record<number, string>> = {
   [EXIT.cancelled]: "INTERRUPTED",
 };
 
-/** Says why a command could not do what it was asked for. Answers the exit code; a bug of ours is thrown on. */
+/** Prints why a command failed. Returns the exit code. A bug is thrown again. */
 export async function reportFailure(
   error: unknown,
   { name, isJson }: { readonly name: string; readonly isJson: boolean },

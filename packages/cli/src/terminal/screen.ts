@@ -2,25 +2,25 @@ import { EXIT } from "./exit-codes.ts";
 import { type TextPaint, createTextPaint } from "./styled.ts";
 import { visibleJson } from "./visible-text.ts";
 
-/** Where a command writes: answers to `out`, everything about them to `note`. Only text that is `visible` belongs here. */
+/** Where a command writes: answers to `out`, everything about them to `note`. Text must be escaped with `visible` first. */
 export interface Screen {
   out(text: string): void;
   note(text: string): void;
   json(value: unknown): void;
-  /** Colours for `out` and for `note`; they do nothing where there is no terminal. */
+  /** Colours for `out` and for `note`; without a terminal they do nothing. */
   readonly paint: { readonly out: TextPaint; readonly note: TextPaint };
-  /** Whether a person looks at the notes. */
+  /** Whether a person sees the notes. */
   readonly isWatched: boolean;
   readonly columns: number;
-  /** How wide a table may be; undefined where no terminal cuts its lines. */
+  /** The widest table; undefined if no terminal cuts the lines. */
   readonly tableColumns?: number | undefined;
-  /** How wide a line of notes may be; undefined where no terminal breaks it. */
+  /** The longest line of notes; undefined if no terminal breaks it. */
   readonly noteColumns?: number | undefined;
   /** The width of help texts: that of the terminal, up to a readable width. */
   readonly helpColumns: number;
   /** Called when the reader of `out` has closed it. Without it, the process ends. */
   onUnread(stop: () => void): void;
-  /** Shows what is going on, once it has taken a second. Answers how to end it. */
+  /** Shows what is in progress, once it has taken a second. Returns a function that ends this. */
   progress(what: string | (() => string)): () => void;
 }
 
@@ -76,7 +76,7 @@ export function createScreen(
   };
 }
 
-/** Colours are for terminals that have them, and for people who want them. */
+/** Colours are used on terminals that support them, unless the user turned them off. */
 export function hasColours(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): boolean {
   return stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }

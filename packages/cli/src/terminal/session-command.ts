@@ -43,7 +43,7 @@ export function storeCommand<const Given extends Options>({
   });
 }
 
-/** Following a store alone keeps no process alive. */
+/** Following a store does not keep the process alive by itself. */
 async function keptAlive(run: () => Promise<number>): Promise<number> {
   const alive = setInterval(() => {}, 2 ** 30);
   try {
@@ -53,7 +53,7 @@ async function keptAlive(run: () => Promise<number>): Promise<number> {
   }
 }
 
-/** The store that a command works on: the option's, the environment's, or the one in the data folder. */
+/** The store that a command works on: from the option, from the environment, or in the data folder. */
 export function storeUrlFor({ values, config }: StoreCall): string {
   const given = values.store ?? config.storeUrl;
   if (given !== undefined) return given;
@@ -67,7 +67,7 @@ function usualStore({ dataDir }: Config): string {
 
 type Use<Result> = (opened: { readonly sessions: OpenedSessions }) => Promise<Result>;
 
-/** Looks at sessions, without running anything. */
+/** Runs `use` with sessions, without driving any session. */
 export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): Promise<Result> {
   const { values, config } = call;
   if (values.server !== undefined) return use({ sessions: await serverSessions(call) });
@@ -75,7 +75,7 @@ export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): P
   return withOpened(call, opening, (store) => use({ sessions: sessionsOfStore(store, forgetIn(call, store)) }));
 }
 
-/** Removes the data of a session outside its log, in a store and its server. */
+/** Removes the data of a session outside its log, including the records of its server. */
 export function forgetIn({ values, config }: StoreCall, { records }: Store): NonNullable<SessionsDeps["forget"]> {
   return async (session) => {
     // Loaded when it is used: most commands delete nothing.
@@ -85,19 +85,19 @@ export function forgetIn({ values, config }: StoreCall, { records }: Store): Non
   };
 }
 
-/** The same for what adds something: the store is made if it does not exist. */
+/** Like `withSessions`, for commands that add something: the store is created if it does not exist. */
 export async function withNewSessions<Result>(call: PlaceCall, use: Use<Result>): Promise<Result> {
   if (call.values.server !== undefined) return use({ sessions: await serverSessions(call) });
   return withNewStore(call, (store) => use({ sessions: sessionsOfStore(store) }));
 }
 
-/** With the store itself, which must exist. */
+/** Runs `use` with the store itself, which must exist. */
 export async function withStore<Result>(call: StoreCall, use: (store: Store) => Promise<Result>): Promise<Result> {
   const { values, config } = call;
   return withOpened(call, openExisting(values.store ?? config.storeUrl, usualStore(config)), use);
 }
 
-/** With the store itself, which is made if it does not exist. */
+/** Runs `use` with the store itself, which is created if it does not exist. */
 export async function withNewStore<Result>(call: StoreCall, use: (store: Store) => Promise<Result>): Promise<Result> {
   return withOpened(call, openStore(storeUrlFor(call)), use);
 }
@@ -122,7 +122,7 @@ async function serverSessions({ values, config }: PlaceCall): Promise<OpenedSess
   return createServerSessions(connectServer(values.server ?? "", config).client);
 }
 
-/** Looks at the session that the first word names. */
+/** Runs `use` with the session that the first word names. */
 export function withSession<Result>(
   call: PlaceCall,
   use: (opened: { readonly sessions: OpenedSessions; readonly id: string }) => Promise<Result>,

@@ -2,7 +2,7 @@ import type { Option } from "./command.ts";
 import { sourceNames } from "@skein/history/sources";
 import { type Kind, oneOf, time, wholeNumber } from "./option-kinds.ts";
 
-/** The options that several commands have. Each name and each letter means the same everywhere: a test compares them. */
+/** The options that several commands have. Each name and each letter has the same meaning in every command, which a test checks. */
 
 export const JSON_OPTION = { about: "JSON instead of text" } as const satisfies Option;
 

@@ -9,19 +9,19 @@ import { visibleJson } from "./visible-text.ts";
  */
 export interface StyledScreen {
   readonly isTerminal: boolean;
-  /** Infinity when piped: then nothing is shortened. */
+  /** The width of the terminal. Infinity for a pipe: then nothing is shortened. */
   readonly columns: number;
   readonly paint: Paint;
   print(...lines: readonly Styled[]): Promise<void>;
-  /** Data that a person asked for (Markdown, HTML, lines). The caller escapes it for a terminal. */
+  /** Requested data (Markdown, HTML, lines). The caller escapes it for a terminal. */
   data(content: string | Uint8Array): Promise<void>;
-  /** One document of JSON; on one line for what comes line by line. */
+  /** One document of JSON; on one line unless it is indented. */
   json(value: unknown, indent?: number): Promise<void>;
-  /** A remark beside the output: standard error. */
+  /** A remark on standard error, beside the output. */
   note(line: Styled): void;
-  /** How far long work has come: only on a terminal, and gone when it is done. */
+  /** The progress of long work. Shown only on a terminal, and removed when the work is done. */
   progress(line: Styled | undefined): void;
-  /** The reader has gone: `| head`, or `q` in the pager. Long work may stop. */
+  /** The reader has stopped (`| head`, or `q` in the pager). Long work may stop. */
   readonly isClosed: boolean;
   close(): Promise<void>;
 }

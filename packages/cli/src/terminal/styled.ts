@@ -1,26 +1,26 @@
 /**
- * Text that is fit for a terminal.
+ * Text that is safe for a terminal.
  *
- * A transcript can hold anything, also sequences that move the cursor, write the clipboard or hide text. So nothing is
- * printed as a plain string: `styledText` makes `Styled` text and escapes what is put into it, and the screen takes nothing else.
+ * A transcript can contain anything, also sequences that move the cursor, write to the clipboard or hide text. So plain strings
+ * are never printed: `styledText` makes `Styled` text and escapes its values, and the screen accepts nothing else.
  */
 import { visible } from "./visible-text.ts";
 import { widthOf } from "./width.ts";
 
 export interface Styled {
   readonly text: string;
-  /** How many columns it takes, without colours. */
+  /** The width in columns, without colours. */
   readonly width: number;
 }
 
 export type Piece = string | number | Styled;
 
-/** Text of our own with escaped values in it: styledText`${count} sessions in ${path}`. */
+/** Our own text with escaped values in it: styledText`${count} sessions in ${path}`. */
 export function styledText(own: TemplateStringsArray, ...values: readonly Piece[]): Styled {
   return joined(own.flatMap((text, at) => [styledOwn(text), piece(values[at] ?? "")]));
 }
 
-/** Pieces one after the other. */
+/** Joins pieces. */
 export function joined(pieces: readonly Piece[], separator = ""): Styled {
   const all = pieces.map(piece);
   return {
@@ -56,7 +56,7 @@ export function createPaint(hasColour: boolean): Paint {
     (value: Piece): Styled => {
       const plain = piece(value);
       if (!hasColour || plain.text === "") return plain;
-      // Every line on its own: a pager forgets colours at the end of a line.
+      // Each line is coloured separately, because a pager forgets colours at the end of a line.
       const text = plain.text
         .split("\n")
         .map((line) => (line === "" ? line : `\u001B[${code}m${line}\u001B[0m`))
@@ -75,7 +75,7 @@ export function createPaint(hasColour: boolean): Paint {
   };
 }
 
-/** The same colours for text that is visible already. */
+/** The same colours, for text that is already escaped with `visible`. */
 export type TextPaint = { readonly [Name in keyof Paint]: (text: string) => string };
 
 export function createTextPaint(hasColour: boolean): TextPaint {

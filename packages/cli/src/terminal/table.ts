@@ -23,14 +23,14 @@ export function table(
   return cells.flatMap((row) => rowLines(row, layout));
 }
 
-/** The least that is left of the last column of a printed table; below that it gets a line of its own. */
+/** The minimum width of the last column of a printed table. With less room, the column gets a line of its own. */
 const LEAST = 16;
 
 /**
- * Prints rows of plain text as a table; what comes from outside is made visible.
+ * Prints rows of plain text as a table; its control characters are escaped.
  *
- * On a terminal that is too narrow ids are shortened to what still names them, the columns move together, the last one is
- * cut, and columns for which there is no room stand below.
+ * On a narrow terminal, ids are shortened to a prefix that is still unique, the gaps become smaller, the last column is
+ * cut, and columns that do not fit are put below.
  */
 export function printTable(screen: Screen, titles: readonly string[], rows: readonly (readonly string[])[]): void {
   const space = screen.tableColumns ?? Number.POSITIVE_INFINITY;
@@ -80,7 +80,7 @@ function linesOf(
   return lines;
 }
 
-/** One row: its cells beside each other, and below each other where the layout says so. */
+/** One row: its cells beside each other, or below each other, as the layout requires. */
 function rowLines(row: readonly Styled[], { columns, widths, gap, lines }: Layout): readonly Styled[] {
   return lines
     .map((shown, line) => {
@@ -95,7 +95,7 @@ function rowLines(row: readonly Styled[], { columns, widths, gap, lines }: Layou
     .filter(({ text }, line) => line === 0 || text !== "");
 }
 
-/** The cells of a row, cut where their line has no more room. */
+/** The cells of a row, cut if their line is too long. */
 function fitted(
   row: readonly string[],
   { widths, gap, lines, space }: Layout & { readonly space: number },

@@ -1,12 +1,12 @@
-/** Points in time and amounts as people like to read them. */
+/** Times and amounts in a form that is easy to read. */
 
-/** `2026-11-01 10:00`, in the time of this machine. */
+/** `2026-11-01 10:00`, in local time. */
 export function shortTime(date: Date): string {
   if (Number.isNaN(date.getTime())) return "unknown";
   return `${shortDate(date)} ${clock(date)}`;
 }
 
-/** The same to the second. */
+/** Like `shortTime`, with seconds. */
 export function longTime(date: Date): string {
   return `${shortTime(date)}:${String(date.getSeconds()).padStart(2, "0")}`;
 }

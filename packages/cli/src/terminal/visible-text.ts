@@ -1,9 +1,9 @@
 /**
- * What models and tools say may hold characters that move a cursor, set a clipboard, turn text around or hide it. None
- * of them reaches a terminal: each is shown as an escape sequence such as `\x1b`.
+ * Output of models and tools may contain characters that move the cursor, write to the clipboard, reverse text or hide
+ * it. None of them is sent to a terminal: each is shown as an escape sequence such as `\x1b`.
  */
 
-/** Scripts whose letters are joined or kept apart by invisible joiners. */
+/** Scripts that need invisible joiners between letters. */
 const JOINED = [
   "Arabic",
   "Bengali",
@@ -20,8 +20,8 @@ const JOINED = [
   .join("");
 
 /**
- * Control characters but tab and line feed, marks that turn text around, invisible characters, tag characters and
- * halves of pairs. Joiners stay where they join pictures or letters of a script that needs them.
+ * Control characters except tab and line feed, direction marks, invisible characters, tag characters and lone
+ * surrogates. Joiners are kept between emoji and between letters of a script that needs them.
  */
 const ACTING = new RegExp(
   [
@@ -32,12 +32,12 @@ const ACTING = new RegExp(
   "gu",
 );
 
-/** Text that does nothing to a terminal but appear on it. */
+/** Escapes everything in a text that would act on a terminal instead of being displayed. */
 export function visible(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll(ACTING, escaped);
 }
 
-/** The same on one line, for names and titles. */
+/** Like `visible`, on one line, for names and titles. */
 export function visibleLine(text: string): string {
   return visible(text).replaceAll("\n", "\\n").replaceAll("\t", " ");
 }
@@ -49,7 +49,10 @@ function escaped(character: string): string {
   return code > 0xffff ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
 }
 
-/** Text that comes in pieces. Only half of a pair, and a carriage return that a line feed may follow, are kept back. */
+/**
+ * Like `visible`, for text in pieces. Only half of a surrogate pair, and a carriage return that a line feed may follow,
+ * wait for the next piece.
+ */
 export function createVisible(): { push(piece: string): string; end(): string } {
   let kept = "";
   return {
@@ -66,7 +69,7 @@ export function createVisible(): { push(piece: string): string; end(): string } 
   };
 }
 
-/** JSON, the same value, with such characters written as JSON's own escapes; on one line unless it is indented. */
+/** The value as JSON in which such characters are JSON escapes; on one line unless it is indented. */
 export function visibleJson(value: unknown, indent?: number): string {
   return (JSON.stringify(value, undefined, indent) ?? "null").replaceAll(ACTING, (found) =>
     Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(

@@ -8,11 +8,11 @@ const page = readFileSync(fileURLToPath(new URL("../../../../docs/guides/history
 const block = /```sh\n([^`]+)```/.exec(page)?.[1] ?? "";
 const commands = block.split("\n").flatMap((line) => /^skein history (.+?)(?:\s+#.*)?$/.exec(line)?.[1]?.trim() ?? []);
 
-test("the page shows every command that only reads", () => {
+test("the history page shows every command that only reads", () => {
   expect(commands.length).toBeGreaterThan(15);
 });
 
-test.each(commands)("skein history %s does what the page says", async (line) => {
+test.each(commands)("skein history %s does what its page says", async (line) => {
   const world = createWorld();
   const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
   const args = words.map((word) => {

@@ -59,7 +59,7 @@ test.each([
   expect(result.err.trim().split("\n")).toHaveLength(1);
 });
 
-test("a data directory that is not there is exit code 3, also as JSON", async () => {
+test("a missing data directory gives exit code 3, also with --json", async () => {
   const world = createWorld();
   rmSync(world.root, { recursive: true });
   expect((await world.run("list")).code).toBe(3);
@@ -87,7 +87,7 @@ test("list shows the newest first, with filters and pages, and is a PaginatedRes
   expect((await world.run("list", "--until", "2026-10-15")).out).not.toContain(first.slice(0, 8));
 });
 
-test("nothing of a transcript reaches the output raw", async () => {
+test("no control characters of a transcript reach the output", async () => {
   const world = createWorld();
   for (const args of [
     ["list"],
@@ -111,7 +111,7 @@ test("nothing of a transcript reaches the output raw", async () => {
   expect(session.summary).toBe(`Parser ${evil}`);
 });
 
-test("show has the active thread with calls and results on a line each, and --all what was rewound", async () => {
+test("show has the active thread with each call and result on a line, and --all the rewound messages", async () => {
   const world = createWorld();
   const { code, out } = await world.run("show", first.slice(0, 8));
   expect(code).toBe(0);
@@ -123,7 +123,7 @@ test("show has the active thread with calls and results on a line each, and --al
   expect((await world.run("show", "0", "--full")).out).toContain("line three");
 });
 
-test("show --output and export write private files, never over others and never into the data directory", async () => {
+test("show --output and export write private files, never overwrite others, and never write into the data directory", async () => {
   const world = createWorld();
   const page = join(world.folder, "page.html");
   expect((await world.run("show", "0", "--output", page)).code).toBe(0);
@@ -147,7 +147,7 @@ test("show --output and export write private files, never over others and never 
   expect(readdirSync(world.folder).filter((name) => name.startsWith(".skein"))).toEqual([]);
 });
 
-test("export --redact takes out secrets and homes in every format", async () => {
+test("export --redact removes secrets and home directories in every format", async () => {
   const world = createWorld();
   for (const format of ["json", "markdown", "html"]) {
     expect((await world.run("export", "0", "--format", format)).out).toContain("sk-ant-REDACTME");
@@ -157,7 +157,7 @@ test("export --redact takes out secrets and homes in every format", async () => 
   }
 });
 
-test("search takes words, phrases, patterns and filters, and marks where it is", async () => {
+test("search accepts words, phrases, patterns and filters, and marks the matches", async () => {
   const world = createWorld();
   const found = async (...args: readonly string[]): Promise<number> =>
     (JSON.parse((await world.run("search", ...args, "--json")).out) as { pagination: { total: number } }).pagination
@@ -203,7 +203,7 @@ test("usage is broken down by model, and its blocks have a burn rate", async () 
   expect(out).toMatch(/\(estimate, \$0\.\d\d\/h\)[\s\S]+No block is active\./);
 });
 
-test("statusline is one line with model, costs and context, from what Claude Code writes to it", () => {
+test("statusline prints one line with model, costs and context, from Claude Code's input", () => {
   const world = createWorld();
   const transcript = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const status = { session_id: first, transcript_path: transcript, cwd: "/work/app", model: { display_name: "Opus" } };
@@ -274,7 +274,7 @@ test("files lists copies, prints one, and compares two", async () => {
   expect((await world.run("files", first, "b.ts")).code).toBe(3);
 });
 
-test("plans and todos show what is done", async () => {
+test("plans and todos show which items are done", async () => {
   const world = createWorld();
   expect((await world.run("plans")).out).toMatch(/1\/2 +make-it-fast +Make it fast/);
   expect((await world.run("plans", "make")).out).toContain("- [ ] cut");
@@ -283,7 +283,7 @@ test("plans and todos show what is done", async () => {
   expect((await world.run("todos", "--open")).out).not.toContain("old todo");
 });
 
-test("verify and check say 1 when something is damaged or unknown", async () => {
+test("verify and check end with exit code 1 if something is damaged or unknown", async () => {
   const world = createWorld();
   expect((await world.run("verify")).code).toBe(0);
   expect((await world.run("check")).code).toBe(0);
@@ -317,7 +317,7 @@ test("verify and check read only the sessions that --project, --since and --unti
 test.each([
   ["--project", "/work/other"],
   ["--until", "2026-10-15"],
-])("archive %s %s keeps only the sessions that it chooses", async (...filter) => {
+])("archive %s %s archives only the selected sessions", async (...filter) => {
   const world = createWorld();
   expect((await world.run("archive", ...filter)).out).toContain("1 file:");
   rmSync(join(world.root, "projects"), { recursive: true });
@@ -351,7 +351,7 @@ test.each([
   expect(shown.filter((line) => line.length > 80 && / /.test(line.trim()))).toEqual([]);
 });
 
-test("a folder that may not be read is exit code 4", ({ skip }) => {
+test("an unreadable folder gives exit code 4", ({ skip }) => {
   const world = createWorld();
   chmodSync(join(world.root, "projects"), 0o000);
   chmodSync(world.folder, 0o755);
@@ -368,7 +368,7 @@ test("a folder that may not be read is exit code 4", ({ skip }) => {
   expect({ status, stderr }).toEqual({ status: 4, stderr: expect.stringContaining("no right") as string });
 });
 
-test("migrate shows its plan, asks, moves, and undo takes it back", async () => {
+test("migrate shows its plan, asks, and moves, and undo reverts it", async () => {
   const world = createWorld();
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const before = readFileSync(file);
@@ -400,7 +400,7 @@ test("archive keeps a deleted session readable, and restore brings it back", asy
   expect(readFileSync(file)).toEqual(before);
 });
 
-test("watch shows a line as it is written", async () => {
+test("watch shows a line while it is written", async () => {
   const world = createWorld();
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const watching = start(world.folder, ["history", "watch", "--json", "--root", world.root]);

@@ -72,7 +72,7 @@ test("the index is built after the first answer, which does not wait for it", as
   await expect.poll(() => existsSync(index), { timeout: 30_000 }).toBe(true);
 });
 
-test("answers are bounded and say how to go on, and nothing raw is in them", async () => {
+test("answers are limited and say how to continue, and contain no control characters", async () => {
   const world = createWorld();
   const path = join(world.root, "projects/-work-app", `${first}.jsonl`);
   for (let n = 0; n < 300; n += 1) {
@@ -98,7 +98,7 @@ test("answers are bounded and say how to go on, and nothing raw is in them", asy
 });
 
 test.skipIf(!hasBubblewrap)(
-  "a statement of SQL is answered from Claude Code's files and the store, in the sandbox",
+  "an SQL statement is answered from Claude Code's files and the store, in the sandbox",
   { timeout: 120_000 },
   async () => {
     const world = createWorld();
@@ -136,7 +136,7 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-test("a client that asks for progress hears every second that a call is still running", async () => {
+test("a client that asks for progress is told every second that a call is still running", async () => {
   const { promise: heard, resolve: hear } = Promise.withResolvers<unknown>();
   const sql = {
     async *ask() {
@@ -168,7 +168,7 @@ test("a client that asks for progress hears every second that a call is still ru
   await client.close();
 });
 
-test("a missing session is an answer that says so", async () => {
+test("a missing session gives an answer that says so", async () => {
   const connection = await connected(createWorld());
   // The client makes an exception of an answer that is an error.
   await expect(call(connection, "history_read", { session: "ffffffff" })).rejects.toThrow("no such session");

@@ -34,7 +34,7 @@ test("everything that reads works on a data directory that is mounted read-only"
   }
 });
 
-test("no call of the system writes below the data directory", ({ skip }) => {
+test("no system call writes below the data directory", ({ skip }) => {
   if (!existsSync("/usr/bin/strace")) return skip("there is no strace");
   const world = createWorld();
   const log = join(world.folder, "strace");

@@ -32,21 +32,18 @@ function onTerminal(
 
 const hasScript = existsSync("/usr/bin/script");
 
-test.skipIf(!hasScript)(
-  "on a terminal there are colours, and a pager, which is PAGER, for what is longer than a page",
-  () => {
-    const world = createWorld();
-    const short = { PAGER: "sed s/^/paged:/", LINES: "2" };
-    const out = onTerminal(world, short, "list");
-    expect(out).toMatch(/paged:/);
-    expect(out).toContain("\u001B[36m");
-    expect(onTerminal(world, short, "list", "--no-pager")).not.toContain("paged:");
-    expect(onTerminal(world, { ...short, LINES: "24" }, "list")).not.toContain("paged:");
-    expect(onTerminal(world, { PAGER: "cat", NO_COLOR: "1" }, "list")).not.toContain("\u001B[3");
-  },
-);
+test.skipIf(!hasScript)("on a terminal there are colours, and output longer than a page goes to PAGER", () => {
+  const world = createWorld();
+  const short = { PAGER: "sed s/^/paged:/", LINES: "2" };
+  const out = onTerminal(world, short, "list");
+  expect(out).toMatch(/paged:/);
+  expect(out).toContain("\u001B[36m");
+  expect(onTerminal(world, short, "list", "--no-pager")).not.toContain("paged:");
+  expect(onTerminal(world, { ...short, LINES: "24" }, "list")).not.toContain("paged:");
+  expect(onTerminal(world, { PAGER: "cat", NO_COLOR: "1" }, "list")).not.toContain("\u001B[3");
+});
 
-test.skipIf(!hasScript)("on a terminal nothing of a transcript acts", () => {
+test.skipIf(!hasScript)("on a terminal no control sequence of a transcript takes effect", () => {
   const world = createWorld();
   for (const args of [["list"], ["show", "0", "--full"], ["export", "0"], ["search", "parser"]]) {
     const out = onTerminal(world, { PAGER: "cat" }, ...args);
@@ -80,13 +77,13 @@ test.each([
   ["half of a pair", "\uD800", String.raw`\ud800`],
   ["a family, which is joined", "👨‍👩‍👧", "👨‍👩‍👧"],
   ["tabs and other languages", "a\tü中", "a\tü中"],
-])("%s is shown and does not act", (_, text, expected) => {
+])("%s is shown and has no effect", (_, text, expected) => {
   expect(visible(text)).toBe(expected);
   expect(styledText`${text}`.text).toBe(expected);
   expect(JSON.parse(visibleJson({ text }, 2))).toEqual({ text });
 });
 
-test("tables align by columns that are seen, and text is cut and wrapped by them", () => {
+test("tables align by visible columns, and text is cut and wrapped by them", () => {
   expect(
     table(
       [{ title: "A" }, { title: "N", align: "right" }],
@@ -111,7 +108,7 @@ test("tables align by columns that are seen, and text is cut and wrapped by them
   expect(wrap("x".repeat(10), 4)).toEqual(["xxxx", "xxxx", "xx"]);
 });
 
-test("times as people type them", () => {
+test("times are parsed as people type them", () => {
   const now = new Date(2026, 10, 15, 12);
   expect(parseTime("7d", "start", now)).toEqual(new Date(2026, 10, 8, 12));
   expect(parseTime("2026-11-01", "start", now)).toEqual(new Date(2026, 10, 1));
@@ -122,7 +119,7 @@ test("times as people type them", () => {
     expect(parseTime(text, "start", now)).toBeUndefined();
 });
 
-test("one argument is the query itself, and one with spaces among several is a phrase", () => {
+test("one argument is the query itself, and among several an argument with spaces is a phrase", () => {
   expect(queryOf(['"a b" c'])).toBe('"a b" c');
   expect(queryOf(["fix", "the parser"])).toBe('fix "the parser"');
   expect(queryOf(["fix", "/a b/"])).toBe("fix /a b/");

@@ -17,6 +17,6 @@ test.each([
   ["a column behind the name of a table", "FROM claude.messages m WHERE m.t", ["m.text", "m.timestamp"]],
   ["a keyword, as it was begun", "SELECT * FR", ["FROM"]],
   ["nothing of nothing", "SELECT ", []],
-])("%s is completed", (_, statement, expected) => {
+])("completions of %s", (_, statement, expected) => {
   expect(completions(TABLES, statement)[0]).toEqual(expected);
 });

@@ -14,7 +14,7 @@ function shown(format: "table" | "box" | "line", mustFit: boolean, width = 80): 
   return (formatter.rows(rows) + formatter.end()).split("\n");
 }
 
-test("a row that does not fit on a terminal is shown line by line, whole, and no word of it is broken", () => {
+test("a row that does not fit on a terminal is shown line by line in full, without breaking words", () => {
   for (const format of ["table", "box"] as const) {
     const lines = shown(format, true);
     expect(lines).toEqual(shown("line", false));
@@ -30,12 +30,12 @@ test("a row that does not fit on a terminal is shown line by line, whole, and no
   }
 });
 
-test("a row that fits, or goes into a pipe, is a row", () => {
+test("a row that fits, or is piped, stays one row", () => {
   expect(shown("table", true, 200)[0]).toMatch(/^session_id +title +answer$/);
   expect(shown("table", false)[0]).toMatch(/^session_id +title +answer$/);
 });
 
-test("names and what they mean fit into 80 columns, beside each other where there is room", () => {
+test("names and their explanations fit into 80 columns, beside each other if there is room", () => {
   const lines = explained(
     [
       ["claude.messages", "One row per message, with everything that was said in it, called in it and answered to it"],

@@ -41,7 +41,7 @@ const SAME: readonly (readonly [view: string, table: string, columns: string])[]
   ["agent_runs", "agent.agent_runs", "agent_uuid, run_id, action_type, step_number, messages_count, duration_ms"],
 ];
 
-test("the platform's tables have the rows of the store's own views, and both worlds are one", async () => {
+test("the platform's tables have the rows of the store's own views, and can be joined with Claude Code's tables", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "skein.db");
@@ -79,7 +79,7 @@ test("the platform's tables have the rows of the store's own views, and both wor
   expect(sessions?.rows).toEqual([["Nothing yet"]]);
 });
 
-test("an agent is there before it has a session, whosever it is", async () => {
+test("an agent is listed before it has a session, in every tenant", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const store = createMemoryStore();
@@ -173,7 +173,7 @@ test("the rows are the same from every kind of store", { timeout: 120_000 }, asy
   }
 });
 
-test("skein sql finds the store of the data folder, and makes none", async () => {
+test("skein sql finds the store of the data folder, and creates none", async () => {
   const folder = dataFolder();
   const question = "SELECT count(*) AS n FROM platform.sessions";
   expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 0 }]);

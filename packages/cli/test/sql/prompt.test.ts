@@ -46,7 +46,7 @@ async function atPrompt(folder: string, replies: Replies, env: Readonly<Record<s
 }
 
 test.skipIf(!hasScript)(
-  "statements of several lines are answered with their time, and what was typed is kept",
+  "statements of several lines are answered with their time, and typed statements are kept",
   { timeout: 120_000 },
   async () => {
     const folder = dataFolder();
@@ -77,7 +77,7 @@ test.skipIf(!hasScript)(
 );
 
 test.skipIf(!hasScript)(
-  "Ctrl-C stops the statement, or what was typed, and not the program",
+  "Ctrl-C stops the statement, or clears the typed text, but does not end the program",
   { timeout: 120_000 },
   async () => {
     const seen = await atPrompt(dataFolder(), [
@@ -117,7 +117,7 @@ test.skipIf(!hasScript)(
 );
 
 test.skipIf(!hasScript)(
-  "the time is that of the statement, and Ctrl-D while one runs leaves when it is answered",
+  "the printed time is that of the statement, and Ctrl-D during a statement leaves after its answer",
   { timeout: 120_000 },
   async () => {
     const seen = await atPrompt(dataFolder(), [
@@ -132,7 +132,7 @@ test.skipIf(!hasScript)(
   },
 );
 
-test.skipIf(!hasScript)("a pager has the keyboard for itself", { timeout: 120_000 }, async () => {
+test.skipIf(!hasScript)("a pager gets all keyboard input", { timeout: 120_000 }, async () => {
   await atPrompt(
     dataFolder(),
     [

@@ -59,7 +59,7 @@ describe("skein sql", () => {
       expect(answers[at], option).toMatchObject({ code: 0, out: expected });
   });
 
-  test("a cell that a spreadsheet would run is defused, and what would move a cursor is shown", async () => {
+  test("a cell that a spreadsheet would execute is escaped, and control characters are shown", async () => {
     const others = "SELECT '＝1' AS wide, chr(10) || '=1' AS below";
     const numbers = "SELECT -9007199254740993 AS large, '-1+1' AS sum, -1.5 AS small, '=1' AS \"=name\"";
     const { out } = await skein(home("=1+1\u001B[2J"), "sql", [PROMPTS, others, numbers].join(";"), "--format", "csv");
@@ -73,7 +73,7 @@ describe("skein sql", () => {
   });
 
   test(
-    "an error marks the place and ends with 1; a wrong call with 2; a directory that is not there with 3",
+    "an error marks its place and ends with exit code 1, a wrong call with 2, a missing directory with 3",
     { timeout: 120_000 },
     async () => {
       const folder = home("x");
@@ -92,7 +92,7 @@ describe("skein sql", () => {
   );
 
   test(
-    "statements come from a file, examples by their names, the schema with what it means",
+    "statements come from a file, examples are found by name, and the schema has explanations",
     { timeout: 120_000 },
     async () => {
       const folder = home("about a test");
@@ -117,7 +117,7 @@ describe("skein sql", () => {
     },
   );
 
-  test("a statement may begin with a comment; what is too much is refused", { timeout: 120_000 }, async () => {
+  test("a statement may begin with a comment, and too many arguments are rejected", { timeout: 120_000 }, async () => {
     const folder = home("x");
     const commented = "-- What is it?\nSELECT 42 AS answer";
     const [answer, ...refused] = await skeins(folder, [
@@ -226,7 +226,7 @@ describe("skein sql cache", () => {
   };
 
   test(
-    "says where the copy is, makes it once although several are asked to, and removes it",
+    "skein sql cache prints where the copy is, makes it once although several ask for it, and removes it",
     { timeout: 120_000 },
     async () => {
       const folder = home("kept");
@@ -258,7 +258,7 @@ describe("skein sql cache", () => {
   );
 
   test(
-    "is made in the background after an answer that had to read much, and the next one comes from it",
+    "the copy is made in the background after an answer that had to read much, and the next answer uses it",
     { timeout: 180_000 },
     async () => {
       const folder = home("small");
@@ -289,18 +289,18 @@ describe("skein sql cache", () => {
   );
 });
 
-test("a copy that went bad says how to be rid of it", () => {
+test("a damaged copy gives an error that says how to remove it", () => {
   const corrupt = new Error("IO Error: Corrupt database file: computed checksum 1 does not match 2");
   expect(failureText(corrupt)).toBe(`${corrupt.message}\nIf that is the copy, "skein sql cache clear" removes it.`);
 });
 
-test("cells are cut by the columns that their letters take", { timeout: 120_000 }, async () => {
+test("cells are cut by the display width of their letters", { timeout: 120_000 }, async () => {
   const { out } = await skein(home("x"), "sql", "SELECT repeat('漢', 100) AS x, 1 AS n");
   expect(out.split("\n")[1]).toBe(`${"漢".repeat(48)}…  1`);
 });
 
 test(
-  "narrow columns are shown whole, wide ones share the rest, and an id is never cut",
+  "narrow columns are shown whole, wide ones share the remaining width, and an id is never cut",
   { timeout: 120_000 },
   async () => {
     const folder = home("x");
@@ -322,7 +322,7 @@ test(
   },
 );
 
-test("a chart is drawn for a series, and for nothing else", { timeout: 120_000 }, async () => {
+test("a chart is drawn only for a series", { timeout: 120_000 }, async () => {
   const folder = home("x");
   const odd = "VALUES ('half', 0.5), ('none', NULL), ('much', 'inf'::DOUBLE), ('less', -0.25)";
   const [chart, nothing, odds] = await skeins(folder, [
@@ -384,7 +384,7 @@ test("rows are streamed, and a closed output ends the query", { timeout: 120_000
   expect(await ended).toMatchObject({ code: 0 });
 });
 
-test("init prints what the stock shell can run", async () => {
+test("init prints SQL that the stock DuckDB shell can run", async () => {
   const { code, out } = await skein(home("x"), "sql", "init");
   expect(code).toBe(0);
   expect(out).toContain("What differs here");

@@ -5,14 +5,14 @@ interface AuditQuery {
   readonly action?: string | undefined;
   readonly outcome?: string | undefined;
   readonly actor?: string | undefined;
-  /** ISO times: from `since` on, and before `until`. */
+  /** ISO times: `since` is included, `until` is not. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }
 
-/** The audit log of a store: appended to, read, and forgotten when it is too old. There is no way to change an entry. */
+/** The audit log of a store. Entries are appended, listed, and deleted when they are too old. They are never changed. */
 export interface AuditLog {
   append(
     tenant: string,
@@ -23,7 +23,7 @@ export interface AuditLog {
     tenant: string,
     query?: AuditQuery,
   ): Promise<{ readonly items: readonly AuditEntry[]; readonly cursor: string | null }>;
-  /** Removes entries that are older than the log is kept, of every tenant that has any. */
+  /** Deletes entries older than `keepDays`, of every tenant. */
   sweep(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ interface AuditDeps {
 }
 
 const KIND = "audit";
-/** Tenants that have entries: a record for each. */
+/** The tenants that have entries, one record for each. */
 const TENANTS = { tenant: "$audit", kind: "tenant" } as const;
 const AUDIT_DAYS = 365;
 const PAGE = 200;
@@ -109,14 +109,14 @@ export function createAuditLog({ records, ids, now, keepDays = AUDIT_DAYS }: Aud
       const oldest = now() - keepDays * DAY_MS;
       const { items } = await records.list({ ...TENANTS, limit: 1000 });
       for (const { id: tenant } of items)
-        // Entries are in the order of their ids, and those begin with the time.
+        // Entries are sorted by id, and an id begins with its time.
         for await (const { id, created_at } of entries(tenant, undefined, firstIdAt(oldest)))
           if (Date.parse(created_at) < oldest) await records.delete(tenant, KIND, id);
     },
   };
 }
 
-/** The smallest UUID v7 of a time. */
+/** The smallest UUID v7 that can have this time. */
 function firstIdAt(ms: number): string {
   const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;

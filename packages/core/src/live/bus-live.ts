@@ -16,12 +16,15 @@ const Piece = z.object({
 
 /** The messages about drafts that machines send to each other. */
 const Words = z.discriminatedUnion("kind", [
-  /** Pieces of one attempt; `first` counts those before them. */
+  /** Pieces of one attempt; `first` is the number of pieces before them. */
   z.object({ kind: z.literal("pieces"), first: z.int().nonnegative(), pieces: z.array(Piece) }),
   z.object({ kind: z.literal("cleared") }),
 ]);
 
-/** A machine has a listener and lacks pieces: the machine that makes them sends all of them again, to that machine only. */
+/**
+ * Sent by a machine that has a listener but lacks pieces: the machine that makes the pieces sends all of them again, to
+ * that machine only.
+ */
 const Asked = z.object({ sessionId: z.string(), instance: z.string() });
 const QUESTIONS = "asked";
 

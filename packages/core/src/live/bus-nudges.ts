@@ -9,7 +9,10 @@ const SessionIds = z.array(z.string().max(100)).max(1000);
 const GATHER_MS = 5;
 const IDS_OF_A_MESSAGE = 1000;
 
-/** Tells other machines which sessions have new events, so that their followers read at once. Returns how to stop. */
+/**
+ * Tells other machines which sessions have new events, so that their followers read at once. Returns a function that
+ * stops this.
+ */
 export function nudgeOthers({ store, bus }: { readonly store: Store; readonly bus: Bus }): () => void {
   const changed = new Set<string>();
   let gathering: NodeJS.Timeout | undefined;
@@ -26,7 +29,7 @@ export function nudgeOthers({ store, bus }: { readonly store: Store; readonly bu
       for (const id of SessionIds.safeParse(words).data ?? []) store.poke(id);
     }),
     store.onNews((sessionId, events) => {
-      // News from another machine are not passed on.
+      // News that came from another machine is not sent on.
       if (!events) return;
       changed.add(sessionId);
       gathering ??= setTimeout(send, GATHER_MS);

@@ -44,7 +44,7 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
     resting.set(id, { changed: false, timer });
   }
 
-  /** One at a time: nobody waits for it, and what sessions ask of the store comes first. */
+  /** One at a time: nobody waits for the published status, and requests of sessions to the store come first. */
   function showInTurn(id: string): void {
     showing = showing.then(() => show(id));
   }
@@ -81,7 +81,8 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
     lockedAt.set(sessionId, now());
     bus.show({ kind: "locked", sessionId });
   });
-  // A session that was deleted, or is driven by another machine now, causes no more news here.
+  // A session that was deleted or is now driven by another machine produces no more news here, so the locks are checked
+  // regularly.
   const looking = setInterval(() => {
     for (const sessionId of lockedAt.keys()) showInTurn(sessionId);
   }, LOOK_MS).unref();

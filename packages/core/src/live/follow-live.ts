@@ -7,7 +7,7 @@ export interface FollowLive {
   readonly sessionId: string;
   /**
    * The facts of the session. A source that begins in the middle of the log calls `joined` when it has caught up, with the
-   * run in progress: the facts of its current step come before the reader's first fact.
+   * run in progress: the facts of the run's current step are before the reader's first fact.
    */
   readonly facts: (joined: (runId: string | null) => void) => AsyncIterable<Event>;
   /** Selects pieces. Default: all of them. */
@@ -16,13 +16,13 @@ export interface FollowLive {
 
 /** Receives facts and pieces. */
 interface LiveReader {
-  /** Takes a fact. False ends the following. The next fact is read when the result is there. */
+  /** Takes a fact. Returning false ends the following. The next fact is read when the result is available. */
   fact(event: Event): boolean | Promise<boolean>;
   /** Takes the pieces of one attempt that have arrived since the last call. */
   pieces(pieces: readonly DraftPiece[]): void;
 }
 
-/** Follows a session: the facts of its log, and in between the drafts of its steps. */
+/** Follows a session: the facts of its log, and between them the drafts of its steps. */
 export async function followLive(
   { live, sessionId, facts, isWanted = () => true }: FollowLive,
   reader: LiveReader,

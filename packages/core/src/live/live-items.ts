@@ -5,7 +5,7 @@ interface LiveItems extends Omit<FollowLive, "facts"> {
   readonly facts: (stop: AbortSignal) => AsyncIterable<Event>;
 }
 
-/** A session as it happens, as an iterable: the facts of its log, and in between the drafts of its steps. */
+/** The facts of a session's log and, between them, the drafts of its steps, as an iterable. */
 export async function* liveItems(
   { facts, ...followed }: LiveItems,
   signal?: AbortSignal,

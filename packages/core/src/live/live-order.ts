@@ -6,7 +6,9 @@ export interface LiveOrder {
   /** Call when the reader has received this fact. */
   fact(event: Event): void;
   piece(piece: DraftPiece): void;
-  /** Call when the reader is at the end of the log, in this run, without having received the beginning of its step. */
+  /**
+   * Call when the reader is at the end of the log, in this run, but has not received the beginning of the current step.
+   */
   joined(runId: string | null): void;
   /** Pieces of one attempt that may be shown now. */
   due(): readonly DraftPiece[];
@@ -14,15 +16,15 @@ export interface LiveOrder {
 
 /**
  * Pieces come directly from the model, facts come through the store and may be later. So a piece waits until the facts
- * before it were shown: otherwise the text of a step would appear before the results that it is about. Pieces that arrive
- * after the fact with the whole text are dropped.
+ * before it were shown: otherwise the text of a step would appear before the tool results that it refers to. Pieces that
+ * arrive after the fact with the whole text are dropped.
  */
 export function createLiveOrder(): LiveOrder {
   let attempts: DraftPiece[][] = [];
   let run: string | undefined;
-  /** The step that has begun; undefined until a fact says so. */
+  /** The step that has begun; undefined until a fact reports it. */
   let begun: { readonly step: number; readonly attempt: number } | undefined;
-  /** How many steps of the run are complete, including the results of their calls. */
+  /** How many steps of the run are complete. A step is complete when the results of its calls are stored. */
   let whole = 0;
   /** Whether the facts of the current step are before the reader's first fact. */
   let isBlind = false;

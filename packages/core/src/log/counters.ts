@@ -11,7 +11,9 @@ export interface Counters extends UsageTotals {
   simulated_calls: number;
 }
 
-/** A run's money by kind, so that the agent tables' breakdown is a sum and not a second calculation. What is left of the total is for server tools. */
+/**
+ * A run's money by kind, so that the agent tables' breakdown is a sum and not a second calculation. The rest of the total is the cost of server tools.
+ */
 export interface RunCounters extends Counters {
   input_micros: number;
   output_micros: number;
@@ -49,12 +51,33 @@ export const RUN_COUNTERS = [
   "cache_read_rest",
 ] as const satisfies readonly (keyof RunCounters)[];
 
+/** Written key by key, because every append needs several. */
 export function noCounters(): Counters {
-  return Object.fromEntries(COUNTERS.map((name) => [name, 0])) as unknown as Counters;
+  return {
+    cost_micros: 0,
+    unpriced_calls: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    cost_rest: 0,
+    estimated_calls: 0,
+    simulated_calls: 0,
+  };
 }
 
 export function noRunCounters(): RunCounters {
-  return Object.fromEntries(RUN_COUNTERS.map((name) => [name, 0])) as unknown as RunCounters;
+  return {
+    ...noCounters(),
+    input_micros: 0,
+    output_micros: 0,
+    cache_write_micros: 0,
+    cache_read_micros: 0,
+    input_rest: 0,
+    output_rest: 0,
+    cache_write_rest: 0,
+    cache_read_rest: 0,
+  };
 }
 
 /** The totals of counters: the exact cost as one amount, and the rounded cost. */

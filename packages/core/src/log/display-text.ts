@@ -1,4 +1,7 @@
-/** Text for a column that people read: what a column cannot hold (NUL, lone surrogates) is replaced. The log has the exact text. */
+/**
+ * Text for a column that people read: characters that a column cannot store (NUL, lone surrogates) are replaced. The log has the
+ * exact text.
+ */
 export function displayText(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }

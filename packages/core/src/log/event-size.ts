@@ -9,6 +9,7 @@ function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 8;
   let size = 16;
-  for (const part of Object.values(value)) size += 16 + sizeOf(part);
+  if (Array.isArray(value)) for (const part of value as unknown[]) size += 16 + sizeOf(part);
+  else for (const key in value) size += 16 + sizeOf((value as Record<string, unknown>)[key]);
   return size;
 }

@@ -42,7 +42,10 @@ export type RunEvent = Exclude<
   }
 >;
 
-/** Facts that every worker may write before a run kills it: taking the run up, beginning something, closing what a dead worker left open. */
+/**
+ * Facts that every worker may write before the run crashes it: taking over the run, beginning something, closing calls that a dead worker
+ * left open.
+ */
 const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event_type"]>([
   "run.resumed",
   "runtime.started",
@@ -53,7 +56,10 @@ const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event
   "tool.started",
 ]);
 
-/** Whether the fact is progress of the run. An unknown result and a cancelled wait are not: they only close what a dead worker left open. */
+/**
+ * Whether the fact is progress of the run. An unknown result and a cancelled wait are no progress: they only close calls that a dead worker
+ * left open.
+ */
 function isProgress(event: RunEvent): boolean {
   if (event.event_type === "tool.completed") return event.data.outcome !== "unknown";
   if (event.event_type === "await.resolved") return event.data.resolution !== "cancelled";
@@ -62,7 +68,8 @@ function isProgress(event: RunEvent): boolean {
 
 /** Facts of the driver inside a run. */
 export function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
-  // Facts of a poisoned run only end it, for example the results of its open calls: it stays poisoned.
+  // The facts that end a poisoned run, for example the results of its open calls, do not count as progress: the run
+  // stays poisoned.
   if (isProgress(event) && !isPoisoned(run)) run.resumesWithoutProgress = 0;
   switch (event.event_type) {
     case "run.resumed":
@@ -224,7 +231,7 @@ function failCall(run: RunState, error: Failure): void {
   else run.failure = error;
 }
 
-/** The next call of the model starts to count its attempts. */
+/** Resets the attempts, for the next model call. */
 function noAttempts(run: RunState): void {
   run.attempts = 0;
   if (run.fallback) run.fallback.attemptsBefore = 0;

@@ -14,7 +14,10 @@ import { reserve, reservedUntil } from "./reservations.ts";
 import { type CallState, type RunState, type SessionState, emptyState } from "./state.ts";
 import type { Snapshot } from "../ports/store.ts";
 
-/** Raised whenever the meaning of a state changes; snapshots of another version are folded anew. */
+/**
+ * Raised whenever the meaning of a state changes; a snapshot of another version is ignored, and the log is folded
+ * again.
+ */
 export const FOLD_VERSION = 9;
 
 /**
@@ -119,8 +122,8 @@ function apply(state: SessionState, event: Event): void {
       state.delegatedPicos = addPicos(state.delegatedPicos, spent);
       if (run?.spendAsk?.toolUseId === event.data.tool_use_id) run.spendAsk.answer ??= event.data;
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
-      // The first answer counts. A second one, or one for a call that is over, changes nothing. A fast subagent may answer
-      // before its caller has recorded that it waits.
+      // The first answer counts. A second one, or an answer to a call that has ended, changes nothing. A fast subagent may
+      // answer before its caller has recorded that it waits.
       if ((call?.phase === "waiting" || call?.phase === "asked") && !call.answer) call.answer = event.data;
       if (!run || !call) return;
       run.delegatedPicos = addPicos(run.delegatedPicos, spent);
@@ -147,7 +150,7 @@ function begin(state: SessionState, created: FactData<"session.created">): void 
   state.openedBy = created.opened_by ?? null;
 }
 
-/** A cancel names its run. A run that is over is not affected, and a queued one never starts. */
+/** A cancel names its run. A run that has ended is not affected. A queued run never starts. */
 function cancel(state: SessionState, { run_id, reason }: FactData<"cancel.requested">): void {
   if (state.run?.runId === run_id) {
     state.run.cancelRequested = true;
@@ -251,12 +254,12 @@ function toolResult(call: CallState): { type: string; [key: string]: unknown } {
   };
 }
 
-/** The HTTP statuses of requests that the API rejects for their content: a repetition would be rejected again. */
+/** The HTTP statuses of requests that the API rejects for their content: a retry would be rejected again. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413]);
 
 /** Leaves out messages that the API rejected before the model answered them: they would fail every later run. */
 function leaveOut(state: SessionState, { unread }: RunState, { status, code }: Failure): void {
-  // A request without credit is rejected too, but its messages are not the cause.
+  // A request that the provider rejects for lack of credit is not caused by its messages.
   const refused = (REFUSALS.has(status) && code !== "billing_error") || code === "context_window_exceeded";
   if (!refused) return;
   for (const { id, content } of state.transcript.slice(-unread.length)) {

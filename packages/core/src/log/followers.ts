@@ -3,11 +3,11 @@ import { type Event, isKnownError } from "@skein/protocol";
 import { sizeOfEvent } from "./event-size.ts";
 
 export interface FollowersDeps {
-  /** Reads a stretch of a log from the store: at least one event, if there is one. */
+  /** Reads the next events of a log from the store: at least one event, if there is one. */
   readonly read: (sessionId: string, after: number, most: StretchLimit) => Promise<Stretch>;
 }
 
-/** How long a stretch may be. The event with which it is full is still part of it. */
+/** The limit of one read. The event that reaches the limit is still included. */
 export interface StretchLimit {
   readonly events: number;
   readonly bytes: number;
@@ -15,7 +15,7 @@ export interface StretchLimit {
 
 export interface Stretch {
   readonly events: readonly Event[];
-  /** Whether the stretch reached its limit, so that the log may have more. */
+  /** Whether the read reached its limit, so that the log may have more events. */
   readonly full: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface Followers {
   poke(sessionId: string): void;
   /** The tenant of a session that this process created a moment ago, which saves a lookup in the store. */
   tenantOf(sessionId: string): string | undefined;
-  /** The sessions that have followers, for a sweep of events that were not announced. */
+  /** The sessions that have followers, to check them for events that were not announced. */
   followed(): readonly string[];
   /** Ends the followers of a deleted session. */
   end(sessionId: string): void;
@@ -43,7 +43,10 @@ export interface Followers {
   close(): void;
 }
 
-/** Called when a session has new events: with the events if this process appended them, without if another one did. */
+/**
+ * Called when a session has new events: with the events if this process appended them, without events if another
+ * process did.
+ */
 export type NewsListener = (sessionId: string, events: readonly Event[] | undefined) => void;
 
 interface Follower {
@@ -56,12 +59,14 @@ interface Follower {
   wake: () => void;
 }
 
-/** The limit of a read. It counts bytes too, because events that are read ahead for a slow follower are in memory. */
+/** The limit of a read. It counts bytes too, because events that a slow follower has not taken yet stay in memory. */
 const STRETCH: StretchLimit = { events: 1000, bytes: 1024 * 1024 };
 /** A follower that does not keep up re-reads the store instead of holding a growing queue in memory. */
 const QUEUE_LIMIT = 1000;
 const QUEUE_BYTES = 1024 * 1024;
-/** How many logs that began here are kept, and up to which length: a new session is usually followed at once. */
+/**
+ * How many logs that began in this process are kept, and up to which length: a new session is usually followed at once.
+ */
 const BEGINNINGS = 64;
 const BEGINNING_LENGTH = 8;
 
@@ -150,14 +155,14 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     }
   }
 
-  /** Followers that ask for the same stretch at the same time share one read: news of a session wakes all its followers. */
+  /** Followers that read from the same place at the same time share one read: news of a session wakes all its followers. */
   function shared(sessionId: string, after: number): Promise<Stretch> {
     const key = `${sessionId} ${after}`;
     const found = reading.get(key);
     if (found) return found;
     const stretch = read(sessionId, after, STRETCH);
     reading.set(key, stretch);
-    // Only within this microtask: a read that began earlier may not have the event that woke a later follower.
+    // Shared only within this microtask: an earlier read may lack the event that woke a later follower.
     queueMicrotask(() => reading.delete(key));
     return stretch;
   }

@@ -14,11 +14,11 @@ export function isLargeJson(value: unknown): boolean {
 /**
  * The JSON of a value in pieces, which are made when they are asked for. Together they are what `JSON.stringify` returns.
  *
- * The long strings of a value are never in memory a second time, and no piece takes long to write.
+ * Long strings are never copied as a whole, and each piece is made quickly.
  */
 export function* jsonPieces(value: unknown): Generator<string> {
   const long: string[] = [];
-  // A name that no text of the value can have: whoever wrote the text did not know it.
+  // A random mark, which no text of the value can contain.
   const mark = crypto.randomUUID();
   const withMarks = JSON.stringify(value, (_, part: unknown) => {
     if (typeof part !== "string" || part.length <= LONG) return part;
@@ -35,14 +35,14 @@ export function* jsonPieces(value: unknown): Generator<string> {
 
 const BASE64 = /^[\w+/=]*$/;
 
-/** A string as JSON has it between its quotes. */
+/** The content of a JSON string, without its quotes. */
 function* stringPieces(text: string): Generator<string> {
   for (let from = 0; from < text.length;) {
     const until = from + PIECE;
-    // Each half of a surrogate pair alone would be written as an escape.
+    // A piece must not end inside a surrogate pair: half a pair would be written as an escape.
     const to = /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(until - 1, until + 1)) ? until + 1 : until;
     const piece = text.slice(from, to);
-    // Files are Base64, which needs no escapes. To see that takes less than half of the time of writing it.
+    // Files are Base64, which needs no escapes. Checking for Base64 takes less than half the time of escaping.
     yield BASE64.test(piece) ? piece : JSON.stringify(piece).slice(1, -1);
     from = to;
   }

@@ -17,7 +17,9 @@ export function longText(value: unknown): number {
   if (typeof value === "string") return isLong(value) ? value.length : 0;
   if (typeof value !== "object" || value === null) return 0;
   let sum = 0;
-  for (const part of Array.isArray(value) ? (value as unknown[]) : Object.values(value)) sum += longText(part);
+  if (Array.isArray(value)) for (const part of value as unknown[]) sum += longText(part);
+  // `Object.values` would make a list of each object, and every event is measured.
+  else for (const key in value) sum += longText((value as Record<string, unknown>)[key]);
   return sum;
 }
 

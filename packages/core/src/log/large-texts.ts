@@ -8,7 +8,7 @@ export interface LargeTextsDeps {
   readonly store: Store;
   /** Where large texts are written. Without it, bodies stay whole in the store. */
   readonly files?: FileStore | undefined;
-  /** Where large texts are read that another process moved, if that is another place than `files`. */
+  /** Where large texts that another process moved are read, if they are not in `files`. */
   readonly readFrom?: (() => Promise<FileStore | undefined>) | undefined;
   readonly report?: ((error: unknown) => void) | undefined;
 }
@@ -35,19 +35,19 @@ type Body = Event["data"];
 /**
  * A store whose large texts are files: `{session}/text-{sha256}_body.txt`, written before the event that names them.
  * Every reader gets a body as it was written. A text that cannot be written to the file store stays in the log, so that
- * a full bucket stops no session. The files of a session are deleted with it. Reasons: decision 162.
+ * a full bucket does not stop a session. The files of a session are deleted with it. Reasons: decision 162.
  */
 export function keepLargeTexts({ store, files, readFrom, report = () => {} }: LargeTextsDeps): Store {
   const texts = createTexts({ files, readFrom });
-  /** Bodies of appends under way, by the id of their event: listeners of an append get the whole body. */
+  /** Bodies of appends in progress, by the id of their event: listeners of an append get the whole body. */
   const whole = new Map<string, Body>();
 
   async function moved(sessionId: string, event: NewEvent): Promise<NewEvent> {
     if (!files || sizeOfEvent(event as Event) <= LARGE_BODY) return event;
     const found = new Map<string, Encoded>();
     const data = mapTexts(event.data, (text) => {
-      // A text that only looks like a moved text is moved as well. So every text in the log that looks like a moved one
-      // is one.
+      // A text that only looks like a moved text is moved as well, so that every such text in the log really is a moved
+      // one.
       if (text.length < LARGE_TEXT && !text.startsWith(PREFIX)) return text;
       const encoded = found.get(text) ?? encodedText(text);
       found.set(text, encoded);
@@ -77,8 +77,9 @@ export function keepLargeTexts({ store, files, readFrom, report = () => {} }: La
 
   return {
     ...store,
-    async append(sessionId, events, options) {
-      // Most appends are small.
+    async append(sessionId, given, options) {
+      const events = given.map(withoutMark);
+      // Most appends have no large text.
       const stored = await Promise.all(events.map((event) => moved(sessionId, event)));
       const changed = events.filter((event, n) => event !== stored[n]);
       if (changed.length === 0) {
@@ -122,6 +123,16 @@ export function keepLargeTexts({ store, files, readFrom, report = () => {} }: La
       await files?.deleteSession?.(sessionId).catch(report);
     },
   };
+}
+
+/**
+ * The event without the mark of moved texts. Only this store sets the mark: an imported log that had it would name texts
+ * that are in no file, and nobody could read that session or copy the store.
+ */
+function withoutMark(event: NewEvent): NewEvent {
+  if (!(MOVED in event.data)) return event;
+  const { [MOVED]: _, ...data } = event.data as JsonObject;
+  return { ...event, data } as NewEvent;
 }
 
 /** Whether texts of a stored event were moved. */
@@ -170,8 +181,8 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
       remember(path, text);
     },
     /**
-     * The same value with its moved texts filled in. In a row, a text that only looks like a moved one and has no file
-     * stays as it is.
+     * The same value with its moved texts restored. In a row, a text that looks like a moved one but has no file is
+     * left unchanged.
      */
     async fill<Value>(sessionId: string, value: Value, { mustBeThere = false } = {}): Promise<Value> {
       const found = new Map<string, string>();
@@ -183,8 +194,8 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
       if (found.size === 0) return value;
       await forEach([...found], async ([hash, place]) => {
         const text = await fetched(sessionId, hash).catch((error: unknown) => {
+          if (!mustBeThere && isKnownError(error, "not_found", "invalid")) return place;
           if (!isKnownError(error, "not_found")) throw error;
-          if (!mustBeThere) return place;
           throw new KnownError(
             "store_corrupt",
             `A large text of session ${sessionId} is not where files are kept: ${nameOf(hash)}. Restore the folder or bucket of SKEIN_FILES.`,

@@ -67,7 +67,7 @@ function rowOfBlock(block: ContentBlock): readonly Row[] {
     const id = String(block["id"]);
     return [{ role: "tool_call", content: { id, name: block["name"], arguments: block["input"] }, toolCallId: id }];
   }
-  // Results of server tools have a type of their own each: web_search_tool_result, bash_code_execution_tool_result …
+  // Each server tool has its own result type: web_search_tool_result, bash_code_execution_tool_result …
   if (block.type.endsWith("tool_result")) {
     return [
       {

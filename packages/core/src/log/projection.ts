@@ -240,7 +240,7 @@ function insertRows(changes: OpenChanges, event: Event, rows: readonly RowPart[]
   }
 }
 
-/** Numbers the rows of a message: in place if this append inserts them, by an update if an earlier one did. */
+/** Numbers the rows of a message: directly if this append inserts the rows, by an update if an earlier append did. */
 function enter(changes: OpenChanges, entered: Of<"message.created">["data"]): void {
   const first = changes.messagesEntered + 1;
   changes.messagesEntered += entered.rows;
@@ -272,7 +272,7 @@ function endRun(
   changes.sessionAdd.total_turns += 1;
 }
 
-/** Usage and money are added once per model call. */
+/** Adds usage and money, once per model call. */
 function count(changes: OpenChanges, call: ReturnType<typeof callIn>): void {
   if (!call) return;
   const model = displayText(call.model);

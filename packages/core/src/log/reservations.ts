@@ -1,7 +1,9 @@
 import { type FactData, type ModelPrice, type Usage, exactCost, microsOf, priceCall } from "@skein/protocol";
 import type { Reservation, SessionState } from "./state.ts";
 
-/** How long a reservation counts if no complete answer ends it before. After a day the provider's own figures are known. */
+/**
+ * How long a reservation counts if no complete answer ends it earlier. After a day the provider's own figures are known.
+ */
 const RESERVED_MS = 24 * 60 * 60_000;
 
 export function reservedUntil(at: string): string {
@@ -19,7 +21,7 @@ export function reservedMicros({ reservations }: SessionState, now: number, runI
     .reduce((sum, { micros }) => sum + micros, 0);
 }
 
-/** A call of the model that broke off: what is known of its usage, and the most that it can have used. */
+/** A model call that broke off: its known usage, and the most that it can have used. */
 export interface OpenEnded {
   readonly runId: string;
   readonly model: string;
@@ -29,7 +31,9 @@ export interface OpenEnded {
   readonly now: number;
 }
 
-/** What a call may have cost beyond what is known, as fields of its fact; undefined if that is nothing, or the model has no price. */
+/**
+ * What a call may have cost beyond its known cost, as fields of its fact; undefined if that is nothing or if the model has no price.
+ */
 export function reservationFor(
   state: SessionState,
   { runId, model, known, most, price, now }: OpenEnded,

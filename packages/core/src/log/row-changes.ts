@@ -7,13 +7,13 @@ export type SessionColumns = Omit<Session, "usage" | "cost_picos" | keyof Counte
 /** A message's row as a store keeps it: `number` is null until the message enters the transcript. */
 export interface MessageInsert extends RowPart {
   readonly runId: string | null;
-  /** The event that brought the content. */
+  /** The event that contains the content. */
   readonly sequence: number;
   readonly number: number | null;
   readonly createdAt: string;
 }
 
-/** Numbers existing rows: `first` for part 0, and so on. */
+/** Numbers existing rows: part 0 gets `first`, part 1 the next number, and so on. */
 export interface MessageEntry {
   readonly messageId: string;
   readonly runId: string;
@@ -59,8 +59,8 @@ export interface RunUpdate {
  * What an append changes in the projections, as row operations.
  *
  * Numbers are relative: a message number and a run number count from 1 for the first one in this append, and the store
- * adds how many the session had. So the writer can compute this without reading, and the store applies it without knowing
- * what the events mean.
+ * adds how many the session had. So the writer computes the changes without reading the store, and the store applies them
+ * without interpreting the events.
  */
 export interface Changes {
   readonly sessionInsert: SessionColumns | null;
@@ -70,7 +70,7 @@ export interface Changes {
   readonly runUpdates: readonly RunUpdate[];
   readonly messageInserts: readonly MessageInsert[];
   readonly messageEntries: readonly MessageEntry[];
-  /** How many numbers the entering messages take. */
+  /** How many message numbers this append uses. */
   readonly messagesEntered: number;
   readonly awaitInserts: readonly Await[];
   readonly awaitCloses: readonly Pick<Await, "tool_use_id" | "closed_at" | "resolution">[];

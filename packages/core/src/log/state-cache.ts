@@ -8,13 +8,18 @@ export interface StateCacheDeps {
   readonly store: Store;
   /** How many folded states are kept. */
   readonly size?: number;
-  /** How many characters of long texts the states that are kept may have together. */
+  /** The most characters of long texts that all kept states may have together. */
   readonly longText?: number;
 }
 
-/** Folded states of sessions that were driven or begun here, kept up to date by what this process appends. */
+/**
+ * Folded states of sessions that were driven or begun here, kept up to date with the events that this process appends.
+ */
 export interface StateCache {
-  /** The state up to at least this sequence: from the cache, else from snapshot and log. The caller owns it until it gives it back. */
+  /**
+   * The state up to at least this sequence: from the cache, otherwise from snapshot and log. The caller may change it until it calls
+   * `put`.
+   */
   take(sessionId: string, lastSequence: number): Promise<SessionState>;
   /** The state from the cache, if it is there. The caller owns it until it gives it back. */
   takeKnown(sessionId: string): SessionState | undefined;
@@ -22,7 +27,10 @@ export interface StateCache {
   put(state: SessionState): void;
   /** Reads a state from the store, without the cache. */
   load(sessionId: string): Promise<SessionState>;
-  /** Keeps a session that is being driven in the cache, whatever its size, between `put` and `take`. Returns how to end that. */
+  /**
+   * Keeps a session that is being driven in the cache, whatever its size, between `put` and `take`. Returns a function that ends
+   * this.
+   */
   pin(sessionId: string): () => void;
   /** How many characters the long texts of a state have. */
   longText(state: SessionState): number;
@@ -32,7 +40,7 @@ export interface StateCache {
 /** After how many events a new snapshot is written. */
 const SNAPSHOT_EVERY = 500;
 
-/** Sessions with large messages would otherwise fill the memory long before there are many of them. */
+/** Without this limit, a few sessions with large messages would fill the memory. */
 const LONG_TEXT = 32 * 1024 * 1024;
 
 export function createStateCache({ store, size = 1000, longText: most = LONG_TEXT }: StateCacheDeps): StateCache {
@@ -65,7 +73,7 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
     }
   }
 
-  /** Folds the events that this process appends, so that a session that begins here never has to be read. */
+  /** Folds the events that this process appends, so that a session that begins here is never read from the store. */
   function hear(sessionId: string, events: readonly Event[] | undefined): void {
     const [first] = events ?? [];
     const known = states.get(sessionId)?.state;
@@ -97,7 +105,7 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
       const since = state.sequence - (snapshots.get(state.sessionId) ?? 0);
       if (state.run || since < SNAPSHOT_EVERY || since < state.sequence / 2) return;
       snapshots.set(state.sessionId, state.sequence);
-      // A snapshot only saves work: if it cannot be written, a later one is.
+      // A snapshot only saves work: if it cannot be written, a later snapshot replaces it.
       store.writeSnapshot(state.sessionId, snapshotOf(state)).catch(() => snapshots.delete(state.sessionId));
     },
     load,
@@ -117,7 +125,7 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
   };
 }
 
-/** The long texts in the first messages of a transcript. */
+/** How much long text the first messages of a transcript have. */
 interface Measured {
   readonly messages: number;
   readonly long: number;

@@ -26,7 +26,7 @@ export interface CallState {
   readonly isChanged: boolean;
   /** What the agent's hook decided before the call; null if no hook decided anything. */
   hook: { readonly decision: "allow" | "deny" | "ask"; readonly reason: string | null } | null;
-  /** `asked` by the model, `started` by a worker, `waiting` for something outside, `done` with its result in hand. */
+  /** `asked` by the model, `started` by a worker, `waiting` for something outside, `done` with its result. */
   phase: "asked" | "started" | "waiting" | "done";
   /** What the call waits for; null if it does not wait. */
   awaiting: FactData<"await.opened">["awaits"][number]["kind"] | null;
@@ -45,7 +45,7 @@ export interface CallState {
   result: { readonly content: Content; readonly isError: boolean } | null;
 }
 
-/** The run that is under way. */
+/** The run in progress. */
 export interface RunState {
   readonly runId: string;
   readonly startedAt: string;
@@ -57,7 +57,7 @@ export interface RunState {
   stepDone: boolean;
   /** A reply whose message has not entered the transcript yet. */
   replyId: string | null;
-  /** Why the run cannot go on. */
+  /** Why the run cannot continue. */
   failure: Failure | null;
   titleTried: boolean;
   parentInformed: boolean;
@@ -76,12 +76,15 @@ export interface RunState {
   calls: CallState[];
   /** The message that will carry the results of `calls`. */
   resultsMessageId: string | null;
-  /** What the model last said, and why it stopped. */
+  /** The model's last text, and why it stopped. */
   stopReason: string | null;
   lastPurpose: FactData<"step.started">["purpose"];
   /** Whether the last reply passed the agent's own check, or needs none. */
   answerValid: boolean;
-  /** Generated files that are neither stored nor given up. Only the provider of the model that made them has them. */
+  /**
+   * Generated files that are neither stored nor given up. Only the provider of the model that made a file can return
+   * it.
+   */
   files: { readonly fileId: string; readonly step: number; readonly model: string }[];
   memoryUpdated: boolean;
   cancelRequested: boolean;
@@ -113,7 +116,7 @@ export interface RunState {
   validationFailures: number;
   /** The problem with the last answer that was checked. */
   validationProblem: string | null;
-  /** The notices about tools that are in the log. */
+  /** The notices about tools that the log already has. */
   noticed: string[];
   /** Whether the compaction check for the next step is done. */
   compactionChecked: boolean;
@@ -122,7 +125,7 @@ export interface RunState {
   unread: string[];
 }
 
-/** What a log means. Never stored as truth: always folded from events, and JSON throughout so that it can be a snapshot. */
+/** The meaning of a log. It is always folded from events, and consists of JSON, so that it can be stored as a snapshot. */
 export interface SessionState {
   sessionId: string;
   /** The last event that was folded. */
@@ -144,7 +147,7 @@ export interface SessionState {
   transcript: Message[];
   /** What the model is shown instead of the first `until` messages, after a compaction. */
   compacted: { readonly until: number; readonly messages: readonly Omit<Message, "id">[] } | null;
-  /** What memory added to a prompt, by the prompt's message id. The model is shown it for as long as the prompt. */
+  /** What memory added to a prompt, by the prompt's message id. The model is shown it together with the prompt. */
   recalled: Record<string, readonly string[]>;
   /** Messages that the model's API rejected. They stay in the transcript and are not sent again. */
   leftOut: string[];
@@ -162,10 +165,10 @@ export interface SessionState {
   /** What the session's subagents spent. */
   delegatedPicos: string;
   unpricedCalls: number;
-  /** What calls that broke off since the last answer may have cost beyond what is known. */
+  /** What calls that broke off since the last answer may have cost beyond their known cost. */
   reservations: Reservation[];
   files: Record<string, FileEntry>;
-  /** Entries of a Claude Code transcript that the log holds. */
+  /** How many entries of a Claude Code transcript the log has. */
   transcriptEntries: number;
   /** The permission mode and model that were set during a run. They stay in force for later runs. */
   control: { permissionMode: string | null; model: string | null };
@@ -173,7 +176,7 @@ export interface SessionState {
   rewinds: FactData<"rewind.requested">[];
 }
 
-/** What a call that broke off may have cost beyond what is known of it. It counts against budgets for a while. */
+/** What a call that broke off may have cost beyond its known cost. It counts against budgets for a limited time. */
 export interface Reservation {
   readonly runId: string;
   readonly micros: number;
@@ -191,7 +194,7 @@ interface FileEntry {
   readonly last_updated_at: string;
 }
 
-/** The subtype of what the loop notices about its tools. */
+/** The subtype of notices about tools. */
 export const TOOLS_NOTICED = "tools";
 
 export function emptyState(sessionId: string): SessionState {

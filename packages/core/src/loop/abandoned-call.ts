@@ -42,7 +42,7 @@ export function abandonedCall(
   );
 }
 
-/** What is known of a call that broke off. */
+/** The known data of a call that broke off. */
 type Known = Pick<Arrived, "model" | "usage" | "isCounted">;
 
 /** A call that broke off: its known usage, and the rest that it may have cost as a reservation. */
@@ -71,8 +71,8 @@ export function interruptedAnswer(
 }
 
 /**
- * The most that a call can have used: an answer of the maximal length and, if the stream reported nothing, the whole
- * request written to the cache.
+ * The most that a call can have used: an answer of the maximal length and, if the stream reported no usage, the whole
+ * request as a cache write.
  */
 function mostUsage(state: SessionState, call: OpenCall, known: Known | undefined): Usage {
   if (known && known.model !== null)

@@ -108,7 +108,10 @@ async function afterHook(
   return { reply: change ? { ...reply, content: change.content } : reply, facts };
 }
 
-/** Rejects a call of a model without tools for an agent that has some: it would answer as if there were none. */
+/**
+ * Rejects a call if the agent has tools but the model cannot use tools: the model would answer as if there were no
+ * tools.
+ */
 function refuseWithoutTools({ model, tools, serverTools }: ModelCall, abilities: ModelAbilities): void {
   const count = tools.length + serverTools.length;
   if (abilities.tools || count === 0) return;
@@ -178,7 +181,10 @@ interface FailedCall {
   readonly abilities: ModelAbilities;
 }
 
-/** The fact of a failed attempt. A retry is recorded with the time of the next attempt, so that it survives the worker. */
+/**
+ * The fact of a failed attempt. A retry is recorded with the time of the next attempt, so that it happens even if this
+ * worker dies.
+ */
 function failure(
   state: SessionState,
   current: RunState,

@@ -18,7 +18,7 @@ type Compactor = (messages: readonly Turn[], target: number) => readonly Turn[];
 
 const REMOVED = "[Tool result removed during compaction]";
 const GO_ON = "Your summary says how far this has come. Go on from there.";
-/** Turns at the end that are left as they are. */
+/** How many turns at the end are not shortened. */
 const KEPT_TURNS = 6;
 /** Results longer than this are cut before anything is dropped. */
 const CUT_AT = 2000;
@@ -39,7 +39,7 @@ export async function compact(state: SessionState, current: RunState, deps: Hook
   if (state.contextTokens <= threshold)
     return [checked(state, { reason: "below_threshold", messages: null, durationMs: 0 })];
   const before = contextOf(state);
-  // The measured tokens include the system prompt and the tools, which no compactor can shorten.
+  // The measured tokens include the system prompt and the tools. No compactor can shorten these.
   const target = Math.max(0, Math.floor(threshold * 0.7) - besidesMessages(state));
   const messages = COMPACTORS[agent.compactor_type](before, target);
   if (estimateTokens(messages) >= estimateTokens(before))
@@ -51,7 +51,7 @@ export async function compact(state: SessionState, current: RunState, deps: Hook
 /**
  * The conversation continues with the first prompt, the model's summary, and the messages since the last prompt.
  *
- * If that is still too long, of the messages since the last prompt only the prompt itself is kept.
+ * If that is still too long, only the last prompt is kept of these messages.
  */
 export function compactedBySummary(
   state: SessionState,
@@ -153,7 +153,7 @@ function withoutResults(block: ContentBlock): ContentBlock {
 
 /**
  * Keeps the first message and as many of the last as fit. The kept part begins with a user's message, or with a step in
- * the middle of a run; then the prompt of that run is kept as well.
+ * the middle of a run; in the second case the prompt of that run is kept as well.
  */
 function withoutOldTurns(messages: readonly Turn[], target: number): readonly Turn[] {
   const [first, ...rest] = messages;
@@ -166,7 +166,7 @@ function withoutOldTurns(messages: readonly Turn[], target: number): readonly Tu
     const prompt = isWord(rest[start] as Turn) ? undefined : rest.slice(0, start).findLast(isWord);
     return [first, ...(prompt ? [prompt] : []), ...rest.slice(start)];
   };
-  // Each message is measured once: a long conversation has many places where it could begin.
+  // Each message is measured once, because many cut positions are tried in a long conversation.
   const sizes = new Map(messages.map((message) => [message, estimateTokens(message)]));
   const sizeOf = (turns: readonly Turn[]): number => turns.reduce((sum, turn) => sum + (sizes.get(turn) ?? 0), 0);
   const start = starts.find((place) => sizeOf(from(place)) <= target) ?? starts.at(-1);

@@ -170,7 +170,10 @@ function openings(state: SessionState, current: RunState, now: number, view: Vie
   return facts;
 }
 
-/** What is wrong with the input of a call, as a sentence; undefined if it fits the schema. Such a call is neither run nor asked about. */
+/**
+ * What is wrong with the input of a call, as a sentence; undefined if it fits the schema. A call that does not fit is not run, and nobody
+ * is asked to approve it.
+ */
 function misfit(tool: Tool, call: CallState): string | undefined {
   try {
     tool.parse(call.input);

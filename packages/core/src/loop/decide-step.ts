@@ -31,7 +31,7 @@ export function startStep(
   const key = spendKey(current, purpose);
   const paid = spending?.(key);
   if (spending && !paid) return runEffects({ kind: "reserve-spend", key, maxTokens: wanted });
-  // The next worker asks people, and continues the session when they have answered.
+  // The session is released, and the next worker asks people before it continues.
   if (paid?.kind === "ask") return sleepUntil(now);
   const ownStep = purpose === "step" || purpose === "summary";
   const step = ownStep && current.stepDone ? current.step + 1 : current.step;
@@ -74,7 +74,7 @@ export function cannotPay(
   if (next.refusal !== undefined) return outOfMoneyEnd(next.refusal);
   const paid = next.spending?.(spendKey(current, next.purpose));
   if (paid?.kind === "refused") return outOfMoneyEnd(paid.sentence);
-  // Nobody is asked for approval only because of a title.
+  // A title alone is no reason to ask people for approval.
   if (paid?.kind === "ask" && next.purpose === "title") return outOfMoneyEnd("");
   return affordable(state, current, next) < 1
     ? outOfMoneyEnd("The rest of the budget does not pay for another call of the model.")

@@ -26,20 +26,21 @@ export function decide(state: SessionState, now: number, view: View): Decision {
   if (!state.run) return isAnother(state, view) ? sleepUntil(now) : nextRun(state);
   const { runId } = state.run;
   const decision = decideRun(state, state.run, now, view);
-  // Keys contain the run: an effect of one run is not an effect of the next one.
+  // Keys contain the run: an effect of one run is never mistaken for an effect of the next run.
   return { ...decision, effects: decision.effects.map((effect) => ({ ...effect, key: `${runId}/${effect.key}` })) };
 }
 
 function decideRun(state: SessionState, current: RunState, now: number, view: View): Decision {
   if (view.startedHere === current.runId || current.fence === view.fence) return decideOwn(state, current, now, view);
-  // A run that only waits is not resumed: otherwise each prompt that is queued meanwhile would count as a dead worker.
+  // A run that only waits is not resumed: otherwise each prompt that is queued during the wait would count as a dead
+  // worker.
   const next = decideOwn(state, { ...current, fence: view.fence }, now, view);
   return next.sleep ? next : appendFacts(runResumed(current, view.fence));
 }
 
 /** Decides about a run that this driver has started or resumed. */
 function decideOwn(state: SessionState, current: RunState, now: number, view: View): Decision {
-  // Before the orphans, so that a cancelled run repeats nothing.
+  // This is checked before orphaned calls, so that a cancelled run repeats no call.
   const over = forcedEnd(state, current, view.lastProblem);
   if (over) return end(state, current, { now, view }, over);
   const lost = orphans(state, current, { now, price: view.model.price });
@@ -80,7 +81,7 @@ export function nextRun(state: SessionState): Decision {
 function hasReplied(state: SessionState, current: RunState): boolean {
   if (!current.stepDone || current.step === 0) return false;
   const last = state.transcript.at(-1);
-  // A summary or a refusal with tool calls has the results of those calls, but no further model call reads them.
+  // The tool calls of a summary or a refusal get results, but no further model call reads them.
   const isLast = current.lastPurpose === "summary" || current.stopReason === "refusal";
   return last?.role === "assistant" || (isLast && last !== undefined && hasResults(last));
 }
@@ -104,7 +105,7 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
       }),
     );
   if (view.validates && !current.answerValid) {
-    // The answer to the last correction is validated too.
+    // The answer to the last correction is also validated.
     const { validationFailures } = current;
     if (validationFailures > view.maxValidationFailures)
       return end(
@@ -122,7 +123,7 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
   return complete(stopReasonOf(stopReason));
 }
 
-/** An answer that was cut off does not have the type that the agent promises: the run then fails. */
+/** An answer that was cut off does not have the promised type, so the run fails. */
 function notTyped(
   state: SessionState,
   why: keyof typeof UNFINISHED,

@@ -10,11 +10,11 @@ import type { Arrived } from "../run/arriving-answer.ts";
 export interface View {
   /** The fence of the driver's lease. */
   readonly fence: number;
-  /** The run that this driver started itself: it needs no resuming. */
+  /** The run that this driver started itself: no `run.resumed` is needed. */
   readonly startedHere: string | null;
   /** The only run that this driver may begin; undefined if it may begin any. */
   readonly onlyRun?: string | undefined;
-  /** Why the run may spend nothing more: it ends with this sentence. */
+  /** Why the run may not spend more: the run ends with this sentence. */
   readonly refusal?: string | undefined;
   /** The result of reserving money before each call; undefined if the operator has set no caps. */
   readonly spending?: ((key: string) => Spending | undefined) | undefined;
@@ -25,11 +25,11 @@ export interface View {
   readonly checks?: Checks | undefined;
   /** The notices about tools so far. */
   readonly notices: readonly string[];
-  /** Whether the agent's code validates final answers, and whether a rejected answer goes back to the model. */
+  /** Whether the agent's code validates final answers, and whether a rejected answer is sent back to the model. */
   readonly validates: boolean;
   readonly maxValidationFailures: number;
   readonly remembers: boolean;
-  /** What is known of the model that the session would ask next. */
+  /** What is known about the model of the next call. */
   readonly model: Pick<Model, "simulated" | "price">;
   /** The part of the current model call's answer that has arrived. */
   readonly arrived?: () => Arrived | undefined;
@@ -75,7 +75,7 @@ export type Effect = { readonly key: string } & (
 export interface Decision {
   /** Facts to append before anything else happens. The append is rejected if the log has new events. */
   readonly facts: readonly Fact[];
-  /** What should be running after that. Everything else is aborted. */
+  /** What should be running after the append. All other effects are aborted. */
   readonly effects: readonly Effect[];
   /** Give the session back until this time, or until an event arrives. */
   readonly sleep: { readonly dueAt: number | null } | null;

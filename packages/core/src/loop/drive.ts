@@ -16,7 +16,7 @@ import { modelOf } from "./request.ts";
 import type { ArrivingAnswer } from "../run/arriving-answer.ts";
 import { type RunningEffects, createRunningEffects } from "./running-effects.ts";
 
-/** The code that an agent's data names: its tools, its check of answers, its memory. */
+/** The code that belongs to an agent's data: its tools, its check of answers, its memory. */
 export interface AgentCode {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly validate: PerformDeps["validate"];
@@ -34,7 +34,10 @@ export interface LoopDeps extends Omit<
   readonly codeOf: (state: SessionState) => AgentCode | undefined;
   /** What this process lacks for a session's agent, as a sentence, if `codeOf` returns undefined. */
   readonly missingOf?: (state: SessionState) => string;
-  /** Whether a session whose models this process cannot use is left to others. Otherwise its runs fail with a sentence. */
+  /**
+   * Whether a session whose models this process cannot use is left to other processes. If false, its runs fail with an
+   * error.
+   */
   readonly leavesUnusable?: boolean | undefined;
   /** Receives unexpected errors. */
   readonly report: (error: unknown, sessionId: string) => void;
@@ -45,18 +48,18 @@ const MAX_VALIDATION_FAILURES = 3;
 const UNFENCED = { fence: 0 };
 /** How long effects may finish after a request to stop: enough for most tools, and less than a process has to end. */
 const GRACE_MS = 5000;
-/** The first delay after an unexpected error. It doubles each time, up to AGAIN_AT_MOST_MS. */
+/** The first delay after an unexpected error. The delay doubles each time, up to AGAIN_AT_MOST_MS. */
 const AGAIN_MS = 100;
 const AGAIN_AT_MOST_MS = 60_000;
 
-/** The loop as a runtime: fold, decide, perform, append; again. */
+/** The loop as a runtime: it repeats fold, decide, perform and append. */
 export function createLoop(deps: LoopDeps): Runtime {
   /** The last unexpected error of each session, for the error of a run that is given up. */
   const problems = new Map<string, string>();
   return {
     async drive(claimed, signal) {
       const { sessionId } = claimed.lease;
-      // Listening comes before reading: a cancel that is appended in between would otherwise wait for the model's answer.
+      // Listen before reading: otherwise a cancel that is appended in between would wait for the model's answer.
       const ear = createEar(deps.store, sessionId);
       try {
         await driveSession(claimed, deps, { signal, ear, lastProblem: problems.get(sessionId) });
@@ -198,7 +201,7 @@ async function nextOutcomes(
   }
 }
 
-/** The time after a request to stop in which effects may finish. Nothing new begins in it. */
+/** The time after a request to stop in which effects may finish, but nothing new begins. */
 function createGrace(signal: AbortSignal, nudge: () => void, { now, timers }: LoopDeps) {
   let until = Number.POSITIVE_INFINITY;
   const over = new AbortController();
@@ -219,8 +222,8 @@ function createGrace(signal: AbortSignal, nudge: () => void, { now, timers }: Lo
 }
 
 /**
- * Gives a session back after an unexpected error. The error counts like a dead worker, so that a run that always fails is
- * given up after seconds instead of being retried for ever.
+ * Gives a session back after an unexpected error. The error counts like a dead worker, so that a run that always fails
+ * ends after seconds instead of being retried for ever.
  */
 async function putDown({ lease, clock }: Claimed, deps: LoopDeps): Promise<void> {
   const state = await deps.states.load(lease.sessionId);
@@ -268,7 +271,7 @@ function unusableModel(state: SessionState, { models }: LoopDeps): string | unde
   return problems.includes(undefined) ? undefined : problems[0];
 }
 
-/** What is known of the model that the session would ask next. */
+/** What is known about the model of the next call. */
 function modelIn({ state }: Batch, { models }: LoopDeps): View["model"] {
   return models.named(state.tenant, modelOf(state));
 }

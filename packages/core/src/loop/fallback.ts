@@ -3,7 +3,7 @@ import type { RunState, SessionState } from "../log/state.ts";
 import { firstModelOf } from "./request.ts";
 
 /**
- * Failures that a retry does not fix and another model may not have: the provider rejects this key, does not have the
+ * Failures that a retry does not fix but another model may avoid: the provider rejects this key, does not have the
  * model, or the model has no tools.
  */
 const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
@@ -17,8 +17,9 @@ const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The model that is asked after the last attempt of this one failed: the next of the agent's list. Undefined at the end
- * of the list, and for a failure that every model would have, such as an invalid request. Reasons: decision 203.
+ * The model that is called after the last attempt of the current model failed: the next in the agent's list. Undefined
+ * at the end of the list, and for a failure that every model would have, such as an invalid request. Reasons: decision
+ * 203.
  */
 export function fallbackAfter(
   { retryable, failure }: ModelFailure,

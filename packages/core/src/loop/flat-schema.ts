@@ -1,7 +1,8 @@
 import { type JsonObject, isJsonObject } from "@skein/protocol";
 
 /**
- * A tool's schema without alternatives at its top. The API rejects those, so one such tool would fail every call.
+ * A tool's schema without alternatives at its root. The API rejects alternatives at the root, so one such tool would
+ * make every call fail.
  *
  * The result has the fields of all alternatives; a field is required if every alternative requires it. It is less strict
  * than the original, which still checks the input before the tool runs.

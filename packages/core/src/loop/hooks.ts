@@ -30,11 +30,11 @@ type Said<Change> = Change | Refusal | null | undefined | void;
 type Hook<About, Change> = (about: About, context: HookContext) => Said<Change> | Promise<Said<Change>>;
 
 /**
- * Functions of a program around the calls of its agent. A hook that returns nothing only watches. What it changes or refuses is a
- * fact (`hook.called`). A hook that throws refuses.
+ * Functions of a program around the calls of its agent. A hook that returns nothing only watches. A change or a rejection by a
+ * hook is recorded as the fact `hook.called`. A hook that throws rejects the call.
  */
 export interface Hooks {
-  /** Called before the first attempt of each step. May change the system prompt and the limits, for this step alone. */
+  /** Called before the first attempt of each step. May change the system prompt and the limits, for this step only. */
   readonly beforeModelCall?: Hook<ModelCall, { readonly system?: string; readonly maxTokens?: number }>;
   /** Called after each answer of a step, before anybody reads it. May change its content. */
   readonly afterModelCall?: Hook<ModelReply, { readonly content: readonly ContentBlock[] }>;
@@ -54,11 +54,11 @@ export const HOOK_NAMES = [
   "afterToolCall",
 ] as const satisfies (keyof Hooks)[];
 
-/** The outcome of a hook: what it changed, or why it refused. */
+/** The outcome of a hook: what it changed, or why it rejected the call. */
 export interface Hooked<Change> {
   readonly change: Change | undefined;
   readonly refusal: string | undefined;
-  /** The fact about the hook, if the hook changed or refused something. */
+  /** The fact about the hook, if the hook changed or rejected something. */
   readonly facts: readonly Fact[];
 }
 

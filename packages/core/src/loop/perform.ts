@@ -172,7 +172,7 @@ async function problemWith(
   }
 }
 
-/** The problem in a verdict. Code without types may return anything: what is neither nothing, true nor a sentence is a problem. */
+/** The problem in a verdict. Untyped code may return anything: a value other than undefined, true or a sentence is a problem. */
 function problemIn(verdict: unknown): string | undefined {
   const unsaid = "This answer did not pass its check.";
   if (Array.isArray(verdict)) {

@@ -33,7 +33,7 @@ export function callOf(state: SessionState, purpose: Purpose, maxTokens: number)
     closing === undefined
       ? goingOn(conversationTurns)
       : repairPairs([...conversationTurns, { role: "user", content: closing }]).messages;
-  // The JSON of a context that was made for this call only is not kept.
+  // A context that was made for this call only is not reused, so its JSON is not kept.
   const lasts =
     closing === undefined &&
     contextOf(state) === state.transcript &&
@@ -64,7 +64,7 @@ function outputOf(schema: JsonObject, { run }: SessionState): NonNullable<ModelC
   return { name: "answer", schema, ...(run?.schemaRefused && { isRefused: true }) };
 }
 
-/** The call of one `step.started` of a log. It follows from the log alone. */
+/** The call of one `step.started` of a log. It is computed from the log only. */
 export function callAt(sessionId: string, events: readonly Event[], sequence: number): ModelCall | undefined {
   const started = events.find((event) => event.sequence === sequence);
   if (started?.event_type !== "step.started") return undefined;
@@ -72,7 +72,7 @@ export function callAt(sessionId: string, events: readonly Event[], sequence: nu
   return callOf(foldAll(sessionId, before), started.data.purpose, started.data.max_tokens);
 }
 
-/** The model of a run: the prompt's own, else the session's agent's. */
+/** The model of a run: the one that the prompt names, otherwise the one of the session's agent. */
 export function modelOf(state: SessionState): string {
   return state.run?.fallback?.model ?? firstModelOf(state);
 }
@@ -82,7 +82,10 @@ export function firstModelOf(state: SessionState): string {
   return state.run?.prompt.model ?? state.agent?.model ?? "";
 }
 
-/** The most tokens that an answer may have. The API counts thinking in, so a budget as large as the answer comes on top of it. */
+/**
+ * The most tokens that an answer may have. The API counts thinking as part of the answer, so the thinking budget is added to the
+ * answer's limit.
+ */
 export function outputLimit({ max_tokens, thinking_tokens }: AgentConfig): number {
   return thinking_tokens > 0 && max_tokens <= thinking_tokens ? max_tokens + thinking_tokens : max_tokens;
 }
@@ -107,7 +110,9 @@ function titleCall(state: SessionState): ModelCall {
   };
 }
 
-/** The sent form of a conversation up to some message. The number of memories is kept, because memories are added to prompts that exist already. */
+/**
+ * The sent form of a conversation up to some message. It stores how many memories were included, because memories can be added to earlier prompts.
+ */
 interface Sent {
   readonly turns: Turn[];
   until: number;

@@ -13,7 +13,7 @@ export interface ToolDeps {
   readonly hooks?: Hooks | undefined;
   readonly timers: Timers;
   readonly now: () => number;
-  /** Where programs of a session run, if this process has rules about that. */
+  /** Where programs of a session run, if this process restricts that. */
   readonly workplaceOf?:
     | ((session: Pick<SessionState, "sessionId" | "tenant" | "agent">) => Promise<Workplace>)
     | undefined;
@@ -43,7 +43,7 @@ export async function startSubagent(
   return [awaitOpened(current, [{ ...call, kind: "subagent", expiresAt, sessionId: begun.sessionId }])];
 }
 
-/** The budget of one of the subagents that run in parallel: its share of what is left. Null without a budget. */
+/** The budget of one of the subagents that run in parallel: its share of what is left. Null if there is no budget. */
 function shareOf(state: SessionState, current: RunState, { tools, now }: ToolDeps): number | null {
   const left = leftToSpend(state, current, now());
   if (left === null) return null;
@@ -125,7 +125,7 @@ async function outcomeOf(
   try {
     const work = tool.run(tool.parse(input), { ...context, signal });
     const output = await (tool.timeoutMs === null ? work : Promise.race([work, timeout(tool, timers, stop)]));
-    // Only the timer listens. With a reason, no error with a stack is created.
+    // A reason is given, so that no error with a stack trace is created. Only the timer uses this signal.
     stop.abort("done");
     const read = tool.readOutput ? await tool.readOutput(output) : { content: resultContent(output) };
     return { outcome: "committed", ...read, isError: false };

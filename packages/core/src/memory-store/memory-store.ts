@@ -32,12 +32,12 @@ export interface MemoryStoreDeps {
   readonly now?: () => number;
 }
 
-/** The reference store: the smallest statement of the rules, and what unit tests and the simulation use. */
+/** The reference store: the shortest implementation of the rules. Unit tests and the simulation use it. */
 export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Store {
   const heads = new Map<string, Head>();
   const keys = new Map<string, { fingerprint: string; sessionId: string; first: number; last: number }>();
   const followers: Followers = createFollowers({
-    // The events are in memory anyway, so a stretch needs no limit of bytes.
+    // The events are in memory anyway, so a read needs no limit of bytes.
     async read(sessionId, after, most) {
       const { log } = headOf(sessionId);
       return { events: log.slice(after, after + most.events), full: log.length > after + most.events };
@@ -240,7 +240,7 @@ function newHead(tables: SessionTables): Head {
   return { log: [], ids: new Map(), tables, fence: 0, owner: null, leasedUntil: 0, dueAt: null, snapshot: undefined };
 }
 
-/** A copy through JSON: it has what every other store would keep, and callers cannot change it. */
+/** A copy through JSON: it contains what every other store would store, and callers cannot change it. */
 function copied(events: readonly NewEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, data: JSON.parse(JSON.stringify(event.data)) }));
 }

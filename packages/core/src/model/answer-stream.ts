@@ -33,7 +33,7 @@ export interface AnswerStream {
    * estimated.
    */
   end(stopReason: string, usage: Usage | undefined): ModelReply;
-  /** Adds what had arrived to the failure. */
+  /** Adds the part of the answer that had arrived to the failure. */
   failed(failure: ModelFailure): ModelFailure;
 }
 
@@ -129,8 +129,8 @@ export function createAnswerStream(
       const whole = reply.end();
       const isHandedOver = whole.content.some((_, index) => teller.isAnswer(index));
       const content = whole.content.map((block, index) => {
-        // The carried data belongs to a call that the log does not have. A provider accepts reasoning only together
-        // with what followed it.
+        // This carried data belongs to the answer tool's call, which is not in the log. A provider accepts reasoning
+        // only together with the block that followed it.
         const data = isHandedOver ? undefined : carried.get(index);
         return data === undefined ? block : { ...block, carry: { by: name, data } };
       });

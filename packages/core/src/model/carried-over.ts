@@ -3,7 +3,7 @@ import type { Carry, LeftOut, ModelAbilities, Turn } from "../ports/model.ts";
 
 /** The model that reads a conversation that other models may have written. */
 export interface Reader {
-  /** The name of the model, as `carry` has it. */
+  /** The name of the model, as in `carry`. */
   readonly name: string;
   /**
    * Whether the model can read what only Claude can read: signed thinking, and results of tools that the provider ran.

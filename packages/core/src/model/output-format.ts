@@ -3,8 +3,8 @@ import type { ModelAbilities, ModelCall } from "../ports/model.ts";
 import { answerTool } from "./answer-tool.ts";
 
 /**
- * How the schema of an answer is given to the model: by the provider's own option, else by a tool, else in the system
- * prompt.
+ * How the schema of an answer is given to the model: by the provider's own option, otherwise by a tool, otherwise in
+ * the system prompt.
  */
 export interface AskedOutput {
   /** The schema in the provider's form; undefined if the provider would reject it, or accepts no schemas. */
@@ -55,7 +55,7 @@ function grammarOf(schema: JsonObject): JsonObject | undefined {
   if (BEYOND_GRAMMARS.some((keyword) => keyword in schema)) return undefined;
   const { properties } = schema;
   const isObject = schema["type"] === "object";
-  // An object without known fields, or with additional ones: as a closed object it would be empty.
+  // An object without known fields, or with additional ones: as a closed object it would have no fields.
   if (isObject && (!isJsonObject(properties) || isJsonObject(schema["additionalProperties"]))) return undefined;
   const made: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(schema)) {

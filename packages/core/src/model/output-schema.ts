@@ -63,7 +63,7 @@ function asJsonSchema(schema: OutputSchema<unknown>): JsonObject {
   return json;
 }
 
-/** What is wrong with a value by a JSON Schema, as a sentence; undefined if it fits. */
+/** What is wrong with a value according to a JSON Schema, as a sentence; undefined if the value fits. */
 export function misfitOf(schema: JsonObject, value: unknown): string | undefined {
   const { error } = z.fromJSONSchema(schema).safeParse(value);
   return error && sentencesOf(error.issues);

@@ -1,4 +1,4 @@
-import type { KeyPolicy } from "./policy.ts";
+import { type KeyPolicy, commonHosts } from "./policy.ts";
 import type { ChosenSandboxMode } from "./sandbox-mode.ts";
 
 type CapRules = Pick<KeyPolicy, "concurrentRuns" | "spendPerDayUsd" | "spendAskAtPercent">;
@@ -9,51 +9,66 @@ export interface ExplainedKey {
   readonly tenant: string;
   readonly scopes: readonly string[];
   readonly policy: KeyPolicy;
-  /** What all keys of its tenant may use together, if the operator said so. */
+  /** What all keys of its tenant may use together, if the operator set such a limit. */
   readonly tenantRules?: CapRules | undefined;
   readonly sandbox: ChosenSandboxMode;
   /** Why there is no sandbox on this machine; undefined if there is one. */
   readonly sandboxProblem: string | undefined;
   /** Whether the operator opened Claude Code to this key by name, with or without a sandbox. */
   readonly isOpened: boolean;
+  /** Folders (names, and paths with everything inside) and hosts that the operator opened to all keys. */
+  readonly opened: { readonly folders: readonly string[]; readonly hosts: readonly string[] };
 }
 
-/** What a key can do: one sentence for each rule. */
+/** What a key can do: one sentence or two for each rule. */
 export function explainPolicy(key: ExplainedKey): readonly string[] {
-  const { name, tenant, scopes, policy } = key;
-  const head = `The key "${name}" belongs to the tenant "${tenant}" and has the scope ${scopes.join(", ")}.`;
+  const { name, tenant, scopes, policy, opened } = key;
+  const head = `The key "${name}" belongs to the tenant "${tenant}". With its scope (${scopes.join(", ")}) it can ${abilities(scopes)}.`;
   if (!scopes.some((scope) => scope === "run" || scope === "admin"))
     return [head, "It cannot run anything: that needs the scope run or admin."];
+  const hosts = policy.hosts ? commonHosts(policy.hosts, opened.hosts) : opened.hosts;
   return [
     head,
     claudeSentence(key),
     sandboxSentence(key),
-    `Runtimes: ${listed(policy.runtimes, "all that this server has")}.`,
-    `Tools: ${listed(policy.tools, "all that an agent or a request names")}.`,
-    `Permission modes of Claude Code: ${listed(policy.permissionModes, "all that the operator opened")}.`,
-    `Models: ${listed(policy.models, "all")}.`,
-    `Folders that a request may name: ${listed(policy.folders, "all that the operator opened")}.`,
-    `Hosts that programs in the sandbox may call: ${listed(policy.hosts, "all that the operator opened")}.`,
+    `Runtimes: ${listed(policy.runtimes, "every runtime of this server")}.`,
+    `Tools: ${listed(policy.tools, "every tool that its agents and requests name")}.`,
+    `Models: ${listed(policy.models, "every model of this server")}.`,
+    `Permission modes of Claude Code: ${listed(policy.permissionModes, "every mode that this server allows")}.`,
+    `Working folders: each session has a folder of its own. Other folders that a request can name: ${listed(policy.folders ?? opened.folders, "")}.`,
+    `Network: commands in the sandbox can reach ${hosts.length === 0 ? "no host" : hosts.join(", ")}.`,
     ...capSentences(policy),
-    ...(key.tenantRules ? capSentences(key.tenantRules, `All keys of the tenant "${tenant}" together: `) : []),
+    ...(key.tenantRules ? capSentences(key.tenantRules).filter((each) => !each.endsWith(`: ${NO_LIMIT}.`)) : []).map(
+      (each) => `All keys of the tenant "${tenant}" together: ${each}`,
+    ),
   ];
 }
 
-/** What the caps of a key or a tenant mean. */
-function capSentences(
-  { concurrentRuns, spendPerDayUsd, spendAskAtPercent = 80 }: CapRules,
-  whose = "",
-): readonly string[] {
-  const runs =
-    concurrentRuns === undefined
-      ? "no limit of its own"
-      : `at most ${concurrentRuns}. Others wait in line, and are shown as queued`;
-  const asks =
-    spendAskAtPercent === false ? "Nobody is asked before that" : `At ${spendAskAtPercent} % of that, people are asked`;
-  const spend =
-    spendPerDayUsd === undefined ? "no limit of its own" : `at most ${inDollars(spendPerDayUsd)} a day (UTC). ${asks}`;
-  return [`${whose}Runs at the same time: ${runs}.`, `${whose}Spending: ${spend}.`];
+const ABILITIES: Readonly<Record<string, string>> = {
+  read: "read the sessions of its tenant",
+  run: "read the sessions of its tenant and run agents",
+  sql: "read the sessions of its tenant, also by SQL",
+  admin: "do everything in its tenant, also make keys",
+};
+
+function abilities(scopes: readonly string[]): string {
+  if (scopes.includes("admin")) return ABILITIES["admin"] ?? "";
+  return scopes.flatMap((scope) => ABILITIES[scope] ?? []).join(", and ");
 }
+
+/** What the caps of a key or a tenant mean. */
+function capSentences({ concurrentRuns, spendPerDayUsd, spendAskAtPercent = 80 }: CapRules): readonly string[] {
+  const runs =
+    concurrentRuns === undefined ? NO_LIMIT : `at most ${concurrentRuns}. Further runs wait and are shown as queued`;
+  const asks =
+    spendAskAtPercent === false
+      ? "Nobody is asked before the limit is reached"
+      : `At ${spendAskAtPercent} % of the limit, a run stops and asks a person before it continues`;
+  const spend = spendPerDayUsd === undefined ? NO_LIMIT : `at most ${inDollars(spendPerDayUsd)} per day (UTC). ${asks}`;
+  return [`Runs at the same time: ${runs}.`, `Spending: ${spend}.`];
+}
+
+const NO_LIMIT = "no limit";
 
 function inDollars(amount: number): string {
   return `$${amount < 0.01 ? amount.toFixed(6) : amount.toFixed(2)}`;
@@ -69,21 +84,24 @@ export function mayRunClaude({ scopes, isOpened, sandbox, sandboxProblem }: Clau
 type ClaudeRights = Pick<ExplainedKey, "scopes" | "isOpened" | "sandbox" | "sandboxProblem">;
 
 function claudeSentence(key: ExplainedKey): string {
-  if (key.policy.runtimes && !key.policy.runtimes.includes("claude-code")) return "It does not run Claude Code.";
-  if (mayRunClaude(key)) return "It runs Claude Code.";
+  if (key.policy.runtimes && !key.policy.runtimes.includes("claude-code"))
+    return "It cannot run Claude Code, which is not among its runtimes.";
+  if (mayRunClaude(key)) return "It can run Claude Code.";
   if (key.sandbox.mode === "required")
-    return `It does not run Claude Code: a sandbox is required, and there is none. ${key.sandboxProblem}`;
-  return 'It does not run Claude Code: that needs the scope admin as long as the sandbox is not "required".';
+    return `It cannot run Claude Code: a sandbox is required, and this machine has none. ${key.sandboxProblem}`;
+  return 'It cannot run Claude Code: while the sandbox is not "required", that needs the scope admin.';
 }
 
 function sandboxSentence({ sandbox: { mode, because }, sandboxProblem }: ExplainedKey): string {
-  const why = `because ${because}`;
-  if (mode === "off") return `Sandbox: off, ${why}. Programs of its sessions run as the server's user.`;
-  if (sandboxProblem === undefined) return `Sandbox: ${mode}, ${why}. Programs of its sessions see only their session.`;
+  const chosen = `Sandbox: ${mode}, because ${because}.`;
+  if (mode === "off") return `${chosen} ${OPEN}`;
+  if (sandboxProblem === undefined) return `${chosen} Commands that a model runs see only the files of their session.`;
   return mode === "required"
-    ? `Sandbox: required, ${why}. There is none on this machine, so programs that a model controls are off.`
-    : `Sandbox: preferred, ${why}. There is none on this machine, so programs of its sessions run as the server's user. ${sandboxProblem}`;
+    ? `${chosen} This machine has none, so Claude Code and commands are off.`
+    : `${chosen} This machine has none. ${OPEN} ${sandboxProblem}`;
 }
+
+const OPEN = "Commands that a model runs can read and change everything that the server's user can.";
 
 function listed(list: readonly string[] | undefined, all: string): string {
   if (list === undefined) return all;

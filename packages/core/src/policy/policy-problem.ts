@@ -1,4 +1,4 @@
-import { type KeyPolicy, type Policy, isHostAmong, policyOf } from "./policy.ts";
+import { type KeyPolicy, type Policy, isHostAmong, policyOf, tenantRules } from "./policy.ts";
 
 /** What a server has that its policy may name. */
 export interface KnownNames {
@@ -8,9 +8,9 @@ export interface KnownNames {
    */
   readonly tools: readonly string[];
   readonly folders: readonly string[];
-  /** Folders in which requests choose freely. */
+  /** Folders in which requests may choose any subfolder. */
   readonly roots: readonly string[];
-  /** Hosts that the server opens. */
+  /** Hosts that the server allows. */
   readonly hosts: readonly string[];
   readonly bypassPermissions: boolean;
 }
@@ -24,7 +24,8 @@ export function policyProblem(policy: Policy, known: KnownNames): string | undef
   const own = ruleProblem(general, known);
   if (own !== undefined) return `policy.${own}`;
   for (const [name, rules] of Object.entries(keys)) {
-    // Together with the general rules: a rule of the key must not depend on something that a general rule closes.
+    // Checked together with the general rules: a rule of the key must not depend on something that a general rule
+    // forbids.
     const whole = policyOf(policy, { name, tenant: "" });
     const problem = ruleProblem(rules, known) ?? ruleProblem(whole, known);
     if (problem !== undefined) return `policy.keys.${name}.${problem}`;
@@ -39,7 +40,7 @@ export function policyProblem(policy: Policy, known: KnownNames): string | undef
   return undefined;
 }
 
-/** A share of a cap that is not set has no effect. */
+/** A percentage of a cap that is not set has no effect. */
 function capProblem({ spendPerDayUsd, spendAskAtPercent }: KeyPolicy): string | undefined {
   return spendPerDayUsd === undefined && spendAskAtPercent !== undefined
     ? "spendAskAtPercent: It is a share of spendPerDayUsd, which is not set. Set both, or leave it out."
@@ -49,7 +50,7 @@ function capProblem({ spendPerDayUsd, spendAskAtPercent }: KeyPolicy): string | 
 /** A key of a tenant, named TENANT/NAME, cannot have more than its tenant. */
 function overTenant(name: string, rules: KeyPolicy, tenants: Policy["tenants"]): string | undefined {
   const [tenant = "", key] = name.split("/");
-  const all = key === undefined ? undefined : (tenants[tenant] ?? tenants["*"]);
+  const all = key === undefined ? undefined : tenantRules({ tenants }, tenant);
   for (const cap of ["concurrentRuns", "spendPerDayUsd"] as const) {
     const [own, most] = [rules[cap], all?.[cap]];
     if (own !== undefined && most !== undefined && own > most)

@@ -25,11 +25,11 @@ export const HostPattern = z
 
 /** Rules for runs: how many at once, and what they may cost in a day. */
 const spending = {
-  /** Runs that are under way at the same time, in all processes of a store. Others wait. */
+  /** The most runs in progress at the same time, in all processes of a store. Other runs wait. */
   concurrentRuns: z.int("Expected a whole number of runs.").min(1).max(100_000).optional(),
   /** Dollars that runs may cost within a day (UTC). */
   spendPerDayUsd: z.number().min(0.000001, "Expected a millionth of a dollar or more.").max(1_000_000_000).optional(),
-  /** At this share of the cap, people are asked before the next call (default: 80); false asks nobody. */
+  /** At this percentage of the cap, people are asked before the next call (default: 80); false asks nobody. */
   spendAskAtPercent: z.union([z.int().min(1).max(99), z.literal(false)]).optional(),
 };
 
@@ -58,7 +58,7 @@ export const Policy = KeyPolicy.extend({
 });
 export type Policy = z.infer<typeof Policy>;
 
-/** The hosts that an agent asks for, out of those that are open: `extras.hosts`. Undefined: all that are open. */
+/** The hosts that an agent asks for, a subset of the allowed hosts: `extras.hosts`. Undefined: all allowed hosts. */
 export function agentHosts({ extras }: Pick<AgentConfig, "extras">): readonly string[] | undefined {
   const asked = z.array(HostPattern).safeParse(extras["hosts"]);
   if (asked.success) return asked.data;
@@ -71,7 +71,16 @@ export function policyOf(policy: Policy, key: { readonly name: string; readonly 
   return { ...general, ...keys[key.name], ...keys[`${key.tenant}/${key.name}`] };
 }
 
-/** Whether a list of a policy has this name; a list that is left out has every name. */
+/** What all keys of a tenant may use together; undefined if there is no such rule. */
+export function tenantRules(
+  { tenants }: Pick<Policy, "tenants">,
+  tenant: string,
+): Policy["tenants"][string] | undefined {
+  // Every object has a "constructor", which a tenant may be named after.
+  return Object.hasOwn(tenants, tenant) ? tenants[tenant] : tenants["*"];
+}
+
+/** Whether a list of a policy has this name; a missing list contains every name. */
 export function isAmong(patterns: readonly string[] | undefined, name: string): boolean {
   return (
     patterns === undefined ||
@@ -79,13 +88,13 @@ export function isAmong(patterns: readonly string[] | undefined, name: string): 
   );
 }
 
-/** The hosts that two lists of them have in common. */
+/** The hosts that are in both lists. */
 export function commonHosts(one: readonly string[], other: readonly string[]): readonly string[] {
   const common = [...one.filter((host) => isHostAmong(other, host)), ...other.filter((host) => isHostAmong(one, host))];
   return [...new Set(common)];
 }
 
-/** Whether a host, or every host of a pattern, is among those that were opened. */
+/** Whether a host, or every host that a pattern matches, is allowed by the list. */
 export function isHostAmong(hosts: readonly string[], host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, "");
   return hosts.some((each) => name === each || (each.startsWith("*.") && name.endsWith(each.slice(1))));

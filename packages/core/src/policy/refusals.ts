@@ -1,7 +1,7 @@
 import type { ClaudeOptions } from "@skein/protocol";
 import { type KeyPolicy, type SandboxMode, isAmong, isHostAmong } from "./policy.ts";
 
-/** What a run uses that a policy has rules for. */
+/** The parts of a run that a policy has rules for. */
 export interface AskedUse {
   readonly runtime?: "loop" | "claude-code";
   readonly models?: readonly (string | null | undefined)[];
@@ -26,7 +26,7 @@ export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefin
   return undefined;
 }
 
-/** What options of Claude Code ask for. */
+/** What a request for Claude Code asks for in its options. */
 export function askedByOptions(options: Partial<ClaudeOptions>): AskedUse {
   const { model, fallback_model, allowed_tools = [], permission_mode } = options;
   const agents = Object.values(options.agents ?? {});
@@ -37,7 +37,7 @@ export function askedByOptions(options: Partial<ClaudeOptions>): AskedUse {
   };
 }
 
-/** What a session may do and this key may not. A key cannot continue a session that it could not have begun. */
+/** What the session may do but this key may not. A key cannot continue a session that it could not have created. */
 export function moreThan(session: KeyPolicy, key: KeyPolicy): string | undefined {
   const lists = [
     ["tools", session.tools, key.tools],

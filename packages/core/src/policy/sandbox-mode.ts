@@ -2,15 +2,15 @@ import type { SandboxMode } from "./policy.ts";
 
 /** Who can reach a server. */
 export interface ServerSituation {
-  /** Whether only programs of its own machine reach it. */
+  /** Whether only programs on the same machine can reach it. */
   readonly isLoopback: boolean;
-  /** Keys that are valid. */
+  /** The valid keys. */
   readonly keys: readonly { readonly name: string; readonly tenant: string; readonly scopes: readonly string[] }[];
 }
 
 export interface ChosenSandboxMode {
   readonly mode: SandboxMode;
-  /** Why, as the end of a sentence. */
+  /** The reason, as the end of a sentence. */
   readonly because: string;
 }
 

@@ -13,7 +13,7 @@ export interface AgentMemory {
   update(request: { state: SessionState; answer: string }): Promise<number>;
   /** Called before a compaction, to save what the compaction drops. The result is recorded in the fact `memory.saved`. */
   beforeCompaction(state: SessionState): Promise<Record<string, unknown>>;
-  /** Called after a compaction, to bring something back. The result is recorded in the fact `memory.restored`. */
+  /** Called after a compaction, to restore something. The result is recorded in the fact `memory.restored`. */
   afterCompaction(state: SessionState): Promise<Record<string, unknown>>;
   /** A session is deleted: removes what was kept of it. A custom memory may leave this out. */
   forget?(session: { readonly tenant: string; readonly sessionId: string }): Promise<void>;

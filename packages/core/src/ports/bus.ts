@@ -1,9 +1,9 @@
 /**
  * Carries messages between the machines that share a store.
  *
- * No message is a fact. A message may be lost, late or delivered twice, so a listener decides nothing by it: only the log
- * and its leases decide. Without a bus, readers on other machines see events later, never different ones. `say`, `listen`
- * and `show` do not wait and do not throw.
+ * No message is a fact. A message may be lost, late or delivered twice, so a listener must not base a decision on it:
+ * only the log and its leases count. Without a bus, readers on other machines see events later, never different ones.
+ * `say`, `listen` and `show` do not wait and do not throw.
  */
 export interface Bus {
   /** The name of this machine. No other machine on the bus has it. */
@@ -23,11 +23,11 @@ export interface Bus {
 /** What people see of a session on the bus, in the structures of the Claude API. */
 export type Shown =
   | { readonly kind: "session"; readonly session: ShownSession }
-  /** Somebody follows the session on this machine, or nobody does any more. */
+  /** Somebody follows the session on this machine, or nobody does so any longer. */
   | { readonly kind: "connected" | "disconnected"; readonly sessionId: string }
-  /** This machine drives the session, or does not any more. */
+  /** This machine drives the session, or no longer does so. */
   | { readonly kind: "locked" | "unlocked"; readonly sessionId: string }
-  /** The session is gone: nothing is shown of it any more. */
+  /** The session was deleted: its entries on the bus are removed. */
   | { readonly kind: "deleted"; readonly sessionId: string };
 
 interface ShownSession {

@@ -15,13 +15,13 @@ export interface Engine {
    * drives the session already. Reasons: decision 083.
    */
   reserve(sessionId: string, tenant: string): Reserved | undefined;
-  /** A hint that a session may be due; `due_at` in the store is the truth. */
+  /** A hint that a session may be due; `due_at` in the store decides. */
   wake(sessionId: string): void;
-  /** A hint that sessions may be due whose names are not known here, such as those of a worker that died. */
+  /** A hint that sessions with unknown ids may be due, for example those of a worker that died. */
   look(): void;
   /** The places of this process, and who waits for one. */
   queue(): QueueFigures;
-  /** Claims no more sessions, and resolves when each running one has ended its step or given its lease back. */
+  /** Claims no more sessions, and resolves when each running session has ended its step or released its lease. */
   stop(): Promise<void>;
 }
 
@@ -34,11 +34,11 @@ interface EngineParts {
   readonly states?: StateCache | undefined;
   /** How many sessions are driven at once. */
   readonly concurrency?: number | undefined;
-  /** Whether there are several tenants: then none of them may take every place. */
+  /** Whether the store has several tenants: then no tenant may take every place. */
   readonly isShared?: (() => boolean) | undefined;
   /** How long a lease is valid without a renewal. */
   readonly leaseMs?: number | undefined;
-  /** Told about what should never happen. */
+  /** Receives unexpected errors. */
   readonly report: (error: unknown) => void;
 }
 

@@ -30,7 +30,7 @@ export interface Carry {
  * contains no key, no time and nothing random.
  */
 export interface ModelCall {
-  /** The name that the agent or the prompt has for the model. */
+  /** The name by which the agent or the prompt refers to the model. */
   readonly model: string;
   readonly sessionId: string;
   readonly system: string;
@@ -41,7 +41,7 @@ export interface ModelCall {
   readonly tools: readonly ToolSchema[];
   /** Tools that the provider runs itself, in the provider's own format. */
   readonly serverTools: readonly JsonObject[];
-  /** `none`: the tools are shown, so that the prefix in the cache stays the same, and may not be used. */
+  /** `none`: the tools are shown, so that the prefix in the cache stays the same, but must not be used. */
   readonly toolChoice: "auto" | "none";
   /** The most tokens of the answer, thinking included. */
   readonly maxTokens: number;
@@ -49,7 +49,8 @@ export interface ModelCall {
   readonly thinkingTokens: number;
   /**
    * How long the provider should keep the beginning of the call for the next one: minutes (`short`) or hours (`long`). `off` for a call
-   * with a beginning of its own, for which a cache is not worth its price. A provider that decides by itself is not asked.
+   * whose beginning is not used again, for which a cache costs more than it saves. Ignored for a provider that decides about caching
+   * itself.
    */
   readonly cache: "off" | "short" | "long";
   /** The shape of the final answer, if it has one. */
@@ -99,7 +100,7 @@ export interface ModelReply {
   readonly containerId: string | null;
 }
 
-/** What a model can do. A request leaves out what its model cannot do, and says so. */
+/** What a model can do. A request leaves out what its model cannot do, and `leftOut` lists it. */
 export interface ModelAbilities {
   readonly tools: boolean;
   readonly images: boolean;
@@ -129,7 +130,7 @@ export interface ModelAbilities {
 export interface Model {
   /** The answers are simulated: they cost nothing and are marked. */
   readonly simulated?: boolean;
-  /** Why no call of this process can succeed, if that is known before one: an unknown name, no key, no client. */
+  /** Why every call from this process would fail, if that is known in advance: an unknown name, no key, no client. */
   readonly unusable?: string;
   readonly abilities: ModelAbilities;
   /** The price that the operator set for the model. Without one, the table of known prices is used. */
@@ -145,11 +146,11 @@ export interface Model {
 /** The models of a process, by their names. */
 export interface ModelCatalog {
   /**
-   * Reads which models were added or changed. Called before a session of the tenant is driven. `isUrgent`: without
-   * using a recent result.
+   * Reads which models were added or changed. Called before a session of the tenant is driven. With `isUrgent`, no
+   * cached result is used.
    */
   refresh(tenant: string, options?: { readonly isUrgent: boolean }): Promise<void>;
-  /** The model of this name. An unknown one is a model whose calls fail with a sentence. */
+  /** The model of this name. For an unknown name: a model whose calls fail with an error that says so. */
   named(tenant: string, name: string): Model;
 }
 
@@ -164,14 +165,14 @@ interface DownloadedFile {
   readonly bytes: Uint8Array;
 }
 
-/** The error of a call to a model that did not bring a whole answer. */
+/** The error of a model call without a complete answer. */
 export class ModelFailure extends Error {
   readonly failure: Failure;
   /** Whether the same call may succeed later. */
   readonly retryable: boolean;
   /** How long the API asked to wait before a retry. */
   readonly retryAfterMs: number | undefined;
-  /** The most retries that make sense, if the agent allows more. */
+  /** The most retries that are useful, even if the agent allows more. */
   readonly mostRetries: number;
   /** The usage of an answer that had begun. If `whole` is false, the API may bill more than that. */
   readonly begun: { readonly usage: Usage; readonly whole: boolean } | undefined;

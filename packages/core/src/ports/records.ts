@@ -1,9 +1,9 @@
-/** Something that is kept beside the log because it is not a session: an agent, a model, a key, a webhook. */
+/** Stored data that is not a session: an agent, a model, a key, a webhook. */
 export interface StoredRecord {
   readonly tenant: string;
   readonly kind: string;
   readonly id: string;
-  /** Raised by every put, from 1. */
+  /** Starts at 1 and increases with every put. */
   readonly version: number;
   readonly value: unknown;
   /** The values by which `list` can filter. */
@@ -35,9 +35,9 @@ export interface RecordQuery {
 /**
  * Stores small data that is not a session. Rules, tested on every store:
  *
- * - `put` takes one or several records, all or none; a version that is not the expected one is refused with `conflict`
- *   (`already_exists` for an expected 0), and nothing is changed.
- * - A value comes back as it was put (JSON). Records of another tenant do not exist.
+ * - `put` takes one or several records and stores all or none. If a version is not the expected one, it rejects with
+ *   `conflict` (`already_exists` for an expected 0) and changes nothing.
+ * - A value is returned as it was put (JSON). Records of other tenants do not exist.
  * - `list` is in the order of ids, greatest first, which for UUID v7 is newest first.
  */
 export interface Records {
@@ -47,7 +47,7 @@ export interface Records {
   put(puts: readonly RecordPut[]): Promise<readonly StoredRecord[]>;
   /** One page; `cursor` is for the next one, and null at the end. */
   list(query: RecordQuery): Promise<{ readonly items: readonly StoredRecord[]; readonly cursor: string | null }>;
-  /** Every record of every tenant, in no order: for moving or checking a whole store. */
+  /** Every record of every tenant, in any order, to move or check a whole store. */
   scan(): AsyncIterable<StoredRecord>;
   /** Deletes a record. Returns whether there was one. */
   delete(tenant: string, kind: string, id: string): Promise<boolean>;

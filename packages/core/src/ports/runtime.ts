@@ -16,13 +16,13 @@ export interface Claimed {
   readonly begins: boolean;
   /**
    * When to give the session back although it has more to do, because other sessions wait for the place (ms since
-   * 1970). The session is given back, due again, at the first end of a step after this time. Nothing that runs is cut
-   * short.
+   * 1970). The session is given back, due again, when the first step after this time ends. Running effects are not
+   * interrupted.
    */
   readonly yieldAt?: number;
   /** Begin only this run. If another prompt is next in the queue, give the session back, due again. */
   readonly onlyRun?: string;
-  /** Why the run may not spend more, as a sentence. The run ends with it. */
+  /** Why the run may not spend more, as a sentence. The run ends with this sentence. */
   readonly refusal?: string;
   /**
    * Makes the lease longer, for a runtime whose effects cannot be fenced. The new length counts from the next renewal, or
@@ -31,7 +31,10 @@ export interface Claimed {
   prolong(leaseMs: number): Lease;
 }
 
-/** The reason of an abort when another worker has the lease: the drive must end at once. With any other reason it may finish what is running. */
+/**
+ * The reason of an abort when another worker has the lease: the drive must end at once. With any other reason the drive may finish its running
+ * effects.
+ */
 export const LEASE_LOST = "lease lost";
 
 /**

@@ -3,23 +3,23 @@ import type { Readable, Writable } from "node:stream";
 /**
  * Runs programs that a model can control: Claude Code and its children, shell commands, MCP servers.
  *
- * A program sees a read-only system, the places that it was given, and nothing else. What the sandbox cannot prevent is
+ * A program sees a read-only system, the places that it was given, but nothing else. What the sandbox cannot prevent is
  * named in `walls`. A program ends with its server, and everything that it started ends with it.
  */
 export interface Sandbox {
   readonly walls: SandboxWalls;
-  /** Starts a program. If it cannot be started (a folder or the program is missing), `ended` tells why. */
+  /** Starts a program. If it cannot be started (a folder or the program is missing), `ended` has the reason. */
   start(program: SandboxedProgram): SandboxedProcess;
 }
 
-/** What a sandbox prevents. `false` is a hole that an operator has to know about. */
+/** What a sandbox prevents. `false` means that the sandbox does not prevent it; operators are told. */
 export interface SandboxWalls {
   readonly driver: string;
   /** The program reads and writes only the places that it was given. */
   readonly files: boolean;
-  /** The program reaches no address but its own loopback. */
+  /** The program can connect only to its own loopback addresses. */
   readonly network: boolean;
-  /** The program sees only its own processes, and nothing that it starts survives it. */
+  /** The program sees only its own processes, and everything that it starts ends with it. */
   readonly processes: boolean;
   /** The program's system calls are filtered. */
   readonly kernelCalls: boolean;
@@ -48,6 +48,11 @@ export interface SandboxPlace {
   readonly path: string;
   readonly access: "read" | "write";
   readonly inside?: string;
+  /**
+   * Device and inode of the folder that is meant, as `66:1234`. If the path leads elsewhere by the time the sandbox is
+   * made, because another program replaced the folder by a link, the program does not start.
+   */
+  readonly identity?: string | undefined;
 }
 
 /** Limits of a program. A limit that is left out is not enforced. */
@@ -72,7 +77,7 @@ export interface SandboxLimits {
 export interface Workplace {
   /** The folder for tools that were given none. */
   readonly folder: string;
-  /** Undefined: no sandbox is wanted, or one is preferred that this machine does not have. */
+  /** Undefined if no sandbox is wanted, or if one is preferred but this machine has none. */
   readonly sandbox: Sandbox | undefined;
   /** Why programs that a model controls are off in this session, as a sentence for the model. */
   readonly refusal?: string | undefined;
@@ -100,9 +105,9 @@ export interface SandboxedProcess {
   readonly stderr: Readable;
   /** Lets the program run for this time, from now, without another `allow`. */
   allow(ms: number): void;
-  /** SIGKILL ends the program and everything that it started; other signals reach the program alone. */
+  /** SIGKILL ends the program and everything that it started; other signals reach only the program. */
   kill(signal: NodeJS.Signals): void;
-  /** Never rejects. Both null: the program could not be started. */
+  /** Never rejects. If code and signal are both null, the program could not be started. */
   readonly ended: Promise<SandboxedEnd>;
 }
 

@@ -16,28 +16,28 @@ import type { PlatformStatus } from "../sessions/platform-status.ts";
 import type { ZoneShift } from "../sessions/zone-days.ts";
 import type { Records } from "./records.ts";
 
-/** The right to drive one session for a while. Nobody else can append facts of the driver to it meanwhile. */
+/** The right to drive one session for a limited time. During that time nobody else can append the driver's facts. */
 export interface Lease {
   readonly sessionId: string;
-  /** Only grows: a claim and a release each raise it, so a writer with an old fence is recognised and rejected. */
+  /** It only grows: every claim and every release increases it. A writer with an old fence is rejected. */
   readonly fence: number;
   readonly owner: string;
   readonly leaseMs: number;
 }
 
-/** What usage is added up by. */
+/** The keys by which usage can be grouped. */
 export type UsageKey = "day" | "model" | "agent" | "session" | "project" | "key";
 
-/** What runs used, added up. A run counts for the time at which it began. */
+/** Selects the runs whose usage is added up. A run counts for the time at which it began. */
 export interface UsageQuery {
   readonly tenant: string;
   readonly by: UsageKey;
   /** Groups by a second key as well, such as day and model. Must differ from `by`. */
   readonly secondKey?: UsageKey | undefined;
   readonly agentId?: string;
-  /** Only of this session. */
+  /** Only runs of this session. */
   readonly sessionId?: string;
-  /** The first moment that counts, and the first that no longer does, as ISO 8601 in UTC. */
+  /** The first moment that is included, and the first moment after it that is not, as ISO 8601 in UTC. */
   readonly from?: string;
   readonly to?: string;
   /** The offsets of the time zone whose days are used. Default: UTC. */
@@ -49,11 +49,11 @@ export type ToolUsageQuery = Omit<UsageQuery, "by" | "secondKey">;
 
 /** Conditions of an append, and what it changes besides the log. */
 export interface AppendOptions {
-  /** The session belongs to this tenant; for any other it does not exist. */
+  /** The session belongs to this tenant; for other tenants it does not exist. */
   readonly tenant?: string;
-  /** Refuse with `conflict` unless the log ends exactly here. 0 = the session must not exist yet. */
+  /** Reject with `conflict` unless the log ends exactly here. 0 = the session must not exist yet. */
   readonly expect?: number;
-  /** Refuse with `lease_lost` unless this is the current lease. The append renews it. */
+  /** Reject with `lease_lost` unless this is the current lease. The append renews it. */
   readonly lease?: Lease;
   /**
    * Idempotency key: the first append with this key is stored, and later ones get the same result. The same key with
@@ -65,9 +65,8 @@ export interface AppendOptions {
   /** When the session should be driven (ms since 1970). Without a lease the earlier of this time and the stored one wins. */
   readonly dueAt?: number;
   /**
-   * Give the lease back in the same transaction and set when the session is due next (null = asleep).
-   * Needs `lease` and `expect`: a worker that puts a session to sleep must name the last event it has seen, so that no
-   * wake-up is lost.
+   * Give the lease back in the same transaction and set when the session is due next (null = asleep). Needs `lease` and
+   * `expect`: the worker names the last event that it has seen, so that no wake-up is lost.
    */
   readonly release?: { readonly dueAt: number | null };
 }
@@ -81,7 +80,7 @@ export interface Appended {
   readonly fence?: number;
 }
 
-/** The result of `claim`: a lease; or until when another worker has the session; or when the next session is due. */
+/** The result of `claim`: a lease; until when another worker has the session; or when the next session is due. */
 export type Claim =
   | { readonly kind: "leased"; readonly lease: Lease; readonly lastSequence: number }
   | { readonly kind: "busy"; readonly until: number }
@@ -94,8 +93,8 @@ export interface ClaimOptions {
   /** Claim this session, due or not. Without it, the session that has been due the longest is claimed. */
   readonly sessionId?: string;
   /**
-   * With `sessionId`: take the lease although another worker has it, if the lease runs out within this time (ms). Only for
-   * an engine that knows that the other worker no longer drives the session. The fence refuses what that worker still writes.
+   * With `sessionId`: take the lease although another worker has it, if the lease runs out within this time (ms). Only for an
+   * engine that knows that the other worker no longer drives the session. Its later writes are rejected.
    */
   readonly takeWithinMs?: number;
 }
@@ -104,7 +103,7 @@ export interface ClaimOptions {
 export interface DueQuery {
   /** Due at this time (ms since 1970) or earlier. */
   readonly before: number;
-  /** Only this session, leased or not. Without it, only sessions that nobody has a lease of. */
+  /** Only this session, leased or not. Without it, only sessions without a lease. */
   readonly sessionId?: string;
   /** The most sessions of one tenant, those that have waited longest. */
   readonly perTenant?: number;
@@ -139,11 +138,11 @@ export interface SessionFilter {
   readonly agentId?: string;
   /** The status in the platform API. With several, a session must have one of them. */
   readonly status?: PlatformStatus | readonly PlatformStatus[];
-  /** What the session does now. */
+  /** The current status of the session. */
   readonly activity?: SessionStatus;
   /** How the last run ended. */
   readonly outcome?: Outcome;
-  /** The model that the session asks. */
+  /** The model of the session. */
   readonly model?: string;
   /** Only sessions that are not subagents of another session. */
   readonly topLevel?: boolean;
@@ -177,7 +176,7 @@ export interface SessionQuery extends SessionFilter {
   readonly offset?: number;
 }
 
-/** What sessions of a tenant wait for. */
+/** Selects the open awaits of a tenant. */
 export interface OpenAwaitsQuery {
   readonly tenant: string;
   readonly agentId?: string;
@@ -218,18 +217,18 @@ export interface SessionSummary {
   readonly openAwaits: readonly Await["kind"][];
 }
 
-/** A message that has a searched text. */
+/** A message that contains the searched text. */
 export interface TextPlace {
   readonly sessionId: string;
   readonly role: MessageRow["role"];
-  /** The event that brought the message. */
+  /** The event that contains the message. */
   readonly sequence: number;
   readonly created_at: string;
   /** The stored JSON around the text. */
   readonly json: string;
 }
 
-/** A page of a list, newest first unless said otherwise. */
+/** A page of a list, newest first unless documented otherwise. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   /** The cursor for the next page; null at the end. */
@@ -267,7 +266,7 @@ export interface PageOptions {
 export interface Store {
   /** Adds events to a log, and changes the projections with them. Rules 1 to 4 and 7. */
   append(sessionId: string, events: readonly NewEvent[], options?: AppendOptions): Promise<Appended>;
-  /** Events in order. Refuses with `not_found` if there is no such session. */
+  /** Events in order. Rejects with `not_found` if there is no such session. */
   read(sessionId: string, options?: ReadOptions): Promise<readonly Event[]>;
   /** Like `read`, and then each new event, until the signal aborts or the session is deleted. */
   follow(
@@ -293,7 +292,7 @@ export interface Store {
    * expire within this time: use it if the owner is only silent.
    */
   free(owner: string, options?: { readonly withinMs?: number }): Promise<void>;
-  /** Calls back for sessions that got events, from this process or another, and returns how to stop. A hint: only the log is the truth. */
+  /** Calls back for sessions that got events, from any process. Returns a function that stops this. It is only a hint: the log decides. */
   onNews(listener: NewsListener): () => void;
   /** Makes followers of a session read its log again, because another process may have written to it. A needless call costs one read. */
   poke(sessionId: string): void;
@@ -318,15 +317,15 @@ export interface Store {
   openAwaits(query: OpenAwaitsQuery): Promise<Page<Await>>;
   /**
    * Sessions of a tenant in the order of their last event, the oldest first. A session that changes while pages are read
-   * moves towards the end, so it may come twice and is never left out.
+   * moves towards the end, so it may be returned twice, but is never missed.
    */
   changed(query: ChangedQuery): Promise<Page<ChangedSession>>;
-  /** Summaries of these sessions of a tenant, at most 200. In no order; unknown ids are left out. */
+  /** Summaries of these sessions of a tenant, at most 200. In any order; unknown ids are left out. */
   summaries(tenant: string, sessionIds: readonly string[]): Promise<readonly SessionSummary[]>;
   /**
    * Finds a text in the transcripts of these sessions of a tenant (at most 200): for each, the last messages with the
    * text, at most `MOST_PLACES`, latest first. The text is compared with the JSON of the message, so that names of
-   * fields are found as well; upper and lower case are the same. `searchSessions` removes those matches.
+   * fields are found as well; upper and lower case are the same. `searchSessions` removes matches in names of fields.
    */
   search(tenant: string, sessionIds: readonly string[], text: string): Promise<readonly TextPlace[]>;
   /** The checkpoints of a session, oldest first. */
@@ -337,14 +336,14 @@ export interface Store {
   /** Replaces the snapshot. */
   writeSnapshot(sessionId: string, snapshot: Snapshot): Promise<void>;
 
-  /** Removes the session from the log and every projection. Its forks stay whole. Refuses with `not_found`. */
+  /** Removes a session from the log and every projection. Its forks stay whole. Rejects with `not_found`. */
   delete(sessionId: string, options?: { readonly tenant?: string }): Promise<void>;
 
-  /** Rejects with a known error if the place of the store has no room or cannot be written. A store without such a place leaves it out. */
+  /** Rejects with a known error if the disk of the store is full or cannot be written. Stores without a disk do not have this method. */
   check?(): Promise<void>;
 
-  /** What is kept beside the log: agents, models, keys, webhooks. */
+  /** Stored data that is not a session: agents, models, keys, webhooks. */
   readonly records: Records;
-  /** Waits for what is being written, and closes the store. Calls after that are rejected with `closed`. */
+  /** Waits for the writes in progress, then closes the store. Calls after that are rejected with `closed`. */
   close(): Promise<void>;
 }

@@ -37,11 +37,13 @@ interface TelemetryLine {
   readonly trace?: { readonly traceId: string; readonly spanId: string };
 }
 
-/** Sends spans, values and log lines to a collector. Nothing waits for it: what cannot be sent is dropped. */
+/**
+ * Sends spans, values and log lines to a collector. Sending is never waited for: data that cannot be sent is dropped.
+ */
 export interface Telemetry {
   span(span: TelemetrySpan): void;
   value(value: TelemetryValue): void;
   line(line: TelemetryLine): void;
-  /** Sends what is left, for a few seconds at most. */
+  /** Sends the remaining data, for a few seconds at most. */
   close(): Promise<void>;
 }

@@ -33,7 +33,10 @@ export interface CheckedOutput {
   readonly content: string;
 }
 
-/** The most characters of a result with a schema. A longer one would have to be cut, and would be JSON no more. */
+/**
+ * The most characters of a result with a schema. A longer result would have to be cut, and would no longer be valid
+ * JSON.
+ */
 const MOST_CHARACTERS = 100_000;
 
 /** Checks results of the tool by its schema. The check throws an error whose message is a sentence for the model. */

@@ -13,7 +13,9 @@ export interface ToolContext {
   /** The same for every attempt of this call. Pass it to services that must act only once. */
   readonly idempotencyKey: string;
   readonly workingDirectory: string | null;
-  /** Where programs of this session run. Undefined in a process without rules about that, such as a program with one agent. */
+  /**
+   * Where programs of this session run. Undefined in a process that does not restrict this, such as a program with one agent.
+   */
   readonly workplace?: (() => Promise<Workplace>) | undefined;
   readonly signal: AbortSignal;
 }
@@ -23,7 +25,7 @@ export interface Tool<Name extends string = string, Output = unknown> {
   readonly name: Name;
   readonly description: string;
   readonly inputSchema: JsonObject;
-  /** Who brings the result: this process, the client, a person, or another agent. */
+  /** Who produces the result: this process, the client, a person, or another agent. */
   readonly executor: "backend" | "frontend" | "question" | "subagent";
   /** Whether the call may run again after a crash in the middle. `once`, the default, never runs a call twice. */
   readonly policy: "once" | "repeatable";
@@ -46,7 +48,7 @@ export interface Tool<Name extends string = string, Output = unknown> {
 /** The type of a tool's input: from its zod schema, or any object for a JSON Schema. */
 type InputOf<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : JsonObject;
 
-/** The options of `defineTool`; the fields of `Tool` explain them. */
+/** The options of `defineTool`; see the fields of `Tool`. */
 export interface ToolOptions<
   Schema extends z.core.$ZodType | JsonObject,
   Name extends string = string,
@@ -54,7 +56,7 @@ export interface ToolOptions<
 > {
   readonly name: Name;
   readonly description: string;
-  /** A zod schema, or a JSON Schema as it is. */
+  /** A zod schema or a JSON Schema. */
   readonly input: Schema;
   /**
    * The schema of what `run` returns. The model reads the result as JSON, and results and events have it as `output` with its type. A
@@ -120,7 +122,7 @@ export function defineTool<
   };
 }
 
-/** A rule that throws does not count as a no: a person decides. */
+/** If the rule throws, a person is asked. */
 function asks(rule: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
   try {
     const answer = rule();
@@ -208,7 +210,7 @@ function sizedBlocks(blocks: ContentBlock[]): Content {
   return blocks
     .filter((block) => !isBlank(block))
     .map((block) => {
-      // A picture that the model cannot read would fail this call and every later one.
+      // An image that the model cannot read would make this call and every later one fail.
       const problem = imageProblem(block);
       if (problem !== undefined)
         return { type: "text", text: `[The tool returned an image that is not valid. ${problem}]` };

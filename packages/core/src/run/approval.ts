@@ -2,14 +2,14 @@ import { type FactData, JsonObject, textOf } from "@skein/protocol";
 
 const YES: ReadonlySet<string> = new Set(["allow", "allowed", "approve", "approved", "y", "yes", "ok", "true"]);
 
-/** Whether an answer to an approval lets the call run. Everything that is not clearly a yes is a no, an empty answer included. */
+/** Whether an answer to an approval lets the call run. Any answer that is not clearly a yes is a no, also an empty one. */
 export function isApproval({ content, is_error }: Pick<FactData<"await.answered">, "content" | "is_error">): boolean {
   if (is_error) return false;
   const text = textOf(content).trim();
   return YES.has(text.toLowerCase()) || decisionIn(text)?.behavior === "allow";
 }
 
-/** The input with which an approved call is to run instead of the model's; undefined if it runs as it was asked for. */
+/** The changed input with which an approved call runs; undefined if it runs with the model's input. */
 export function approvedInput({ content }: Pick<FactData<"await.answered">, "content">): JsonObject | undefined {
   const input = JsonObject.safeParse(decisionIn(textOf(content).trim())?.updatedInput);
   return input.data;

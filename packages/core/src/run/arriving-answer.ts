@@ -2,15 +2,18 @@ import { type ContentBlock, type ModelStreamEvent, Usage } from "@skein/protocol
 
 /** The part of an answer that has arrived so far. */
 export interface Arrived {
-  /** Which call it belongs to. */
+  /** The call that the answer belongs to. */
   readonly callKey: string;
   /** The id of the message that the answer would become. Its drafts have this id. */
   readonly messageId: string;
   /** The model that the stream names; null until it has begun. */
   readonly model: string | null;
-  /** The counts of the stream so far. If more output has arrived than the stream has counted, the measured output. */
+  /**
+   * The counts of the stream so far. If more output has arrived than the stream has counted, the output is estimated
+   * from the text.
+   */
   readonly usage: Usage;
-  /** Whether the stream has sent its final counts, so that none is measured. */
+  /** Whether the stream has sent its final counts, so that no count is estimated. */
   readonly isCounted: boolean;
   /** The texts of the answer, without empty ones. */
   readonly content: readonly ContentBlock[];
@@ -24,19 +27,18 @@ export interface ArrivingAnswer {
 
 const BYTES_PER_TOKEN = 4;
 
-/** Collects the counts, the size and the text of a stream, for the case that it breaks off. */
+/** Collects the counts and the pieces of a stream. They are added up only if the stream breaks off. */
 export function createArrivingAnswer(callKey: string, messageId: string): ArrivingAnswer {
   const texts = new Map<number, string[]>();
-  const encoder = new TextEncoder();
+  const pieces: string[] = [];
+  const usages: unknown[] = [];
   let model: string | null = null;
-  let told: Usage = { input_tokens: 0, output_tokens: 0 };
   let isCounted = false;
-  let bytes = 0;
 
   function addDelta(index: number, delta: Readonly<Record<string, unknown>>): void {
     const piece = delta["text"] ?? delta["thinking"] ?? delta["partial_json"];
     if (typeof piece !== "string") return;
-    bytes += encoder.encode(piece).length;
+    pieces.push(piece);
     if (delta["type"] !== "text_delta") return;
     const before = texts.get(index);
     if (before) before.push(piece);
@@ -49,25 +51,28 @@ export function createArrivingAnswer(callKey: string, messageId: string): Arrivi
         case "message_start": {
           const message = event["message"] as { readonly model?: string; readonly usage?: unknown } | undefined;
           model = message?.model ?? null;
-          told = counts(told, message?.usage);
+          usages.push(message?.usage);
           return;
         }
         case "content_block_delta":
           addDelta(event["index"] as number, (event["delta"] ?? {}) as Readonly<Record<string, unknown>>);
           return;
         case "message_delta":
-          told = counts(told, event["usage"]);
+          usages.push(event["usage"]);
           isCounted = (event["delta"] as { readonly stop_reason?: unknown } | undefined)?.stop_reason != null;
           return;
         default:
       }
     },
     soFar() {
+      const told = usages.reduce<Usage>(counts, { input_tokens: 0, output_tokens: 0 });
+      const encoder = new TextEncoder();
+      const bytes = pieces.reduce((sum, piece) => sum + encoder.encode(piece).length, 0);
       // Rounded down: the recorded usage must never be more than what is billed.
       const measured = Math.floor(bytes / BYTES_PER_TOKEN);
       const output_tokens = isCounted ? told.output_tokens : Math.max(told.output_tokens, measured);
       const content = [...texts.values()]
-        .map((pieces) => ({ type: "text", text: pieces.join("") }))
+        .map((parts) => ({ type: "text", text: parts.join("") }))
         .filter(({ text }) => text.trim() !== "");
       return { callKey, messageId, model, usage: { ...told, output_tokens }, isCounted, content };
     },

@@ -9,7 +9,7 @@ export interface NextCall {
   readonly model: string | null;
   /** The price that the operator gave the model. */
   readonly price?: ModelPrice | undefined;
-  /** The time of the call, because reservations expire after a day. */
+  /** The time of the call. It is needed because reservations expire after a day. */
   readonly now: number;
 }
 

@@ -15,7 +15,7 @@ export interface DriverLogDeps {
   readonly ids: Ids;
 }
 
-/** The facts of one append. Each is folded as it is added, so that the next one can be made from the state after it. */
+/** The facts of one append. Each fact is folded when it is added, so that the next one can be made from the new state. */
 export interface Batch {
   readonly state: SessionState;
   /** The time of all facts of the batch. */
@@ -37,7 +37,7 @@ export interface Driven {
   readonly state: SessionState;
   /** The last sequence that was heard of while the state was read. */
   readonly heard?: number;
-  /** Receives the events of other writers when they are folded. */
+  /** Called with the events of other writers when they are folded. */
   readonly takenIn?: (events: readonly Event[]) => void;
 }
 
@@ -46,12 +46,12 @@ export interface DriverLog {
   readonly state: SessionState;
   /** Whether the lease was given back. */
   readonly released: boolean;
-  /** Whether others may have appended something that the state does not have. */
+  /** Whether other writers may have appended events that the state does not include. */
   readonly isBehind: boolean;
   write(make: MakeFacts): Promise<void>;
-  /** Reads and folds the events that others have appended. */
+  /** Reads and folds the events that other writers have appended. */
   catchUp(): Promise<void>;
-  /** Calls back whenever others have appended events. Returns how to stop. */
+  /** Calls back whenever other writers have appended events. Returns a function that stops this. */
   onNews(listener: () => void): () => void;
 }
 
@@ -147,7 +147,7 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
   };
 }
 
-/** Hears of events that are appended to a session while its state is read. */
+/** Is told about events that are appended to a session while its state is read. */
 export interface Ear {
   heard(): number;
   stop(): void;

@@ -24,7 +24,7 @@ export interface Parking {
     readonly items: readonly ParkedSession[];
     readonly cursor: string | null;
   }>;
-  /** Drives the session again. Refuses with `not_found` if it is not parked. */
+  /** Drives the session again. Rejects with `not_found` if it is not parked. */
   retry(tenant: string, sessionId: string): Promise<void>;
   /** Leaves the session asleep, and no longer shows it. Its log stays; a new prompt wakes it. */
   discard(tenant: string, sessionId: string): Promise<void>;

@@ -9,20 +9,23 @@ import {
   priceCall,
   textOf,
 } from "@skein/protocol";
-import type { CallState, QueuedPrompt, RunState, SessionState } from "../log/state.ts";
+import { type CallState, type QueuedPrompt, type RunState, type SessionState, statusOf } from "../log/state.ts";
 
 /**
- * The rules of a run, whichever runtime drives it: which prompt is next, when a run is over and why, and which result a
- * call gets that has none of its own. Pure functions of the state. The rules about money are in budget.ts.
+ * The rules of a run, whichever runtime drives it: which prompt is next, when and why a run ends, and the result of a
+ * call that produced none. Pure functions of the state. The rules about money are in budget.ts.
  */
 
-/** How a run ends that does not complete. */
+/** How a run ends if it does not complete. */
 export interface RunEnd {
   readonly stopReason: StopReason;
   readonly error: Failure;
 }
 
-/** How many workers may take over a run without progress. After one more, the run is taken to be what kills them. */
+/**
+ * How many workers may take over a run without progress. After one more, the run itself is considered to be what
+ * crashes them.
+ */
 const POISON_AFTER = 5;
 
 /** The result of a call that had begun when its worker died. */
@@ -31,33 +34,48 @@ const UNKNOWN_OUTCOME =
 const CANCELLED = "The run was cancelled before this call finished.";
 const NOT_RUN = "This call was not run: the run ended before it.";
 
-/** The prompt that opens the next run: one that interrupts, else the one that has waited longest. */
+/** The prompt that opens the next run: an interrupting prompt, otherwise the one that has waited longest. */
 export function nextPrompt({ queue }: Pick<SessionState, "queue">): QueuedPrompt | undefined {
   return queue.find(({ mode }) => mode === "interrupt") ?? queue[0];
 }
 
-/** Whether the run was cancelled, or a prompt waits that interrupts it. */
+/** Whether the run was cancelled, or an interrupting prompt waits. */
 export function isCancelled({ queue }: Pick<SessionState, "queue">, { cancelRequested }: RunState): boolean {
   return cancelRequested || queue.some(({ mode }) => mode === "interrupt");
 }
 
-/** The end of a run that may not go on, whatever it was doing: it kills its workers, or it is cancelled. */
+/** The run that has something to do. This excludes a run that only has to be ended, or that waits for somebody. */
+export function runToDrive(state: SessionState): string | undefined {
+  const { run } = state;
+  if (!run) return nextPrompt(state)?.run_id;
+  return isCancelled(state, run) || statusOf(state) === "awaiting" ? undefined : run.runId;
+}
+
+/**
+ * The end of a run that must not continue, whatever it was doing: because it crashes its workers, or because it was
+ * cancelled.
+ */
 export function forcedEnd(state: SessionState, run: RunState, lastProblem?: string): RunEnd | undefined {
   return poisoning(run, lastProblem) ?? cancellation(state, run);
 }
 
-/** The end of a cancelled run; undefined for one that may continue. */
+/** The end of a cancelled run; undefined for a run that may continue. */
 export function cancellation(state: SessionState, run: RunState): RunEnd | undefined {
   if (!isCancelled(state, run)) return undefined;
   return endWith({ code: "cancelled", message: run.cancelReason ?? "The run was cancelled." });
 }
 
-/** Whether a run was resumed too often without progress: it kills its workers, and the next worker may only end it. */
+/**
+ * Whether a run was resumed too often without progress: it crashes its workers, and the next worker may only end it.
+ */
 export function isPoisoned({ resumesWithoutProgress }: Pick<RunState, "resumesWithoutProgress">): boolean {
   return resumesWithoutProgress > POISON_AFTER;
 }
 
-/** The end of a run that kills its workers; undefined for one that may continue. `lastProblem` is what the last worker died of, if it could say so. */
+/**
+ * The end of a run that crashes its workers; undefined for a run that may continue. `lastProblem` is the error of the last worker, if it could report
+ * one.
+ */
 function poisoning(run: RunState, lastProblem?: string): RunEnd | undefined {
   if (!isPoisoned(run)) return undefined;
   const because = lastProblem === undefined ? "" : ` The last time it ended with: ${lastProblem}`;
@@ -103,13 +121,13 @@ export function finalText(content: Content): string {
   return textOf(content.slice(lastTool + 1));
 }
 
-/** What is recorded of a call that has no result of its own. */
+/** The recorded result of a call that produced none. */
 export interface MissingResult {
   readonly outcome: "failed" | "unknown";
   readonly content: string;
 }
 
-/** The result of a call whose worker is gone, or whose result will never come. */
+/** The result of a call whose worker has died, or whose result will never come. */
 export const LOST_RESULT: MissingResult = { outcome: "unknown", content: UNKNOWN_OUTCOME };
 
 /** The result of a call that is still open when its run ends. */
@@ -123,7 +141,7 @@ export function resultAtEnd({ phase, policy }: CallState, stopReason: StopReason
 /** The result of a call whose subagent was told to stop. */
 export const CANCELLED_RESULT: MissingResult = { outcome: "failed", content: CANCELLED };
 
-/** The name that Claude Code gives for the model where it speaks itself, for example about an error. That costs nothing. */
+/** The model name in messages that Claude Code writes itself, for example about an error. Such messages cost nothing. */
 const NO_MODEL = "<synthetic>";
 /** What a call of a model cost; null if the model has no price. */
 export function costOf(model: string, usage: Usage, price?: ModelPrice): CallCost | null {

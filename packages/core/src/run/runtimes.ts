@@ -10,7 +10,7 @@ export interface RuntimesDeps {
   readonly states: StateCache;
   readonly now: () => number;
   readonly ids: Ids;
-  /** The runtimes that this process has, by the name that an agent has for them. */
+  /** The runtimes that this process has, by the name that agents use for them. */
   readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
   /** Parks sessions that fail whatever drives them. */
   readonly parking: Parking;

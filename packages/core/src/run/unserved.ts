@@ -5,7 +5,7 @@ import type { Records } from "../ports/records.ts";
 import type { Lease, Store } from "../ports/store.ts";
 import { sessionUnserved } from "./facts/index.ts";
 
-/** How long a session is left alone by a process that cannot drive it. */
+/** How long a process that cannot drive a session leaves it alone. */
 const ELSEWHERE_MS = 1000;
 /** How often the record of a session that cannot be driven is renewed. */
 const AGAIN_MS = 5000;
@@ -29,8 +29,8 @@ interface LeaveDeps {
 }
 
 /**
- * Leaves a session to a process that has what this one lacks. This is recorded once in its log, and repeatedly in a record
- * that `/health` and `skein doctor` read.
+ * Leaves a session to a process that has what this process lacks. The session's log records this once; a record that
+ * `/health` and `skein doctor` read is renewed repeatedly.
  */
 export async function leaveUnserved(
   { store, ids, now }: LeaveDeps,

@@ -21,11 +21,11 @@ export interface WatchedRun {
   readonly after: number;
   /** The message of the prompt. Only needed by a watcher that begins after the prompt was accepted. */
   readonly messageId?: string | undefined;
-  /** Whether to follow the run that reads the prompt instead of this one. Otherwise this one never starts. */
+  /** Whether to follow the run that reads the prompt, if another run reads it before this run starts. */
   readonly followsPrompt?: boolean;
   /**
-   * Which wait for somebody ends the watching: none, one of the run itself, or one of any run of the session, because
-   * nothing moves there until somebody answers.
+   * Which wait for somebody ends the watching: none, a wait of this run, or a wait of any run of the session, because
+   * the session cannot continue until somebody answers.
    */
   readonly stopsAtWait: "never" | "run" | "session";
   /** Cancels the run when it aborts. The watching continues until the run has ended. */
@@ -50,9 +50,9 @@ export interface SeenRun {
 
 /** One watching of one run. It is read once, as events or as items. */
 export interface RunWatch {
-  /** The events of the session, those of other runs included, until the run ends or waits. */
+  /** The events of the session, also those of other runs, until the run ends or waits. */
   events(signal?: AbortSignal): AsyncGenerator<Event>;
-  /** The events, and in between the drafts of the steps. */
+  /** The events, and between them the drafts of the steps. */
   items(options: RunItems, signal?: AbortSignal): AsyncGenerator<Event | DraftPiece>;
   seen(): SeenRun;
 }
@@ -63,7 +63,7 @@ interface RunItems {
   readonly isWanted?: (piece: DraftPiece) => boolean;
 }
 
-/** Watches a run until it is over, or waits for somebody. */
+/** Watches a run until it ends or waits for somebody. */
 export function watchRun(deps: WatchDeps, watched: WatchedRun): RunWatch {
   const { sessionId, after, cancelOn } = watched;
   const progress = createProgress(watched);
@@ -101,7 +101,7 @@ export function watchRun(deps: WatchDeps, watched: WatchedRun): RunWatch {
   };
 }
 
-/** Whether an event belongs to a run: facts that name no run belong to every one. */
+/** Whether an event belongs to a run. A fact without a run belongs to every run. */
 export function isOfRun({ data }: Event, runId: string): boolean {
   const { run_id } = data as { run_id?: unknown };
   return typeof run_id !== "string" || run_id === runId;
@@ -128,7 +128,7 @@ function createProgress(watched: WatchedRun) {
   return {
     runId: () => runId,
     sequence: () => sequence,
-    /** False if nothing that was read can be waiting: the session then need not be checked. */
+    /** False if no read call can be waiting, so that the session need not be checked. */
     mayWait: (): boolean => open.size > 0 && (watched.stopsAtWait === "session" || current === runId),
     add(event: Event): void {
       sequence = event.sequence;
@@ -190,7 +190,10 @@ function createWaits(deps: WatchDeps, { sessionId, stopsAtWait }: WatchedRun, pr
       isDue = false;
       return look();
     },
-    /** Calls back when a subagent waits for somebody: it says so in its own log, not in the one that is read here. */
+    /**
+     * Calls back when a subagent waits for somebody: the wait is recorded in the subagent's log, not in the log that is
+     * read here.
+     */
     listen(onWaiting: () => void): () => void {
       if (stopsAtWait === "never") return ignore;
       return deps.store.onNews((id, events) => {

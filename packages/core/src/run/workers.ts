@@ -4,12 +4,12 @@ import type { Records } from "../ports/records.ts";
 
 /** A process on a store, and which agents, tools and model it has. */
 export interface WorkerInfo {
-  /** What it does: `api` drives nothing, `worker` answers no requests. */
+  /** `api` drives no sessions, `worker` answers no requests, `all` does both. */
   readonly role: "all" | "api" | "worker";
   /** The name under which it holds leases. */
   readonly owner: string;
   readonly runtimes: readonly AgentConfig["runtime"][];
-  /** Agents that are made of code of this process. */
+  /** Agents that are defined in this process's code. */
   readonly agents: readonly string[];
   /** Tools that stored agents may name. */
   readonly tools: readonly string[];
@@ -21,14 +21,14 @@ export interface WorkerInfo {
 
 /** A worker as the store shows it. */
 interface KnownWorker extends WorkerInfo {
-  /** Raised with each heartbeat. Liveness is judged by this counter, because the clocks of machines differ. */
+  /** Increased by each heartbeat. Liveness is judged by this counter, because the clocks of machines differ. */
   readonly beat: number;
 }
 
 /** The processes on a store. Each registers itself and renews its heartbeat. */
 export interface Workers {
   beat(worker: WorkerInfo): Promise<void>;
-  /** Every process, those that drive nothing included. */
+  /** Every process, also those that drive no sessions. */
   all(): Promise<readonly KnownWorker[]>;
   /** The processes that drive sessions. */
   list(): Promise<readonly KnownWorker[]>;
@@ -36,7 +36,7 @@ export interface Workers {
   leave(worker: Pick<WorkerInfo, "role" | "owner">): Promise<void>;
 }
 
-/** No tenant can have this name. */
+/** A name that no tenant can have. */
 const TENANT = "$workers";
 const KIND = "worker";
 
@@ -68,7 +68,7 @@ export function missingSkills(agent: AgentConfig, own: readonly string[]): reado
   return (agent.skills ?? []).map(({ name }) => name).filter((name) => !own.includes(name));
 }
 
-/** What a worker lacks for an agent, in words; nothing if it has everything. */
+/** What a worker lacks for an agent, as text; empty if the worker has everything. */
 export function lacking(worker: WorkerInfo, agent: AgentConfig): readonly string[] {
   const lacks: string[] = [];
   if (!worker.runtimes.includes(agent.runtime)) lacks.push(`runtime ${agent.runtime}`);

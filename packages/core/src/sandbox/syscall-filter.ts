@@ -14,7 +14,7 @@ export interface SyscallFilterOptions {
 
 type CallNumbers = Readonly<Record<string, readonly [x64: number, arm64: number]>>;
 
-/** The calls that no sandboxed process may make, with their numbers on x64 and on arm64. */
+/** The calls that every sandboxed process is denied, with their numbers on x64 and on arm64. */
 const REFUSED: CallNumbers = {
   ptrace: [101, 117],
   process_vm_readv: [310, 270],
@@ -65,10 +65,10 @@ const REFUSED: CallNumbers = {
   acct: [163, 89],
 };
 
-/** Of x64 only: access to hardware, and to tables of the processor. */
+/** On x64 only: access to hardware and to processor tables. */
 const REFUSED_ON_X64 = [172, 173, 154];
 
-/** Calls that are refused to a process that needs no sockets, because it communicates through its pipes. */
+/** Calls that are denied to a process that needs no sockets, because it communicates through its pipes. */
 const SOCKETS: CallNumbers = {
   socket: [41, 198],
   socketpair: [53, 199],
@@ -81,7 +81,7 @@ const SOCKETS: CallNumbers = {
 };
 
 interface ModeCall {
-  /** The call numbers on x64 and on arm64. arm64 has only the calls that take a folder. */
+  /** The call numbers on x64 and on arm64. On arm64 only the variants that take a directory exist. */
   readonly numbers: readonly (number | undefined)[];
   /** Which argument is the mode. */
   readonly mode: number;
@@ -131,7 +131,9 @@ const ALLOW = 0x7fff0000;
 const KILL = 0x80000000;
 const refuse = (error: number): number => 0x00050000 | error;
 
-/** Offsets in the kernel's description of a call: its number, the kind of processor, the low half of an argument. */
+/**
+ * Offsets in the kernel's description of a call: its number, the processor architecture, the low half of an argument.
+ */
 const NUMBER = 0;
 const AUDIT = 4;
 const argument = (index: number): number => 16 + 8 * index;
@@ -163,7 +165,7 @@ function setuidTests(mode: number, flags: number | undefined): readonly Uint8Arr
 
 const refuseCall = (number: number): readonly Uint8Array[] => [unlessEqual(number), answer(refuse(EPERM))];
 
-/** The filter for a kind of processor; undefined if its call numbers are not known. */
+/** The filter for a processor architecture; undefined if its call numbers are unknown. */
 export function syscallFilter(arch: string, { sockets }: SyscallFilterOptions): Uint8Array | undefined {
   const kernel = arch === "x64" || arch === "arm64" ? KERNELS[arch] : undefined;
   if (!kernel) return undefined;

@@ -8,7 +8,7 @@ const SECRET_FIELDS: Readonly<Record<string, readonly string[]>> = {
   // Variables, headers and addresses of a session's MCP servers and hooks.
   claude_session: ["secrets"],
   secret: ["text"],
-  // The stored answer for a repeated request: it may contain a webhook's secret.
+  // The stored answer for repeated requests. It may contain a webhook's secret.
   answer: ["answer"],
 };
 
@@ -73,13 +73,13 @@ export async function resealRecords(records: Records, vault: Vault): Promise<num
   return count;
 }
 
-/** Which keys have sealed secrets of a store: a record for each. */
+/** The ids of the keys with which secrets of a store are sealed, one record each. */
 const MARK = { tenant: "$secrets", kind: "sealed_with" } as const;
 
 /**
  * Called before a server starts. Rejects a store with secrets that were sealed with a key that the server does not
- * have, unless the operator says that the key is lost. Then records the key that seals from now on, unless the caller
- * asks not to.
+ * have, unless the operator declares the key lost. Then, unless the caller asks not to, records the key that seals from
+ * now on.
  */
 export async function checkSealedWith(
   records: Records,

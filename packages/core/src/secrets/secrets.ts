@@ -11,7 +11,7 @@ export interface Secrets {
   put(tenant: string, name: string, text: string): Promise<string>;
   /** The text behind a reference. Throws `not_found`, or `secret_sealed` if this server does not have its key. */
   get(tenant: string, reference: string): Promise<string>;
-  /** The names of a tenant's secrets, with when each was set. */
+  /** The names of a tenant's secrets, with the time when each was set. */
   list(tenant: string): Promise<readonly { readonly name: string; readonly updatedAt: string }[]>;
   /** Returns whether the secret existed. */
   delete(tenant: string, reference: string): Promise<boolean>;

@@ -10,8 +10,8 @@ export interface Vault {
   readonly keyId: string;
   readonly keyIds: readonly string[];
   /**
-   * `place` says where the text is stored. It can be opened only there: a sealed text that is copied elsewhere is
-   * useless.
+   * `place` says where the text is stored. The text can be opened only there: a sealed text that is copied elsewhere
+   * cannot be opened.
    */
   seal(text: string, place: string): string;
   /**

@@ -21,20 +21,20 @@ const CreateAgent = z.strictObject({
   default_model_id: Uuid.nullable().default(null),
 });
 
-/** Agents are configuration. Every change makes a new version; a session keeps the one it began with. */
+/** Agents are configuration. Every change makes a new version; a session keeps the version that it began with. */
 export interface Agents {
-  /** If an agent with this `id` exists, it is returned: the request is a repetition. */
+  /** If an agent with this `id` exists, the request is a repeat and that agent is returned. */
   create(agent: z.input<typeof CreateAgent>, id?: string): Promise<Agent>;
   get(id: string): Promise<Agent>;
   /** The agent as it was at one version. */
   version(id: string, version: number): Promise<Agent>;
-  /** The versions of an agent, the newest first; those before one, if it is given as the cursor. */
+  /** The versions of an agent, the newest first; with a cursor, only the versions before it. */
   versions(id: string, page?: { limit?: number; cursor?: string }): Promise<Page<Agent>>;
   list(query?: { status?: Agent["status"]; tag?: string; limit?: number; cursor?: string }): Promise<Page<Agent>>;
   /** Changes what is given. With `expect`, only if the agent is still at that version. */
   patch(id: string, patch: Partial<z.input<typeof CreateAgent>>, expect?: number): Promise<Agent>;
   archive(id: string): Promise<Agent>;
-  /** Brings an archived agent back. */
+  /** Restores an archived agent. */
   restore(id: string): Promise<Agent>;
 }
 
@@ -125,7 +125,7 @@ function checkedColumns(input: unknown) {
   return columnsOf(parsed);
 }
 
-/** The platform API's columns are stored beside the configuration that they are taken from. */
+/** The platform API's columns are stored beside the configuration, from which they are taken. */
 function columnsOf({ tags, default_model_id, ...config }: z.output<typeof CreateAgent>) {
   const { name, description, system_prompt } = config;
   return { name, description, system_prompt, default_model_id, tags, config };

@@ -28,8 +28,8 @@ export function listOpenAwaits(all: Iterable<SessionAwaits>, query: OpenAwaitsQu
 }
 
 /**
- * Whether the query includes awaits of this session. An idle session waits for nothing, whatever its last run left
- * open.
+ * Whether the query includes awaits of this session. An idle session waits for nothing, even if its last run left
+ * awaits open.
  */
 export function canWait({ tenant, status, agent_id }: Session, query: OpenAwaitsQuery): boolean {
   return tenant === query.tenant && status !== "idle" && (query.agentId === undefined || agent_id === query.agentId);

@@ -45,7 +45,7 @@ export function answerProblem(content: Content): string | undefined {
 
 const RESULT_BLOCKS: readonly unknown[] = ["text", "image", "document", "search_result"];
 
-/** Whether something is a block that the result of a call may have. */
+/** Whether a value is a block that a tool result may contain. */
 export function isResultBlock(value: unknown): value is ContentBlock {
   return RESULT_BLOCKS.includes((value as { type?: unknown } | null)?.type);
 }

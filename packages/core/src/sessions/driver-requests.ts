@@ -25,7 +25,7 @@ export type Key = NonNullable<AppendOptions["key"]>;
 
 /** Requests to the driver of a session. With a key, a repeated request appends only one event. */
 export interface DriverRequests {
-  /** Requests the cancellation of a run: the named one, else the current one, else the next one. */
+  /** Requests the cancellation of a run: the named one, otherwise the current one, otherwise the next one. */
   cancel(sessionId: string, options?: { runId?: string; reason?: string }, key?: Key): Promise<Asked>;
   /** Sets the model or the permission mode of a session from now on, also for a run in progress. */
   control(sessionId: string, change: { permissionMode?: string; model?: string }, key?: Key): Promise<Event>;

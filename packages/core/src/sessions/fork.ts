@@ -25,7 +25,7 @@ export interface ForkOptions {
   readonly messageId?: string;
   readonly title?: string;
   readonly id?: string;
-  /** Changes the inherited configuration. The given one includes the parent's `control` changes. */
+  /** Changes the inherited configuration. `inherited` includes the parent's `control` changes. */
   readonly agent?: (inherited: AgentConfig) => AgentConfig;
   readonly metadata?: JsonObject;
   readonly tags?: readonly string[];
@@ -40,7 +40,8 @@ export interface ForkDeps {
 
 /**
  * Everything that a fork begins with: the transcript up to one message, every call in it answered, and for a Claude
- * Code session its own transcript as well, so that the fork continues from our log alone. Reasons: decision 009.
+ * Code session its own transcript as well, so that the fork continues without Claude Code's files. Reasons: decision
+ * 009.
  */
 export function forkFacts(
   parent: SessionState,

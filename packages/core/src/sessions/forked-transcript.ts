@@ -9,7 +9,7 @@ import {
 } from "@skein/protocol";
 import { transcriptAppended } from "../run/facts/index.ts";
 
-/** A line of a Claude Code transcript, of which we know what a fork has to change. */
+/** A line of a Claude Code transcript. Only the fields that a fork has to change are known. */
 type Entry = JsonObject;
 
 export interface ForkedTranscriptDeps {
@@ -37,7 +37,7 @@ export function entriesOf(events: readonly Event[]): readonly Entry[] {
 /** How many entries one fact holds, so that no single body grows with the session. */
 const ENTRIES_OF_A_FACT = 200;
 
-/** Facts that bring these entries. */
+/** Facts that contain these entries. */
 export function transcriptFacts(entries: readonly Entry[], subpath: string | null): readonly Fact[] {
   const facts: Fact[] = [];
   for (let at = 0; at < entries.length; at += ENTRIES_OF_A_FACT)
@@ -47,8 +47,7 @@ export function transcriptFacts(entries: readonly Entry[], subpath: string | nul
 
 /**
  * The parent's entries up to the last message of `kept`, as the SDK's own fork writes them: every uuid new, links
- * renamed,
- * each entry saying where it comes from, and entries that concern only the parent (costs, checkpoints, subagents) left
+ * renamed, each entry naming its origin, and entries that concern only the parent (costs, checkpoints, subagents) left
  * out.
  *
  * `kept` are the messages that the fork keeps, `later` the ones that follow them in the parent; null copies the whole
@@ -82,7 +81,7 @@ export function forkedTranscript(
     uuid: uuids.get(uuidOf(entry)),
     parentUuid: keptParent(entry["parentUuid"], parents, uuids),
     sessionId: forkId,
-    // A reader takes the newest leaf of the tree as the conversation, so the last copied entry gets the newest time.
+    // Claude Code continues from the newest leaf of the tree, so the last copied entry gets the newest time.
     ...(index === copied.length - 1 && { timestamp: at }),
     forkedFrom: { sessionId: parentId, messageUuid: uuidOf(entry) },
   }));

@@ -47,7 +47,7 @@ export function shownModel(model: LlmModel, reached: ReachedModel | undefined): 
 
 const KIND = "llm_model";
 
-/** What is kept of a model beside its columns. */
+/** Stored data of a model besides its columns. */
 const Reach = z.object({
   settings: ModelSettings.optional(),
   key_secret: z.string().optional(),

@@ -17,25 +17,24 @@ export interface MoveTarget {
 export interface MoveStoreDeps {
   readonly from: Store;
   /**
-   * One or several connections to the same store. Each writes one session at a time, because a clock has one time at a
-   * time.
+   * One or several connections to the same store. Each writes one session at a time, because a clock shows one time.
    */
   readonly targets: readonly MoveTarget[];
   /** Who holds the leases that a move takes. */
   readonly owner: string;
   readonly now: () => number;
   readonly progress?: (moved: Moved) => void;
-  /** False for a copy: the old store is only read, and runs that are under way go on in both, if both are driven. */
+  /** False for a copy: the old store is only read, and runs in progress continue in both stores, if both are driven. */
   readonly takesOver?: boolean;
 }
 
-/** What a move did. Everything else was in the new store already. */
+/** What a move did. Everything else already was in the new store. */
 export interface Moved {
   /** Sessions that were checked. */
   sessions: number;
   events: number;
   records: number;
-  /** Runs that were under way: asleep in the old store now, and due in the new one. */
+  /** Runs in progress: now asleep in the old store, and due in the new one. */
   runs: number;
   /** Sessions that are still driven in the old store: copied up to their last event, and asleep in the new one. */
   readonly busy: string[];
@@ -50,7 +49,7 @@ const MOST_PER_APPEND = 500;
 
 /**
  * Moves one store into another: logs with their ids, sequences and times, and all records. The old store stays
- * complete. A repeated move brings only what is new, so most of it can be done while the old store is in use. Reasons:
+ * complete. A repeated move copies only what is new, so most of it can be done while the old store is in use. Reasons:
  * decision 087.
  */
 export async function moveStore({ targets, ...deps }: MoveStoreDeps): Promise<Moved> {
@@ -94,8 +93,8 @@ async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Prom
   const there = await to.records.get(tenant, kind, id);
   if (there && there.updatedAt >= updatedAt) return false;
   try {
-    // The record is put as often as before, because callers name the version that they know. The first put sets the
-    // time of creation.
+    // A record is put as often as in the old store, so that it gets the same version: callers pass the version that
+    // they know. The first put sets the time of creation.
     for (let at = there?.version ?? 0; at < Math.max(version, (there?.version ?? 0) + 1); at++) {
       clock.at = Date.parse(at === 0 ? createdAt : updatedAt);
       await to.records.put([{ tenant, kind, id, value, fields }]);
@@ -128,7 +127,7 @@ async function moveSession(deps: MoveDeps, seen: readonly Event[], moved: Moved)
   if (brought === "apart") moved.apart.push(sessionId);
   if (brought === "busy") moved.busy.push(sessionId);
   if (typeof brought !== "object") return;
-  // A prompt that arrived meanwhile keeps the session awake in the old store.
+  // A prompt that arrived during the move keeps the session awake in the old store.
   const [more] = await from.read(sessionId, { after: log.length, limit: 1 });
   await to.release(brought, { seen: log.length, dueAt: more ? null : now() });
   if (more) moved.busy.push(sessionId);

@@ -3,8 +3,8 @@ import type { Store } from "../ports/store.ts";
 
 /**
  * Sessions that have files and are not in the store: deleted while the file store was unavailable, or never begun
- * because a process crashed. Each is checked twice: a file is written before the event that names it, so its session
- * may be about to begin.
+ * because a process crashed. Each is checked twice, because a file is written before the event that names it: its
+ * session may be about to begin.
  */
 export async function orphanedFiles(
   store: Pick<Store, "get">,

@@ -21,7 +21,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unkn
   );
 }
 
-/** Names the known key that is most like each unknown one. */
+/** Names the known key that is most similar to each unknown one. */
 function unknownKeys(schema: z.ZodType, { path, keys }: z.core.$ZodIssueUnrecognizedKeys): string {
   const known = keysAt(schema, path);
   const plain = (key: string): string => key.toLowerCase().replaceAll(/[_-]/g, "");
@@ -47,7 +47,7 @@ function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly
   return inner ? keysAt(inner, rest) : [];
 }
 
-/** The parts of a schema that have other schemas in them. */
+/** The parts of a schema that contain other schemas. */
 interface Definition {
   readonly shape?: Readonly<Record<string, z.core.$ZodType>>;
   readonly element?: z.core.$ZodType;

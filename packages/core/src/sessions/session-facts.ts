@@ -2,13 +2,13 @@ import type { FactData } from "@skein/protocol";
 import type { FactOf } from "../run/facts/index.ts";
 
 /**
- * The only place where facts from outside a run are constructed: what anybody may append without a lease. The facts of a
- * driver are in run/facts.
+ * The only place where facts from outside a run are constructed: facts that anybody may append without a lease. The
+ * facts of a driver are in run/facts.
  */
 
 type Created = FactData<"session.created">;
 
-/** A session begins. What is not given is empty. */
+/** A session begins. Fields that are not given are empty. */
 export function sessionCreated(
   session: Pick<Created, "tenant" | "agent_id" | "agent_version" | "agent" | "working_directory"> & Partial<Created>,
 ): FactOf<"session.created"> {

@@ -2,7 +2,7 @@ import { type JsonObject, KnownError, type Session } from "@skein/protocol";
 import { platformStatus } from "./platform-status.ts";
 import type { Page, SessionFilter, SessionQuery } from "../ports/store.ts";
 
-/** Lists of sessions, for stores that hold them in memory; and what a session can be found by. */
+/** Lists and filters of sessions, for stores that hold them in memory. */
 
 const DEFAULT_LIMIT = 50;
 
@@ -40,7 +40,7 @@ export function skippedBy(cursor: string | undefined): number {
   return skipped;
 }
 
-/** The cursor of the page after this one of such a list. */
+/** The cursor of the page after this one of a list by cost or title. */
 export function nextSkip({ cursor, offset = 0, limit = DEFAULT_LIMIT }: SessionQuery, hasMore: boolean): string | null {
   return hasMore ? String(skippedBy(cursor) + offset + limit) : null;
 }
@@ -69,11 +69,11 @@ export function sortKey({ created_at, id }: Session): string {
   return `${created_at} ${id}`;
 }
 
-/** The longest key and value that can be searched. Longer ones are stored, and cannot be searched. */
+/** The longest key and value that can be searched. Longer ones are stored but cannot be searched. */
 const KEY_LENGTH = 64;
 const VALUE_LENGTH = 255;
 
-/** The metadata that a session can be found by: texts as they are, other simple values as JSON. */
+/** The metadata by which a session can be found: texts unchanged, other simple values as JSON. */
 export function metadataPairs(metadata: JsonObject): readonly (readonly [key: string, value: string])[] {
   const pairs: [string, string][] = [];
   for (const [key, value] of Object.entries(metadata)) {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { contentProblem } from "./content-problem.ts";
 import { jsonSize } from "../log/json-size.ts";
 
-/** What callers may say when they create, prompt and edit sessions. */
+/** The options for creating, prompting and editing sessions. */
 
 export const CreateOptions = z.strictObject({
   id: Uuid.optional(),
@@ -13,7 +13,7 @@ export const CreateOptions = z.strictObject({
   workingDirectory: Line.max(500).nullable().default(null),
   metadata: z.record(z.string(), z.unknown()).default({}),
   subagentOf: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable().default(null),
-  /** The name of the key that opens it. */
+  /** The name of the key that opens the session. */
   openedBy: z.string().max(255).optional(),
 });
 

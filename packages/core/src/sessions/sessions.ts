@@ -75,7 +75,7 @@ export interface Sessions extends DriverRequests {
     key?: Key,
   ): Promise<Accepted>;
   prompt(sessionId: string, prompt: string | z.input<typeof PromptOptions>, key?: Key): Promise<Accepted>;
-  /** Answers an await. Returns whether the answer was accepted, a duplicate, stale or refused. */
+  /** Answers an await. Returns whether the answer was accepted, a duplicate, stale or rejected. */
   answer(
     sessionId: string,
     toolUseId: string,
@@ -83,7 +83,7 @@ export interface Sessions extends DriverRequests {
     key?: Key,
   ): Promise<Answered>;
   edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
-  /** A new session with the transcript up to and including this message. The parent is not touched. */
+  /** A new session with the transcript up to and including this message. The parent is not changed. */
   fork(sessionId: string, options?: ForkOptions, key?: Key): Promise<Session>;
   /** Forks a session and accepts the fork's first prompt, in one transaction: otherwise a crash in between would leave an empty fork. */
   beginFork(
@@ -112,7 +112,7 @@ export interface Sessions extends DriverRequests {
   runs(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<Run>>;
   events(sessionId: string, options?: { after?: number; limit?: number }): Promise<readonly Event[]>;
   follow(sessionId: string, options: Partial<FollowOptions>, signal: AbortSignal): AsyncIterable<Event>;
-  /** Folds the log, from its snapshot where there is one. */
+  /** Folds the log, starting from its snapshot if there is one. */
   state(sessionId: string): Promise<SessionState>;
 }
 
@@ -184,7 +184,7 @@ export function createSessions({
   async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {
     const { id, fact } = created(agent, options);
     const { events, repeated } = await store.append(id, [event(fact)], { expect: 0, ...(key && { key }) });
-    // A new session is what its first event says. Only one that was there before has to be read.
+    // A new session is computed from its first event. Only a session that existed before is read.
     return repeated ? get(events[0]?.session_id ?? id) : applyChanges(undefined, project(events)).session;
   }
 
@@ -266,7 +266,7 @@ export function createSessions({
     async delete(sessionId) {
       const session = await get(sessionId);
       // First call: if the file store is unavailable, the session stays and can be deleted again. The second call at
-      // the end removes what a run made meanwhile.
+      // the end removes what a run made in the meantime.
       await forget?.({ tenant, sessionId });
       await answerForDeleted(store, session, now());
       await store.delete(sessionId, { tenant });

@@ -46,7 +46,7 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
       try {
         await store.append(sessionId, [created, prompt], { expect: 0, dueAt: now() });
       } catch (error) {
-        // It was started before a crash, and continues by itself.
+        // The subagent was started before a crash, and continues by itself.
         if (!isKnownError(error, "conflict")) throw error;
       }
       return { sessionId };

@@ -1,7 +1,10 @@
 import type { MessageRow, Session } from "@skein/protocol";
 import type { SessionFilter, Store, TextPlace } from "../ports/store.ts";
 
-/** How many messages of one session a store returns, so that one of them very likely has the text in something that was said. */
+/**
+ * How many messages of one session a store returns, so that very likely at least one has the text in a message, not only in a
+ * field name.
+ */
 export const MOST_PLACES = 5;
 /** How many characters of the stored JSON a store returns: before the text, and in all. */
 export const BEFORE_TEXT = 200;
@@ -74,7 +77,10 @@ export function jsonText(text: string): string {
   return JSON.stringify(text).slice(1, -1).toLowerCase();
 }
 
-/** The piece of JSON around a text, for stores that hold messages in memory; undefined if the JSON does not have it. */
+/**
+ * The piece of JSON around a text, for stores that hold messages in memory; undefined if the JSON does not contain the
+ * text.
+ */
 export function jsonAround(json: string, text: string): string | undefined {
   const at = json.toLowerCase().indexOf(jsonText(text));
   return at === -1 ? undefined : json.slice(Math.max(0, at - BEFORE_TEXT)).slice(0, AROUND_TEXT);
@@ -101,7 +107,7 @@ export function excerptOf(json: string, text: string): string | undefined {
   return undefined;
 }
 
-/** Where the JSON text that has this place begins, or the piece itself. */
+/** The start of the JSON string that contains this position, or the start of the piece. */
 function quoteBefore(json: string, at: number): number {
   for (let place = at - 1; place >= 0; place--) if (isQuote(json, place)) return place + 1;
   return 0;
@@ -112,7 +118,7 @@ function quoteAfter(json: string, at: number): number {
   return json.length;
 }
 
-/** Whether a quotation mark ends or begins a text: one that belongs to it has an odd number of backslashes before it. */
+/** Whether a quotation mark ends or begins a text: an escaped one has an odd number of backslashes before it. */
 function isQuote(json: string, at: number): boolean {
   if (json[at] !== '"') return false;
   let slashes = 0;

@@ -1,6 +1,6 @@
 import { KnownError } from "@skein/protocol";
 
-/** How far a time zone is ahead of UTC, until a moment at which that changes. The last one has no end. */
+/** The offset of a time zone from UTC, and the moment until which it applies. The last one has no end. */
 export interface ZoneShift {
   readonly until: string | null;
   readonly minutes: number;
@@ -24,7 +24,7 @@ export function checkedTimeZone(name: string): string {
 
 const known = new Map<string, readonly ZoneShift[]>();
 
-/** The shifts of a time zone, in the order of time. Undefined for UTC, whose days need none. */
+/** The shifts of a time zone, oldest first. Undefined for UTC, which needs none. */
 export function zoneShifts(name: string): readonly ZoneShift[] | undefined {
   const zone = checkedTimeZone(name);
   const shifts = known.get(zone) ?? computedShifts(zone);

@@ -1,7 +1,7 @@
 import { statusOf, type SessionState } from "../log/state.ts";
 import { LEASE_LOST, type Claimed, type Runtime } from "../ports/runtime.ts";
 import type { DriverLogDeps } from "../run/driver-log.ts";
-import { isCancelled, nextPrompt } from "../run/rules.ts";
+import { nextPrompt, runToDrive } from "../run/rules.ts";
 import type { Cap, RunOwner } from "./caps.ts";
 import { ownerOf } from "./run-owner.ts";
 import { createRunPlaces } from "./run-places.ts";
@@ -18,7 +18,7 @@ export interface CappedRunsDeps extends DriverLogDeps {
 }
 
 /**
- * How often the first session in the line checks again. Others check less often. Usually a session is woken before
+ * How often the first session in the queue checks again. Others check less often. Usually a session is woken before
  * that.
  */
 const ASK_AGAIN_MS = 1000;
@@ -46,7 +46,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     return state;
   }
 
-  /** Counts what was spent, and gives the places back unless the run continues, here or with another worker. */
+  /** Counts what was spent, and gives the places back unless the run continues, in this process or in another. */
   async function settle(
     claimed: Claimed,
     { caps, spending }: Record<"caps" | "spending", readonly Cap[]>,
@@ -99,11 +99,4 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
       await runtime.drive({ ...claimed, ...(runId !== undefined && { onlyRun: runId }) }, signal);
     },
   };
-}
-
-/** The run that needs a place now. A run that only has to be ended, or has nothing to do, needs none. */
-function runToDrive(state: SessionState): string | undefined {
-  const { run } = state;
-  if (!run) return nextPrompt(state)?.run_id;
-  return isCancelled(state, run) || statusOf(state) === "awaiting" ? undefined : run.runId;
 }

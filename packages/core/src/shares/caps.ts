@@ -1,7 +1,7 @@
 import type { Policy } from "../policy/policy.ts";
-import { policyOf } from "../policy/policy.ts";
+import { policyOf, tenantRules } from "../policy/policy.ts";
 
-/** Whom a run belongs to, as far as caps depend on it. */
+/** The key, agent and tenant of a run, on which its caps depend. */
 export interface RunOwner {
   readonly tenant: string;
   /** The key that asked for the run; null if it was not requested over HTTP. */
@@ -9,17 +9,17 @@ export interface RunOwner {
   readonly agentName: string;
 }
 
-/** A rule of the operator about runs of one key, agent or tenant together. */
+/** A limit that the operator set for all runs of one key, agent or tenant together. */
 export interface Cap {
-  /** Tells this cap from others, in every process of a store. */
+  /** Identifies this cap among all processes of a store. */
   readonly scope: string;
   readonly kind: "key" | "agent" | "tenant";
   readonly name: string;
-  /** Whose cap it is, for sentences: `key "ci"`. */
+  /** The owner of the cap, for sentences: `key "ci"`. */
   readonly of: string;
-  /** Runs that may be under way at the same time. */
+  /** The most runs that may be in progress at the same time. */
   readonly runs: number | undefined;
-  /** Pico-dollars a day. */
+  /** The most that may be spent per day, in pico-dollars. */
   readonly spend: bigint | undefined;
   /** The amount at which people are asked; undefined if nobody is asked. */
   readonly askAt: bigint | undefined;
@@ -33,7 +33,7 @@ const PICOS_PER_DOLLAR = 1_000_000_000_000;
 /** The caps that count for a run: its key's, its agent's, its tenant's. */
 export function capsOf(policy: Policy, { tenant, keyName, agentName }: RunOwner): readonly Cap[] {
   const ofKey = keyName === null ? undefined : policyOf(policy, { name: keyName, tenant });
-  const ofTenant = policy.tenants[tenant] ?? policy.tenants["*"];
+  const ofTenant = tenantRules(policy, tenant);
   return [
     capOf({ scope: `key:${tenant}/${keyName}`, kind: "key", name: keyName ?? "" }, ofKey),
     capOf({ scope: `agent:${tenant}/${agentName}`, kind: "agent", name: agentName }, policy.agents[agentName]),

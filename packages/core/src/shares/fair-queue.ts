@@ -1,11 +1,11 @@
 /**
  * Places that the tenants of a process share: driving slots, processes, statements, bytes. Reasons: decision 175.
  *
- * - A free place goes to the waiting tenant that has the least, and among equals to the one that was served longest
- *   ago. So nobody waits behind another tenant's backlog for longer than one turn of each.
- * - As soon as there are several tenants, one that has a place gets more only while it would have at most three times
- *   what stays free. So one tenant never takes everything, and a tenant that has nothing finds a place without waiting.
- * - A tenant with nothing is never overtaken, also if what it asks for is large.
+ * - A free place goes to the waiting tenant that has the fewest, and among equals to the one that was served longest
+ *   ago. So a tenant waits at most one turn of each other tenant, however long their backlogs are.
+ * - With several tenants, a tenant that already has a place gets another one only while it would have at most three times
+ *   what stays free. So one tenant never takes all places, and a tenant without one finds one without waiting.
+ * - A tenant without a place is never overtaken, even if its request is large.
  */
 export interface FairQueue {
   /** Waits for a turn. Undefined if the signal aborts first. */
@@ -13,7 +13,7 @@ export interface FairQueue {
     tenant: string,
     asked?: { readonly size?: number; readonly signal?: AbortSignal },
   ): Promise<GiveBack | undefined>;
-  /** A place if one is free now, else undefined. Nobody who waits is overtaken. */
+  /** A place if one is free now, otherwise undefined. It never goes before a request that already waits. */
   tryTake(tenant: string, size?: number): GiveBack | undefined;
   figures(): QueueFigures;
 }
@@ -33,7 +33,7 @@ export interface FairQueueOptions {
   readonly places: number;
   /** Whether there are several tenants. Without it, the queue knows only the tenants that have asked. */
   readonly isShared?: (() => boolean) | undefined;
-  /** May refuse a further place, but never the only one: nobody would give one back. */
+  /** May deny a further place. It cannot deny the only place, because then no place would ever be given back. */
   readonly hasRoom?: (() => Promise<boolean>) | undefined;
 }
 
@@ -77,7 +77,7 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
     return line;
   }
 
-  /** `full`: nothing is left. `share`: the tenant has its share. */
+  /** `full`: no place is left. `share`: the tenant already has its share. */
   function refusal({ held }: Line, size: number): "full" | "share" | undefined {
     const free = places - taken - size;
     if (free < 0) return taken === 0 ? undefined : "full";
@@ -104,7 +104,7 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
     if (line.held === 0 && line.waiting.length === 0 && lines.get(tenant) === line) lines.delete(tenant);
   }
 
-  /** Whose turn it is: the tenant with the least. If its request does not fit, nobody else goes first. */
+  /** Whose turn it is: the tenant with the least. If its request does not fit, the others wait too. */
   function nextLine(): readonly [string, Line] | undefined {
     const asking = [...lines]
       .filter(([, line]) => line.waiting.length > 0)
@@ -117,7 +117,7 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
     return undefined;
   }
 
-  /** Gives out what is free. With `hasRoom` one after the other, because each answer changes the next. */
+  /** Hands out free places. With `hasRoom` one after the other, because each place changes the next answer. */
   function give(): void {
     if (isGiving) {
       giveAgain = true;

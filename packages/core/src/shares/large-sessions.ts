@@ -3,6 +3,7 @@ import type { StateCache } from "../log/state-cache.ts";
 import { LEASE_LOST, type Claimed, type Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 import { type FairQueue, type GiveBack, type QueueFigures, createFairQueue } from "./fair-queue.ts";
+import { runToDrive } from "../run/rules.ts";
 import type { Standing } from "./run-places.ts";
 
 export interface LargeSessionsDeps {
@@ -17,62 +18,102 @@ export interface LargeSessionsDeps {
 
 /** Bounds the memory of sessions with large messages: a driven session has its messages in memory until its drive ends. */
 export interface LargeSessions {
-  /** Wraps a runtime: a large session waits until there is room for it. Tenants take turns. */
+  /** Wraps a runtime: a large session waits until there is room for it, or its run is cancelled. Tenants take turns. */
   bound(runtime: Runtime): Runtime;
   figures(): QueueFigures;
-  /** Where a session stands that waits for room; undefined if it does not wait. */
+  /** The position of a session that waits for room; undefined if it does not wait. */
   standing(sessionId: string): Standing | undefined;
+}
+
+/** What a session needs, and the run that it is needed for. */
+interface Needs {
+  readonly tenant: string;
+  readonly size: number;
+  readonly runId: string | undefined;
+}
+
+/** Room for a session. A cancelled run gets room only to be ended. */
+interface Room extends Pick<Claimed, "onlyRun"> {
+  readonly giveBack: GiveBack;
 }
 
 /** Two sessions of one tenant with the largest message that the server accepts, and one of another tenant. */
 const ROOM = 96 * 1024 * 1024;
-/** Smaller sessions wait for nobody: all driving slots together hold little of them. */
+/** Smaller sessions never wait: even if every driving slot has one, they use little memory. */
 const LARGE = 1024 * 1024;
 
 export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
   const { store, states, now, isShared, room: places = ROOM } = deps;
   const room: FairQueue = createFairQueue({ places, isShared });
+  /** Cancelled sessions are ended one after the other, without waiting for room, because each is in memory while it is ended. */
+  const endings: FairQueue = createFairQueue({ places: 1, isShared });
   /** The tenant of each session that waits, in the order in which they came. */
   const waiting = new Map<string, string>();
 
-  /** The state itself is given back: while the session waits, the cache may drop it. */
-  async function sizeOf({ lease, lastSequence }: Claimed): Promise<{ readonly tenant: string; readonly size: number }> {
+  /** The state is returned to the cache: while the session waits, the cache may drop it. */
+  async function needsOf({ lease, lastSequence }: Claimed): Promise<Needs> {
     const state = await states.take(lease.sessionId, lastSequence);
     states.put(state);
-    return { tenant: state.tenant, size: states.longText(state) };
+    return { tenant: state.tenant, size: states.longText(state), runId: runToDrive(state) };
   }
 
-  async function wait(sessionId: string, tenant: string, asked: { size: number; signal: AbortSignal }) {
+  async function wait(
+    claimed: Claimed,
+    { tenant, size, runId }: Needs,
+    signal: AbortSignal,
+  ): Promise<Room | undefined> {
+    const { sessionId } = claimed.lease;
+    const cancel = listenForCancel(claimed, runId);
     waiting.set(sessionId, tenant);
     try {
-      return await room.take(tenant, asked);
+      const giveBack = await room.take(tenant, { size, signal: AbortSignal.any([signal, cancel.signal]) });
+      if (giveBack) return { giveBack };
+      const toEnd = await endings.take(tenant, { signal });
+      return toEnd && { giveBack: toEnd, ...(runId !== undefined && { onlyRun: runId }) };
     } finally {
+      cancel.stop();
       waiting.delete(sessionId);
     }
   }
 
-  /** Undefined if the session has to be left before there was room. */
-  async function roomFor(claimed: Claimed, signal: AbortSignal): Promise<GiveBack | undefined> {
-    const { tenant, size } = await sizeOf(claimed);
-    if (size <= LARGE) return () => {};
-    const { sessionId } = claimed.lease;
-    const giveBack = room.tryTake(tenant, size) ?? (await wait(sessionId, tenant, { size, signal }));
-    if (!giveBack) return undefined;
-    const unpin = states.pin(sessionId);
-    return () => (unpin(), giveBack());
+  /** A signal that aborts when the run is cancelled. Only new events are read: the session is large. */
+  function listenForCancel({ lease: { sessionId }, lastSequence: after }: Claimed, runId: string | undefined) {
+    const cancelled = new AbortController();
+    const check = async (): Promise<void> => {
+      const news = await store.read(sessionId, { after });
+      const isCancel = news.some((event) => event.event_type === "cancel.requested" && event.data.run_id === runId);
+      if (isCancel) cancelled.abort();
+    };
+    // If the store does not answer, the session continues to wait for room.
+    const look = (): void => void check().catch(() => undefined);
+    const stop = store.onNews((id) => id === sessionId && look());
+    look();
+    return { signal: cancelled.signal, stop };
+  }
+
+  /** Undefined if the drive must stop before there is room. */
+  async function roomFor(claimed: Claimed, signal: AbortSignal): Promise<Room | undefined> {
+    const needs = await needsOf(claimed);
+    if (needs.size <= LARGE) return { giveBack: () => {} };
+    const taken = room.tryTake(needs.tenant, needs.size);
+    const found = taken ? { giveBack: taken } : await wait(claimed, needs, signal);
+    if (!found) return undefined;
+    const unpin = states.pin(claimed.lease.sessionId);
+    return { ...found, giveBack: () => (unpin(), found.giveBack()) };
   }
 
   return {
     bound: (runtime) => ({
       ...runtime,
       async drive(claimed, signal) {
-        const giveBack = await roomFor(claimed, signal);
-        if (!giveBack) {
+        const found = await roomFor(claimed, signal);
+        if (!found) {
           if (signal.reason === LEASE_LOST) return;
           return store.release(claimed.lease, { seen: claimed.lastSequence, dueAt: now() }).catch(ignoreLost);
         }
+        const { giveBack, ...only } = found;
         try {
-          await runtime.drive(claimed, signal);
+          await runtime.drive({ ...claimed, ...only }, signal);
         } finally {
           giveBack();
         }

@@ -2,7 +2,7 @@ import type { SessionState } from "../log/state.ts";
 import { nextPrompt } from "../run/rules.ts";
 import type { RunOwner } from "./caps.ts";
 
-/** Whom the run of a session belongs to: the one that is under way, or the next. */
+/** The owner of a session's run: of the run in progress, or of the next one. */
 export function ownerOf(state: SessionState): RunOwner {
   const prompt = state.run?.prompt ?? nextPrompt(state);
   return { tenant: state.tenant, keyName: prompt?.key_name ?? null, agentName: state.agent?.name ?? "" };

@@ -5,17 +5,19 @@ import type { Store } from "../ports/store.ts";
 import type { Cap } from "./caps.ts";
 
 /**
- * How many runs of a key, agent or tenant are under way at the same time, in all processes of a store. Runs over a cap
- * wait in line, first come, first served; their prompts wait in their logs.
+ * Limits how many runs of a key, agent or tenant are in progress at the same time, in all processes of a store. Runs
+ * above a cap wait in a queue, first come, first served; their prompts wait in their logs.
  */
 export interface RunPlaces {
-  /** Takes a place of every cap, or takes none and joins the line. A session that has its places keeps them. */
+  /**
+   * Takes a place under every cap, or takes none and joins the queue. A session that already has its places keeps them.
+   */
   enter(sessionId: string, caps: readonly Cap[]): Promise<Standing | undefined>;
-  /** Gives the places back. Returns the sessions that are next. */
+  /** Gives the places back. Returns the sessions whose turn it is. */
   leave(sessionId: string, caps: readonly Cap[]): Promise<readonly string[]>;
 }
 
-/** The position of a session in a line. */
+/** The position of a session in a queue. */
 export interface Standing {
   /** 1 is next. */
   readonly place: number;
@@ -28,7 +30,7 @@ const Entry = z.object({ session: z.string(), at: z.number() });
 const RunLine = z.object({ of: z.string(), most: z.number(), running: z.array(Entry), waiting: z.array(Entry) });
 export type RunLine = z.infer<typeof RunLine>;
 
-/** A session beyond this place is not stored in the line. It asks again by itself. */
+/** A session beyond this position is not stored in the queue. It asks again by itself. */
 const LONGEST_LINE = 1000;
 /** How often to check whether the sessions with a place still exist, and how old a place must be for that. */
 const LOOK_AGAIN_MS = 2000;
@@ -36,11 +38,11 @@ const YOUNG_MS = 10_000;
 
 export function createRunPlaces({ store, now }: { readonly store: Store; readonly now: () => number }): RunPlaces {
   const { records } = store;
-  /** One change of a line at a time in this process: others would only be refused by the store. */
+  /** One change of a queue at a time in this process: the store would reject concurrent changes. */
   let changing: Promise<unknown> = Promise.resolve();
   const lookedAt = new Map<string, number>();
 
-  /** Changes lines, all or none, and again if another process was faster. Undefined leaves a line as it is. */
+  /** Changes queues, all or none, and tries again if another process was faster. Undefined leaves a queue unchanged. */
   async function change<Answer>(
     caps: readonly Cap[],
     how: (lines: readonly RunLine[]) => { readonly lines: readonly (RunLine | undefined)[]; readonly answer: Answer },
@@ -90,7 +92,7 @@ export function createRunPlaces({ store, now }: { readonly store: Store; readonl
     });
   }
 
-  /** Removes sessions that were deleted, or whose run ended without anybody saying so, because its process was killed. */
+  /** Removes sessions that were deleted, or whose process was killed before it could record the end of the run. */
   async function removeGone(cap: Cap): Promise<boolean> {
     if (now() - (lookedAt.get(cap.scope) ?? -Infinity) < LOOK_AGAIN_MS) return false;
     lookedAt.set(cap.scope, now());
@@ -134,7 +136,7 @@ export function createRunPlaces({ store, now }: { readonly store: Store; readonl
   };
 }
 
-/** The position of a session in the line of any cap; undefined if it does not wait. */
+/** The position of a session in the queue of any cap; undefined if it does not wait. */
 export async function queuedRun(records: Records, sessionId: string): Promise<Standing | undefined> {
   for (const line of Object.values(await runLines(records))) {
     const at = line.waiting.findIndex(({ session }) => session === sessionId);
@@ -143,20 +145,20 @@ export async function queuedRun(records: Records, sessionId: string): Promise<St
   return undefined;
 }
 
-/** How many runs of each cap are under way and wait, by the name of the cap. */
+/** How many runs of each cap are in progress, and how many wait, by the name of the cap. */
 export async function runLines(records: Records): Promise<Readonly<Record<string, RunLine>>> {
   const { items } = await records.list({ ...PLACE, limit: 200 });
   return Object.fromEntries(items.map(({ id, value }) => [id, RunLine.parse(value)]));
 }
 
-/** The line of one cap. */
+/** The queue of one cap. */
 export async function runLine(records: Records, cap: Cap): Promise<RunLine> {
   return lineOf(cap, (await records.get(PLACE.tenant, PLACE.kind, cap.scope))?.value);
 }
 
 function lineOf({ of, runs = Infinity }: Cap, value: unknown): RunLine {
   const known = value === undefined ? { running: [], waiting: [] } : RunLine.parse(value);
-  // The cap in force today counts: it may have been changed while runs are in progress.
+  // The current value of the cap counts: it may have changed while runs are in progress.
   return { ...known, of, most: runs };
 }
 

@@ -17,7 +17,7 @@ interface PaidCall {
   readonly model: string;
   /** The price that the operator gave the model. */
   readonly price?: ModelPrice | undefined;
-  /** The built-in simulation answers: that costs nothing. */
+  /** The built-in simulation answers: such a call costs nothing. */
   readonly simulated?: boolean | undefined;
   readonly inputTokens: number;
   /** The longest answer that is wanted. */
@@ -26,7 +26,7 @@ interface PaidCall {
   readonly name?: string;
   /** Nobody can be asked during this run: it continues until the cap is reached. */
   readonly asksNobody?: boolean;
-  /** The caller cannot ask for a shorter answer: the longest one is paid, or none. */
+  /** The caller cannot ask for a shorter answer: either the longest answer is paid for, or none. */
   readonly isWhole?: boolean;
 }
 
@@ -41,13 +41,13 @@ export function mostInputTokens({ agent, contextTokens, usage }: SessionState): 
 export interface SpendGate {
   /** Whether a cap on spending counts for the session's run. */
   applies(state: SessionState): boolean;
-  /** Reserves before a call. Waits for a while if others have reserved what is left. */
+  /** Reserves money before a call. Waits for a while if other calls have reserved the rest. */
   reserve(state: SessionState, call: PaidCall, signal: AbortSignal): Promise<Spending>;
-  /** The call is over: these are its facts. */
+  /** The call has ended with these facts. */
   settle(state: SessionState, facts: readonly Fact[]): Promise<void>;
-  /** The caps for the run in progress, or for the next one. They are unknown once the run is over. */
+  /** The caps for the run in progress, or for the next one. They are unknown once the run has ended. */
   capsOf(state: SessionState): readonly Cap[];
-  /** The call with this name is over, and cost this. */
+  /** The call with this name has ended with this cost. */
   settleNamed(sessionId: string, call: NamedCost): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export interface SpendGateDeps {
   readonly now: () => number;
 }
 
-/** How long a call waits for money that others have reserved, and how often it checks. */
+/** How long a call waits for money that other calls have reserved, and how often it checks. */
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 250;
 

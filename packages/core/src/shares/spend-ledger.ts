@@ -6,31 +6,31 @@ import type { Cap } from "./caps.ts";
 
 /**
  * What keys, agents and tenants have spent today (UTC), in all processes of a store. Money is reserved before a call
- * and settled after
- * it, so calls at the same time cannot spend more than a cap together. Amounts are pico-dollars.
+ * and settled after it, so that concurrent calls together cannot exceed a cap. Amounts are pico-dollars.
  *
  * A reservation is stored with what its session had spent before. The next driver settles the difference, so a killed
- * process
- * loses nothing and counts nothing twice.
+ * process loses nothing and counts nothing twice.
  */
 export interface SpendLedger {
-  /** Reserves what a call may cost at most, of every cap or of none. */
+  /** Reserves the most that a call may cost, under every cap or under none. */
   reserve(caller: Spender, caps: readonly Cap[], most: bigint): Promise<Reserved>;
-  /** The session has spent `spent` in all: what it reserved is given back, and the difference is counted. */
+  /**
+   * Records that the session has spent `spent` in total: its reservation is released, and the difference is counted.
+   */
   settle(spender: Spender, caps: readonly Cap[]): Promise<void>;
   /** Whether a run may spend more, may not, or has to ask people first. */
   standing(caps: readonly Cap[]): Promise<SpendStanding>;
-  /** People allowed a cap to be used to its end today. Returns the sessions that asked the same. */
+  /** Records that people allowed the whole cap to be used today. Returns the sessions that asked the same. */
   allow(scope: string): Promise<readonly string[]>;
   /** A session has asked people about a cap. */
   asked(scope: string, sessionId: string): Promise<void>;
 }
 
-/** What was spent under a cap on one day, and what is reserved for calls that are under way. */
+/** What was spent under a cap on one day, and what is reserved for calls in progress. */
 export interface SpentToday {
   readonly spent: bigint;
   readonly reserved: bigint;
-  /** People allowed the cap to be used to its end. */
+  /** Whether people allowed the whole cap to be used. */
   readonly isAllowed: boolean;
 }
 
@@ -40,7 +40,7 @@ export async function spentToday(records: Records, { scope }: Pick<Cap, "scope">
   return { spent: BigInt(day.spent), reserved: total(day) - BigInt(day.spent), isAllowed: day.isAllowed };
 }
 
-/** A session, what it has spent in its life, and what it reserves under: calls of one session at the same time have names. */
+/** A session, its total spending so far, and the name of its reservation: concurrent calls of one session have names. */
 interface Spender {
   readonly sessionId: string;
   readonly spent: bigint;
@@ -59,8 +59,8 @@ export interface SpendQuestion {
 }
 
 /**
- * `granted`: at most this much may be spent, less than requested if the cap has no more. `busy`: others have reserved
- * the rest, and will give some of it back. `ask`, `refused`: see `standing`.
+ * `granted`: at most this much may be spent, less than requested if the cap has less left. `busy`: other calls have
+ * reserved the rest, and will release some of it. `ask`, `refused`: see `standing`.
  */
 type Reserved =
   | { readonly kind: "granted"; readonly picos: bigint }
@@ -92,7 +92,7 @@ export function createSpendLedger({ records, now }: LedgerDeps): SpendLedger {
   let changing: Promise<unknown> = Promise.resolve();
   const idOf = (scope: string): string => dayId(scope, now());
 
-  /** Changes the days of these caps, all or none. One change at a time in this process: others would only be refused by the store. */
+  /** Changes the days of these caps, all or none. One change at a time in this process: the store would reject concurrent changes. */
   function change<Answer>(
     scopes: readonly string[],
     how: (days: readonly Day[]) => { readonly days?: readonly Day[]; readonly answer: Answer },
@@ -167,8 +167,8 @@ export function createSpendLedger({ records, now }: LedgerDeps): SpendLedger {
 }
 
 /**
- * Removes the days that are older than the audit log is kept. Caps look at today alone, and what was spent is in the log of each session:
- * usage does not come from here.
+ * Removes the days that are older than the audit log is kept. Caps only need the current day. Usage is computed from the logs of the
+ * sessions, not from here.
  */
 export async function sweepSpending(
   records: Records,
@@ -186,7 +186,7 @@ export async function sweepSpending(
   }
 }
 
-/** A record a day: caps begin anew at midnight (UTC). */
+/** One record per day: caps start again at midnight (UTC). */
 function dayId(scope: string, now: number): string {
   return `${new Date(now).toISOString().slice(0, 10)} ${scope}`;
 }
@@ -194,7 +194,7 @@ function dayId(scope: string, now: number): string {
 /** The day after the reservation of this spender was given back and its spending was counted. */
 function settled(day: Day, spender: Spender): Day {
   const { [nameOf(spender)]: entry, ...reserved } = day.reserved;
-  // A call with a name of its own is settled once, whether it was reserved or not.
+  // A named call is settled once, whether it was reserved or not.
   if (!entry && (spender.call === undefined || spender.spent === 0n)) return day;
   const since = spender.spent - BigInt(entry?.before ?? 0n);
   return { ...day, reserved, spent: String(BigInt(day.spent) + (since > 0n ? since : 0n)) };

@@ -18,14 +18,14 @@ export interface SpendQuestionsDeps extends DriverLogDeps {
 }
 
 /**
- * Whether a drive may spend money: yes; until the next call, and then the run ends with a sentence; or no, because
+ * Whether a drive may spend money: yes; yes until the next call, at which the run ends with a sentence; or no, because
  * people were asked.
  */
 export type MoneyForDrive = { readonly kind: "go"; readonly refusal?: string } | { readonly kind: "waits" };
 
 /**
- * Looks at the caps before a session is driven. At 80 % of a cap (or what the operator chose) the run asks people and sleeps; one
- * answer is for the whole day, and for every other session that asks the same.
+ * Looks at the caps before a session is driven. At 80 % of a cap (or the percentage that the operator chose) the run asks people
+ * and sleeps. One answer applies to the whole day and to every other session that asked the same question.
  */
 export async function moneyForDrive(
   claimed: Claimed,
@@ -33,7 +33,7 @@ export async function moneyForDrive(
   deps: SpendQuestionsDeps,
 ): Promise<MoneyForDrive> {
   const { ledger } = deps;
-  // The next driver settles what a killed process left.
+  // The next driver settles the reservation that a killed process left.
   await ledger.settle(spenderOf(state), caps);
   const { run } = state;
   if (run?.spendAsk) {
@@ -85,7 +85,7 @@ async function askPeople(
   });
 }
 
-/** An await belongs to a run: if none is under way, the next prompt begins its run with the question. */
+/** An await belongs to a run: if no run is in progress, the next prompt begins its run with the question. */
 function beginRun(batch: Batch): void {
   const prompt = nextPrompt(batch.state);
   if (batch.state.run || !prompt) return;

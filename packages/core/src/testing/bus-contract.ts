@@ -26,7 +26,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       await Promise.all(machines.map((machine) => machine.close()));
     });
 
-    /** Hears everything on a channel, once the bus carries it there. */
+    /** Collects everything that arrives on a channel, from the moment at which the bus delivers to it. */
     async function hears(machine: Bus, channel: string, from: Bus): Promise<unknown[]> {
       const heard: unknown[] = [];
       machine.listen(channel, (words) => heard.push(words));
@@ -44,7 +44,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       expect(carried()).toEqual(JSON.parse(JSON.stringify(said)));
     });
 
-    test("does not carry a message back to its sender, to other channels, or to a listener that has left", async () => {
+    test("does not carry a message back to its sender, to other channels, or to a listener that has unsubscribed", async () => {
       const heard = await hears(b, "c", a);
       const own: unknown[] = [];
       const others: unknown[] = [];
@@ -59,7 +59,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       expect([own, others, left.filter((words) => words === "last")]).toEqual([[], [], []]);
     });
 
-    test("has a name for each machine", () => {
+    test("each machine has its own name", () => {
       expect(a.instance).not.toBe(b.instance);
     });
 
@@ -107,7 +107,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         expect([seen, late, own]).toEqual([whole, whole, whole]);
       });
 
-      test("drafts of the next answer start anew, and cleared drafts are not shown to later readers", async () => {
+      test("drafts of the next answer start again, and cleared drafts are not shown to later readers", async () => {
         const seen = reader(read);
         await expect
           .poll(() => {
@@ -173,7 +173,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
   });
 }
 
-/** Waits until nothing more comes. */
+/** Waits until no more messages arrive. */
 async function settled(heard: readonly unknown[]): Promise<void> {
   for (let before = -1; before !== heard.length;) {
     before = heard.length;

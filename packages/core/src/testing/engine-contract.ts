@@ -20,7 +20,7 @@ export interface EngineUnderTest {
     readonly isShared: () => boolean;
     readonly report: (error: unknown) => void;
   }) => Promise<Engine>;
-  /** Ends what the engines needed. The contract has stopped them before. */
+  /** Closes what the engines needed. The contract stops the engines first. */
   readonly close: () => Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       (await store.due({ sessionId, before: Infinity })).length === 0;
     const begun = (): readonly string[] => workers.flatMap(({ runtime }) => runtime.begun);
 
-    test("drives a session that a prompt has woken, and lets it sleep", async () => {
+    test("drives a session that a prompt has woken, and then lets it sleep", async () => {
       await worker();
       const script = await session();
       await script.prompt("hi");
@@ -102,7 +102,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => asleep(script), SOON).toBe(true);
     });
 
-    test("drives what was due before it started, and what it is told to", async () => {
+    test("drives sessions that were due before it started, and sessions that it is told to wake", async () => {
       const [before, told] = [await session(), await session()];
       await before.prompt("hi");
       const { engine } = await worker();
@@ -121,7 +121,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
         scripts.map(async (script, n) => {
           for (let i = 0; i < prompts; i++) {
             await script.prompt(`prompt ${i}`);
-            // Now and then the session has just fallen asleep.
+            // Sometimes the session has just fallen asleep.
             await new Promise((resolve) => setTimeout(resolve, (n * 7 + i * 5) % 20));
           }
         }),
@@ -156,7 +156,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => asleep(script), SOON).toBe(true);
     });
 
-    test("drives a session again whose drive ended without giving the lease back", async () => {
+    test("drives a session again if its drive ended without releasing the lease", async () => {
       let failures = 2;
       await worker({ leaseMs: 600 }, (runtime) => ({
         async drive(claimed, signal) {
@@ -169,7 +169,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => answers(script), SOON).toBe(1);
     });
 
-    test("gives back what it drives when it stops, and another process continues with it", async () => {
+    test("gives its sessions back when it stops, and another process continues them", async () => {
       const stopped = Promise.withResolvers<void>();
       const first = await worker({
         work: (_, signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
@@ -186,7 +186,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(workers.flatMap(({ runtime }) => runtime.doubled)).toEqual([]);
     });
 
-    test("drives no more at once than it has places, and everything in the end", async () => {
+    test("drives no more sessions at once than it has places, and all of them in the end", async () => {
       const { runtime } = await worker({
         concurrency: 2,
         work: () => new Promise((resolve) => setTimeout(resolve, 20)),
@@ -197,7 +197,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(runtime.most()).toBe(2);
     });
 
-    test("lets a tenant with one session wait for no more than a few of another tenant with many", async () => {
+    test("a tenant with one session waits for only a few sessions of a tenant with many", async () => {
       const gate = Promise.withResolvers<void>();
       const { runtime } = await worker({ concurrency: 1, work: () => gate.promise });
       const many = await Promise.all(Array.from({ length: 16 }, () => session("many")));
@@ -208,14 +208,14 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect
         .poll(async () => (await store.due({ sessionId: one.sessionId, before: Date.now() })).length, SOON)
         .toBe(1);
-      // Long enough for the wake-up to have arrived wherever the engine waits for a place.
+      // Long enough for the wake-up to arrive, wherever the engine waits for a place.
       await new Promise((resolve) => setTimeout(resolve, 300));
       gate.resolve();
       await expect.poll(() => Promise.all([one, ...many].map(answers)), SOON).toEqual([one, ...many].map(() => 1));
       expect(runtime.begun.indexOf(one.sessionId)).toBeLessThan(5);
     });
 
-    test("keeps places free for a tenant that has none, while another one floods it with sessions that take long", async () => {
+    test("keeps places free for a new tenant while another one floods it with long sessions", async () => {
       const gate = Promise.withResolvers<void>();
       const held = new Set<string>();
       const { runtime, engine } = await worker({
@@ -237,7 +237,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(runtime.most()).toBeLessThanOrEqual(8);
     });
 
-    test("lets no session that is always due keep others from being driven", async () => {
+    test("a session that is always due does not prevent others from being driven", async () => {
       let busy: string | undefined;
       const { runtime } = await worker({
         concurrency: 1,

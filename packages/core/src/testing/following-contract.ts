@@ -27,7 +27,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     return sequences;
   }
 
-  test("replays a log, then goes live, with many writers at once", async () => {
+  test("replays a log, then follows it live, with many writers at once", async () => {
     const script = await fixture().created();
     await script.append([edited, edited]);
     const readers = [seen(script.sessionId, 53), seen(script.sessionId, 53, { after: 2 })];
@@ -35,7 +35,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect(await Promise.all(readers)).toEqual([upTo(53), upTo(53, 3)]);
   });
 
-  test("hands every event to each of 100 followers", async () => {
+  test("delivers every event to each of 100 followers", async () => {
     const script = await fixture().created();
     const readers = Array.from({ length: 100 }, () => seen(script.sessionId, 21));
     for (let i = 0; i < 20; i++) await script.append([edited]);
@@ -48,9 +48,9 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect(await seen(script.sessionId, 2501)).toEqual(upTo(2501));
   });
 
-  test("catches up with a log of large events, and says when it has", async () => {
+  test("catches up with a log of large events, and reports when it has caught up", async () => {
     const script = await fixture().created();
-    // Two bytes a character: what is full by one measure and not by the other is found as well.
+    // Two bytes per character: the test also finds a limit that confuses bytes with characters.
     const large = { event_type: "session.edited" as const, data: { metadata: { text: "ä".repeat(200_000) } } };
     for (let i = 0; i < 8; i++) await script.append([edited, large]);
     const sequences: number[] = [];
@@ -68,7 +68,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect([sequences, caughtUp]).toEqual([upTo(18), [17]]);
   });
 
-  test("lets a slow reader fall behind without losing anything", async () => {
+  test("lets a slow reader fall behind without losing events", async () => {
     const script = await fixture().created();
     const stop = new AbortController();
     const events = fixture().store.follow(script.sessionId, {}, stop.signal)[Symbol.asyncIterator]();
@@ -100,7 +100,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect(sequences).toEqual([1]);
   });
 
-  test("tells which sessions have news", async () => {
+  test("reports which sessions have news", async () => {
     const script = await fixture().created();
     const news: string[] = [];
     const stop = fixture().store.onNews((sessionId) => news.push(sessionId));

@@ -11,11 +11,11 @@ function leaseOf(claim: Claim): Lease {
   return claim.lease;
 }
 
-/** Who may drive a session, and when. Times are real: the tests wait for what happens, and not for how long it takes. */
+/** Who may drive a session, and when. The clock is real: the tests wait for conditions, not for fixed times. */
 export function describeLeases(fixture: () => StoreFixture, cannot: StoreExceptions): void {
   const claim = (leaseMs = 60_000, owner = "w", store: Store = fixture().store) => store.claim({ owner, leaseMs });
 
-  /** The lease of a session that is due, or whose lease runs out, as soon as there is one. */
+  /** Waits for the lease of a session that is due or whose lease has expired. */
   async function nextLease(owner: string, store: Store = fixture().store): Promise<Lease> {
     for (;;) {
       const found = await claim(60_000, owner, store);
@@ -24,7 +24,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     }
   }
 
-  test("leaves a session alone that nothing has woken", async () => {
+  test("does not give out a session that nothing has woken", async () => {
     await fixture().created();
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
@@ -42,7 +42,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await store.owners()).toEqual(["beginner"]);
     const lease = { sessionId, fence: 1, owner: "beginner", leaseMs: 60_000 };
     await store.append(sessionId, [{ ...title, id: ids() }], { lease, expect: 1 });
-    // Begun again, it is the session that is there; its lease is not given twice.
+    // Creating the session again returns the existing session, without a second lease.
     expect(await store.append(sessionId, begin, options)).toMatchObject({ repeated: true });
     await store.append(sessionId, [{ ...title, id: ids() }], { lease, expect: 2, release: { dueAt: 0 } });
     expect(leaseOf(await claim())).toMatchObject({ sessionId, fence: 3 });
@@ -118,7 +118,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     });
   });
 
-  test("spreads sessions over workers, the one that has waited longest first", async () => {
+  test("spreads sessions over workers, longest waiting first", async () => {
     const scripts = [await fixture().created(), await fixture().created(), await fixture().created()];
     for (const [i, script] of scripts.entries()) await script.append([edited], { dueAt: 3000 - i });
     const claimed = [leaseOf(await claim()), leaseOf(await claim()), leaseOf(await claim())];
@@ -126,7 +126,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect((await claim()).kind).toBe("none");
   });
 
-  test("says when the next one is due, and gives it then", async () => {
+  test("returns when the next session is due, and gives it out then", async () => {
     const script = await fixture().created();
     const late = Date.now() + 60_000;
     await script.append([edited], { dueAt: late });
@@ -144,7 +144,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect((await claim()).kind).toBe("leased");
   });
 
-  test("gives a named session, due or not, unless somebody has it", async () => {
+  test("gives a named session, due or not, unless another worker has it", async () => {
     const { sessionId } = await fixture().created();
     const named = () => fixture().store.claim({ owner: "w", leaseMs: 60_000, sessionId });
     const lease = leaseOf(await named());
@@ -157,7 +157,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await expect(unknown).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("takes a named session from another worker only if its lease runs out soon, and then refuses that worker", async () => {
+  test("takes a named session from another worker only if its lease runs out soon, and then rejects that worker", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const { sessionId } = script;
@@ -201,7 +201,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await store.due({ sessionId: a.sessionId, before: Infinity })).toMatchObject([{ dueAt: late }]);
   });
 
-  test("gives a session to another worker when its lease has run out, and then refuses the first", async () => {
+  test("gives a session to another worker when its lease has run out, and then rejects the first worker", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const slow = leaseOf(await claim(1, "slow"));
@@ -214,7 +214,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await script.append([title], { lease: fast });
   });
 
-  test("refuses a writer that has released its lease", async () => {
+  test("rejects a writer that has released its lease", async () => {
     const script = await fixture().created();
     const lease = await script.claim();
     await script.append([title], { lease, expect: 1, release: { dueAt: null } });
@@ -225,7 +225,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await fixture().store.renew([lease])).toEqual([lease]);
   });
 
-  test("prolongs a lease with every append of its holder, and by renewing", async () => {
+  test("extends a lease with every append of its holder, and by renewing", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim());

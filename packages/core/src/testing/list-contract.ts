@@ -13,7 +13,7 @@ const agent = {
   config: scriptedAgent,
 };
 
-/** Which sessions a list has, and how many there are. */
+/** Tests of lists: which sessions they have, and the counts. */
 export function describeLists(fixture: () => StoreFixture): void {
   test("lists sessions newest first by agent, status, tag, date, parent and caller", async () => {
     const { store, ids } = fixture();
@@ -133,7 +133,7 @@ export function describeLists(fixture: () => StoreFixture): void {
       (await sessions.create(agent, { workingDirectory: "/srv/a", tags: ["blue"] })).id;
     const made = [await begun(), await begun(), await begun()] as const;
     const elsewhere = await sessions.create(agent);
-    // Of one instant, the one with the greater id would come first.
+    // If both had the same time, the session with the greater id would come first.
     while (Date.now() <= Date.parse(elsewhere.created_at)) await new Promise((resolve) => void setTimeout(resolve, 1));
     const script = createScript({ store, ids, sessionId: made[0] });
     const { runId, messageId } = await script.prompt("hi");
@@ -165,11 +165,11 @@ export function describeLists(fixture: () => StoreFixture): void {
     });
   });
 
-  test("adds up what runs used by day, model, agent and session, between two moments", async () => {
+  test("adds up the usage of runs by day, model, agent and session, between two times", async () => {
     const { store, ids } = fixture();
     const done = await fixture().created();
     await done.toolTurn("one");
-    // The two runs begin at different times, also on a store that needs less than a millisecond.
+    // The two runs begin at different times, also in a store that takes less than a millisecond.
     for (const ended = Date.now(); Date.now() === ended;) await new Promise((resolve) => setTimeout(resolve, 1));
     await done.toolTurn("two");
     const other = await createSessions({ store, ids }).create({ ...agent, id: ids() }, { openedBy: "ci" });
@@ -227,7 +227,7 @@ export function describeLists(fixture: () => StoreFixture): void {
         ["", 4],
       ]),
     );
-    // By two keys at once, and of one session alone.
+    // By two keys at once, and for one session only.
     const both = [
       { by: "day", secondKey: "model" },
       { by: "day", secondKey: "key", shifts },

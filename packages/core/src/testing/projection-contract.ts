@@ -6,9 +6,9 @@ import { createSessions } from "../sessions/sessions.ts";
 import { type Script, createScript, scriptedAgent } from "./script.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 
-/** What is derived from a log, compared with what the reference store derives from the same one. */
+/** Rows derived from a log are the same as those that the reference store derives from that log. */
 export function describeProjections(fixture: () => StoreFixture): void {
-  test("shows a new session as the one who created it was told", async () => {
+  test("shows a new session as its creator was told", async () => {
     const agent = { id: fixture().ids(), version: 1, status: "active" as const, config: scriptedAgent };
     const sessions = createSessions({ store: fixture().store });
     const created = await sessions.create(agent, { title: "T", tags: ["a"], metadata: { user: "ada" } });
@@ -60,7 +60,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     });
   });
 
-  test("numbers a message when it enters the transcript, not when it was accepted", async () => {
+  test("numbers a message when it enters the transcript, not when it is accepted", async () => {
     const script = await fixture().created();
     const early = await script.prompt("queued while the other runs");
     await script.toolTurn("first to run");
@@ -69,7 +69,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     expect(items.some(({ id }) => id === early.messageId)).toBe(false);
   });
 
-  test("derives the same rows as the reference store from every fact there is", async () => {
+  test("derives the same rows as the reference store from every type of fact", async () => {
     const reference = createMemoryStore();
     const views = [];
     for (const store of [fixture().store, reference]) {
@@ -81,7 +81,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     await reference.close();
   });
 
-  test("a log that begins with its first step has the rows that it would have step by step", async () => {
+  test("a log that is written in one append has the same rows as step by step", async () => {
     const reference = createMemoryStore();
     const views = [];
     const { store } = fixture();
@@ -96,7 +96,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     await reference.close();
   });
 
-  test("refuses a second checkpoint for one user message of a session, and keeps nothing of it", async () => {
+  test("rejects a second checkpoint for one user message of a session, and keeps nothing of it", async () => {
     const script = await fixture().created();
     const lease = await script.claim();
     const checkpoint = (): Fact => ({
@@ -146,7 +146,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     expect(runs.map(({ number }) => number)).toEqual([5, 4, 3, 2, 1]);
   });
 
-  test("forks at any message without touching the parent, and a fork outlives it", async () => {
+  test("forks at any message without changing the parent, and a fork survives its parent", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const script = await fixture().created();
@@ -156,7 +156,8 @@ export function describeProjections(fixture: () => StoreFixture): void {
     expect(transcript.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
 
     const whole = await sessions.fork(script.sessionId);
-    // The assistant's message has a call in it: a fork there must answer it, or no model would take the transcript.
+    // The assistant's message contains a call. A fork at this message must add a result, because models reject a call
+    // without one.
     const atCall = await sessions.fork(script.sessionId, { messageId: transcript[1]?.id ?? "", title: "at the call" });
     expect(JSON.stringify(await store.read(script.sessionId))).toBe(before);
     await store.delete(script.sessionId);
@@ -185,7 +186,7 @@ function countingIds(): () => string {
   return () => `01890000-0000-7000-8000-${(next += 16).toString(16).padStart(12, "0")}`;
 }
 
-/** All items of a list, two by two. */
+/** All items of a list, read in pages of two. */
 export async function pages<Item>(
   page: (options: { limit: number; cursor?: string }) => Promise<{ items: readonly Item[]; cursor: string | null }>,
 ): Promise<Item[]> {
@@ -199,7 +200,7 @@ export async function pages<Item>(
   return all;
 }
 
-/** Everything a store says about a session, without the times, which differ. */
+/** Everything that a store returns for a session, without times, which differ. */
 async function everything(store: Store, sessionId: string): Promise<unknown> {
   const all = {
     events: await store.read(sessionId),

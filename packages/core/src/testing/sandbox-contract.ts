@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -17,13 +18,13 @@ import type { Sandbox, SandboxedEnd, SandboxedProgram, SandboxWalls } from "../p
 
 const SOON = { timeout: 15_000, interval: 20 };
 
-/** A wall that a driver does not have. Its tests are left out, and the reason is printed in their place. */
+/** A wall that a sandbox does not have. Its tests are left out, and the reason is printed in their place. */
 export interface MissingWall {
   readonly wall: Exclude<keyof SandboxWalls, "driver" | "summary" | "limits">;
   readonly reason: string;
 }
 
-/** What every sandbox does. A wall that it lacks needs a reason, and must be told by its `walls`. */
+/** The rules of every sandbox. A missing wall needs a reason, and must be reported in `walls`. */
 export function describeSandbox(
   name: string,
   open: () => Promise<Sandbox>,
@@ -31,7 +32,7 @@ export function describeSandbox(
 ): void {
   describe(`${name}: sandbox contract`, () => {
     let sandbox: Sandbox;
-    /** A folder that the programs are not given, with a folder in it that they are. */
+    /** A folder that programs cannot see, containing a folder that they can. */
     let outside = "";
     let cwd = "";
     beforeAll(async () => {
@@ -59,7 +60,7 @@ export function describeSandbox(
       return { out, err, ...end };
     }
 
-    test("what it says about its walls is what the test expects", () => {
+    test("the sandbox reports the walls that the test expects", () => {
       const { files, network, processes, kernelCalls } = sandbox.walls;
       const stands = { files, network, processes, kernelCalls };
       const expected = Object.fromEntries(
@@ -77,7 +78,7 @@ export function describeSandbox(
       expect(await started.ended).toEqual({ code: 7, signal: null });
     });
 
-    test("a program has the environment and the folder it was given, and nothing of the server's", async () => {
+    test("a program has the environment and the folder it was given, and none of the server's", async () => {
       const { out } = await run("pwd; env | cut -d= -f1 | sort | tr '\\n' ' '", {
         env: { PATH: "/usr/bin:/bin", OWN: "1" },
       });
@@ -89,12 +90,26 @@ export function describeSandbox(
       ]);
     });
 
-    test("a program that is not there has exit code 127, and a place that is not there is a sentence", async () => {
+    test("a missing program has exit code 127, and a missing place is an error with a sentence", async () => {
       expect(await shell("", { command: "/no/such/program", args: [] }).ended).toMatchObject({ code: 127 });
       if (!sandbox.walls.files) return;
       expect(() => shell("", { places: [{ path: "/no/such/place", access: "read" }] })).toThrow(
         "/no/such/place is not there",
       );
+    });
+
+    test("a program does not start in a folder that was replaced by a link after it was chosen", async () => {
+      if (!sandbox.walls.files) return;
+      const chosen = join(outside, "chosen");
+      mkdirSync(chosen);
+      const { dev, ino } = statSync(chosen, { bigint: true });
+      const more = { cwd: chosen, places: [{ path: chosen, access: "write", identity: `${dev}:${ino}` } as const] };
+      expect(await run("echo began", more)).toMatchObject({ out: "began\n", code: 0 });
+      rmSync(chosen, { recursive: true });
+      symlinkSync(outside, chosen);
+      const { out, err, code } = await run("echo began; cat secret", more);
+      rmSync(chosen);
+      expect([out, err, code]).toEqual(["", expect.stringContaining("was replaced by another one"), 125]);
     });
 
     test("a signal reaches the program, which can answer it", async () => {
@@ -106,7 +121,7 @@ export function describeSandbox(
       expect(said()).toContain("told");
     });
 
-    test("SIGKILL ends the program and what it started", async () => {
+    test("SIGKILL ends the program and everything that it started", async () => {
       const beat = join(cwd, "beat");
       const started = shell(`while :; do date +%N > ${beat}; sleep 0.02; done & trap '' TERM; wait`);
       await expect.poll(() => existsSync(beat), SOON).toBe(true);
@@ -115,7 +130,7 @@ export function describeSandbox(
       await silent(beat);
     });
 
-    test("a program that is not allowed to go on ends by itself", async () => {
+    test("a program without further permission to run ends by itself", async () => {
       const started = shell("while :; do sleep 0.02; done", { goodForMs: 60_000 });
       started.allow(50);
       expect((await started.ended).code).not.toBe(0);
@@ -271,7 +286,7 @@ function heard(stream: NodeJS.ReadableStream): () => string {
   return () => all;
 }
 
-/** Waits until a file is no longer written to: nobody is left who would. */
+/** Waits until a file is no longer written to, because no process is left that writes to it. */
 async function silent(file: string): Promise<void> {
   let before = "";
   await expect

@@ -34,7 +34,7 @@ export interface Script {
   create(overrides?: Partial<Extract<Fact, { event_type: "session.created" }>["data"]>): Promise<void>;
   prompt(content: Content): Promise<{ messageId: string; runId: string }>;
   claim(leaseMs?: number): Promise<Lease>;
-  /** The whole of one turn with one tool call: five transactions. */
+  /** One complete turn with one tool call: five transactions. */
   toolTurn(text: string): Promise<void>;
 }
 

@@ -78,7 +78,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(answered.toSorted((a, b) => a - b)).toEqual(stored.slice(1));
   });
 
-  test("answers an append with the events as they are read later", async () => {
+  test("returns the events of an append as they are read later", async () => {
     const { sessionId, event } = await fixture().created();
     const { events } = await fixture().store.append(sessionId, [event(edited("a")), event(edited("b"))]);
     expect(events).toEqual((await fixture().store.read(sessionId)).slice(1));
@@ -87,7 +87,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     );
   });
 
-  test("refuses an append if the log is not where the writer expects it, and keeps nothing of it", async () => {
+  test("rejects an append if the log does not end where the writer expects, and stores nothing of it", async () => {
     const { sessionId, event } = await fixture().created();
     const append = fixture().store.append(sessionId, [event(edited("a"))], { expect: 2 });
     await expect(append).rejects.toMatchObject({ code: "conflict", details: { expected: 2, actual: 1 } });
@@ -97,7 +97,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("lets exactly one of many writers with the same expectation through", async () => {
+  test("lets exactly one of many writers with the same expectation succeed", async () => {
     const { sessionId, event } = await fixture().created();
     const tries = Array.from({ length: 10 }, () =>
       fixture().store.append(sessionId, [event(edited("a"))], { expect: 1 }),
@@ -112,7 +112,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     await expect(script.create()).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("answers repeated ids with what is stored, also when the log has moved on", async () => {
+  test("returns the stored events for repeated ids, also when the log has grown", async () => {
     const { sessionId, event, append } = await fixture().created();
     const events = [event(edited("a")), event(edited("b"))];
     const first = await fixture().store.append(sessionId, events, { expect: 1 });
@@ -122,7 +122,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(4);
   });
 
-  test("answers repeated ids only to the tenant whose session it is", async () => {
+  test("returns stored events for repeated ids only to the session's tenant", async () => {
     const { sessionId, event } = await fixture().created();
     const events = [event(edited("a"))];
     await fixture().store.append(sessionId, events, { tenant: "default" });
@@ -139,7 +139,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("keeps one append per idempotency key, however many arrive at once", async () => {
+  test("stores one append per idempotency key, however many arrive at once", async () => {
     const { sessionId, event } = await fixture().created();
     const key = { id: "k1", fingerprint: "f" };
     const answers = await Promise.all(
@@ -152,7 +152,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("refuses an idempotency key that comes with another request", async () => {
+  test("rejects an idempotency key that was used for another request", async () => {
     const { sessionId, event } = await fixture().created();
     const append = (fingerprint: string) =>
       fixture().store.append(sessionId, [event(edited("a"))], { tenant: "default", key: { id: "k2", fingerprint } });
@@ -161,7 +161,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("answers a repeated creation under a key with the session that is there, for each tenant its own", async () => {
+  test("returns the existing session for a repeated creation with a key, separately for each tenant", async () => {
     const key = { id: "create", fingerprint: "f" };
     const created = async (tenant: string): Promise<string> => {
       const script = fixture().script({ tenant });
@@ -185,13 +185,13 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(mine).not.toBe(theirs);
   });
 
-  test("takes the driver's facts only from the driver", async () => {
+  test("accepts the driver's facts only from the driver", async () => {
     const { sessionId, event } = await fixture().created();
     const title = event({ event_type: "title.generated", data: { title: "t" } });
     await expect(fixture().store.append(sessionId, [title])).rejects.toMatchObject({ code: "lease_required" });
   });
 
-  test("begins a session with what happened before it came here, in one append and only once", async () => {
+  test("creates a session with its earlier facts (a fork, an import) in one append, and only once", async () => {
     const { store, ids } = fixture();
     const script = await fixture().created();
     const [created] = await store.read(script.sessionId);
@@ -210,7 +210,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await store.read(sessionId)).toHaveLength(3);
   });
 
-  test("refuses an empty append, and a release that does not say what it has seen", async () => {
+  test("rejects an empty append, and a release without the last seen event", async () => {
     const script = await fixture().created();
     await expect(script.append([])).rejects.toMatchObject({ code: "invalid" });
     const lease = await script.claim();
@@ -219,7 +219,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     });
   });
 
-  test("knows no session that was never created, and none of another tenant", async () => {
+  test("does not find a session that was never created, or one of another tenant", async () => {
     const { store, ids } = fixture();
     const theirs = await fixture().created({ tenant: "theirs" });
     for (const [id, tenant] of [
@@ -244,7 +244,7 @@ function describeAppending(fixture: () => StoreFixture): void {
 }
 
 function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): void {
-  test("gives bodies back to the letter: naughty text, key order, numbers, prototypes", async () => {
+  test("returns bodies exactly: unusual text, key order, numbers, prototypes", async () => {
     const { sessionId, append } = await fixture().created();
     const metadata = JSON.parse(
       '{"z":1,"__proto__":{"admin":true},"a":[1.5,-0,1e21,null,{"constructor":{"prototype":{}}}]}',
@@ -260,7 +260,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     ["just under the limit for bodies in the log", 200_000],
     ["over it", 300_000],
     ["10 MB", 10_000_000],
-  ])("keeps a body that is %s", async (_, length) => {
+  ])("stores a body that is %s", async (_, length) => {
     const script = await fixture().created();
     const text = `${"\0\ud800é".repeat(10)}${"x".repeat(length)}`;
     const { messageId } = await script.prompt(text);
@@ -270,7 +270,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(message_id).toBe(messageId);
   });
 
-  test("reads any stretch of a log", async () => {
+  test("reads any range of a log", async () => {
     const { sessionId, append } = await fixture().created();
     await append(Array.from({ length: 9 }, (_, i) => edited(String(i))));
     const sequences = async (after: number, limit?: number) =>
@@ -326,13 +326,13 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(left).toEqual(new Set([other.sessionId]));
   });
 
-  test("says that it is closed", async () => {
+  test("reports that it is closed", async () => {
     const { sessionId } = await fixture().created();
     await fixture().store.close();
     await expect(fixture().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });
   });
 
-  test("an append that is under way when it is closed is answered: written, or refused because it is closed", async () => {
+  test("an append in progress during close is answered: stored, or rejected because the store is closed", async () => {
     const scripts = await Promise.all(Array.from({ length: 8 }, () => fixture().created()));
     const title: Fact = { event_type: "session.edited", data: { title: "late" } };
     const appends = scripts.map((script) => fixture().store.append(script.sessionId, [script.event(title)]));

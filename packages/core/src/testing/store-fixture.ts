@@ -7,9 +7,9 @@ export interface StoreUnderTest {
   readonly store: Store;
   /** Closes the store and opens it again on the same data. */
   readonly reopen?: () => Promise<Store>;
-  /** A second store on the same data, as another process would have it. The contract closes it. */
+  /** A second store on the same data, as if opened by another process. The contract closes it. */
   readonly another?: () => Promise<Store>;
-  /** Removes everything. The contract has closed the stores before. */
+  /** Removes everything. The contract closes the stores first. */
   readonly cleanup?: () => Promise<void>;
 }
 
@@ -19,20 +19,20 @@ export interface StoreExceptions {
   readonly another?: string;
 }
 
-/** What every test of the contract works with. */
+/** The parts that every test of the contract uses. */
 export interface StoreFixture {
   readonly store: Store;
   readonly ids: Ids;
   readonly under: StoreUnderTest;
   script(options?: { tenant?: string; owner?: string }): Script;
-  /** A session that exists and has nothing in it. */
+  /** A new session without a prompt. */
   created(options?: { tenant?: string }): Promise<Script>;
   /** Opens a second store on the same data and closes it at the end of the test. */
   another(): Promise<Store>;
   reopen(): Promise<Store>;
 }
 
-/** The name of a test that a store or runtime may leave out, with the reason if it does. */
+/** The name of a test. If the store or runtime leaves the test out, the name includes the reason. */
 export function withReason(name: string, reason: string | undefined): string {
   return reason === undefined ? name : `${name} (cannot: ${reason})`;
 }

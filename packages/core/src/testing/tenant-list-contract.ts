@@ -13,9 +13,9 @@ const agent = {
   config: scriptedAgent,
 };
 
-/** What is listed over all sessions of a tenant: open awaits, and sessions that changed. */
+/** Lists over all sessions of a tenant: open awaits, and changed sessions. */
 export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreExceptions): void {
-  test("lists open awaits of all sessions of a tenant that run, oldest first, by kind and agent", async () => {
+  test("lists open awaits of all running sessions of a tenant, oldest first, by kind and agent", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const asking = async (agentId: string, awaits: readonly (readonly [string, Await["kind"]])[]) => {
@@ -55,7 +55,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(names(await store.openAwaits({ tenant }))).toEqual([all[1], all[3]]);
   });
 
-  test("a session that is idle waits for nothing, whatever its last run left open", async () => {
+  test("an idle session has no open awaits, whatever its last run left open", async () => {
     const { store, ids } = fixture();
     const script = await fixture().created();
     const run_id = ids();
@@ -77,7 +77,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect((await store.openAwaits({ tenant: "default" })).items).toEqual([]);
   });
 
-  test("lists sessions in the order of their last event, with where their log ends", async () => {
+  test("lists sessions in the order of their last event, with the last sequence of their log", async () => {
     const { store } = fixture();
     const made = [await fixture().created(), await fixture().created(), await fixture().created()] as const;
     const foreign = await fixture().created({ tenant: "other" });
@@ -141,7 +141,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(await store.summaries("default", [])).toEqual([]);
   });
 
-  test("finds what was said and done in sessions of a tenant, in their last messages first", async () => {
+  test("finds texts of messages and calls in the sessions of a tenant, latest messages first", async () => {
     const { store } = fixture();
     const said = await fixture().created();
     await said.toolTurn('Grüße, "quoted" \\ 100% _x_');
@@ -167,7 +167,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     for (const text of ["100%%", "quoted.", "x".repeat(200)])
       expect(await store.search("default", all, text)).toEqual([]);
     expect(await store.search("default", [], "Grüße")).toEqual([]);
-    // Each message is one place, the latest first; the names of fields are among them.
+    // Each message is one match, latest first. Matches in field names are included.
     const places = (await store.search("default", all, "text")).filter(({ sessionId }) => sessionId === said.sessionId);
     expect(places.map(({ created_at }) => created_at)).toEqual(
       places
@@ -196,7 +196,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     await expect(sessions.list({ order: "cost", cursor: "x" })).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("lists sessions by what they do and without those that work for others, also by what ran last", async () => {
+  test("lists sessions by activity and without subagents, also by the last run", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const first = await fixture().created();
@@ -223,7 +223,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(paged.map(({ id }) => id)).toEqual(used);
   });
 
-  test("lists sessions with a tool call that may or may not have taken effect", async () => {
+  test("lists sessions with a tool call whose effect is unknown", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const certain = await fixture().created();
@@ -252,7 +252,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
   });
 }
 
-/** Opens awaits in a session; answers its lease. */
+/** Opens awaits in a session. Returns the session's lease. */
 async function open(script: Script, run_id: string, awaits: readonly (readonly [string, Await["kind"]])[]) {
   const lease = await script.claim();
   const opened = awaits.map(([tool_use_id, kind]) => ({
@@ -267,7 +267,7 @@ async function open(script: Script, run_id: string, awaits: readonly (readonly [
   return lease;
 }
 
-/** A call whose result nobody will ever know. */
+/** A call whose result is unknown. */
 async function loseResult(script: Script, ids: () => string): Promise<void> {
   const lease = await script.claim();
   const call = { run_id: ids(), step: 1, tool_use_id: "lost", name: "Pay", input: {}, message_id: ids(), part: 0 };
@@ -275,7 +275,7 @@ async function loseResult(script: Script, ids: () => string): Promise<void> {
   await script.append([{ event_type: "tool.completed", data: { ...call, ...end } }], { lease });
 }
 
-/** Until the clock shows another millisecond. */
+/** Waits until the clock shows another millisecond. */
 function later(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -463,7 +463,7 @@ describe("fold is strict", () => {
 describe("what follows from several facts", () => {
   const after = (...facts: readonly Fact[]): SessionState => foldAll(session, log(facts));
 
-  test("a cancel of a queued run takes its prompt out of the queue and leaves the running one alone", () => {
+  test("a cancel of a queued run removes its prompt from the queue and does not affect the running one", () => {
     const cancel: Fact = { event_type: "cancel.requested", data: { run_id: later, reason: null } };
     const state = after(...running, prompt(reply, later), cancel);
     expect(state.queue).toEqual([]);
@@ -471,16 +471,16 @@ describe("what follows from several facts", () => {
     expect(state.run?.cancelRequested).toBe(false);
   });
 
-  test("a run that is over before its prompt was read leaves nothing behind", () => {
+  test("a run that ends before its prompt was read leaves nothing behind", () => {
     expect(after(...running, completed).pending).toEqual({});
   });
 
-  test("a cancel of a run that is over has no effect", () => {
+  test("a cancel of a run that has ended has no effect", () => {
     const cancel: Fact = { event_type: "cancel.requested", data: { run_id: run, reason: null } };
     expect(after(...running, completed, cancel)).toMatchObject({ run: null, outcome: "completed" });
   });
 
-  test("a prompt that steers enters the transcript of the run that continues", () => {
+  test("a prompt that steers enters the transcript of the run in progress", () => {
     const state = after(...running, entered(message), prompt(later, later, "steer"), entered(later));
     expect(state.transcript.map(({ id }) => id)).toEqual([message, later]);
     expect(state).toMatchObject({ queue: [], run: { runId: run } });
@@ -516,7 +516,7 @@ describe("what follows from several facts", () => {
     expect(after(...asked, toolCompleted, again).run?.calls[0]?.result?.content).toBe("no");
   });
 
-  test("progress resets the count of fruitless resumes, a resume raises it", () => {
+  test("progress resets the count of resumes without progress, and a resume increases it", () => {
     const resumed: Fact = { event_type: "run.resumed", data: { run_id: run, fence: 2 } };
     expect(after(...running, resumed, resumed).run?.resumesWithoutProgress).toBe(2);
     expect(after(...running, resumed, resumed, generated()).run?.resumesWithoutProgress).toBe(0);
@@ -527,12 +527,12 @@ describe("what follows from several facts", () => {
     ["a result that nobody knows", { ...toolCompleted, data: { ...toolCompleted.data, outcome: "unknown" } }, 2],
     ["a wait that is cancelled", resolvedAs("cancelled"), 2],
     ["a wait that is answered", resolvedAs("answered"), 0],
-  ])("%s sets the count of fruitless resumes from 2 to the number of this row", (_, fact, count) => {
+  ])("%s sets the count of resumes without progress from 2 to the number of this row", (_, fact, count) => {
     const resumed: Fact = { event_type: "run.resumed", data: { run_id: run, fence: 2 } };
     expect(after(...asked, resumed, resumed, fact).run?.resumesWithoutProgress).toBe(count);
   });
 
-  test("a run that was taken up six times without progress stays poisoned, whatever is written to end it", () => {
+  test("a run that was resumed six times without progress stays poisoned, whatever is written to end it", () => {
     const resumed: Fact = { event_type: "run.resumed", data: { run_id: run, fence: 2 } };
     const six = Array.from({ length: 6 }, () => resumed);
     const informed: Fact = {
@@ -544,7 +544,7 @@ describe("what follows from several facts", () => {
     );
   });
 
-  test("what was reserved for a call that broke off ends with the next answer", () => {
+  test("the reservation for an interrupted call ends with the next answer", () => {
     const until = "2999-01-01T00:00:00.000Z";
     const reservation = { run_micros: 5, session_micros: 5, until };
     const broken: Fact = {
@@ -575,7 +575,7 @@ describe("what follows from several facts", () => {
     expect(state.files["file_1"]).toMatchObject({ created_in_run: run, last_updated_run: later });
   });
 
-  test("the model is shown what a compaction left, and everything said since; the transcript stays whole", () => {
+  test("the model is shown the compacted messages and everything after them; the transcript stays complete", () => {
     const state = after(
       ...running,
       entered(message),

@@ -55,7 +55,7 @@ test("a follower gets the stored events first and then the new ones, without gap
   expect(await followed).toEqual(numbers(1, 6));
 });
 
-test("an event appended between subscribing and reading comes once", async () => {
+test("an event that is appended between subscribing and reading is delivered once", async () => {
   const log = events(1, 2);
   const followers = createFollowers({
     read: async (_, after) => {
@@ -71,7 +71,7 @@ test("an event appended between subscribing and reading comes once", async () =>
   expect(await take(followers.follow(session, { after: 0 }, never), 3)).toEqual([1, 2, 3]);
 });
 
-test("a follower starts after the number it names", async () => {
+test("a follower starts after the given sequence", async () => {
   const { followers, append } = bench();
   append(...events(1, 10));
   expect(await take(followers.follow(session, { after: 7 }, never), 3)).toEqual([8, 9, 10]);
@@ -104,7 +104,7 @@ test("a log longer than a page is followed page by page", async () => {
   expect(reads()).toBe(3);
 });
 
-test("a follower that does not keep up holds no growing queue and misses nothing", async () => {
+test("a follower that does not keep up has no growing queue and misses nothing", async () => {
   const { followers, append } = bench();
   append(event(1));
   const seen: number[] = [];
@@ -131,7 +131,7 @@ test("large events wait in the store for a follower that does not keep up, not i
   expect(reads()).toBeGreaterThan(0);
 });
 
-test("an abort ends a follower that waits, and one that is in the middle of a page", async () => {
+test("an abort ends a follower, while it waits or in the middle of a page", async () => {
   const { followers, append } = bench();
   append(...events(1, 5));
   const waiting = new AbortController();
@@ -150,7 +150,7 @@ test("an abort ends a follower that waits, and one that is in the middle of a pa
   expect(await take(followers.follow(session, { after: 0 }, AbortSignal.abort()), 1)).toEqual([]);
 });
 
-test("followers that have left are forgotten", async () => {
+test("followers that have ended are removed", async () => {
   const { followers, append } = bench();
   append(...events(1, 2));
   const follow = followers.follow(session, { after: 0 }, never);
@@ -162,7 +162,7 @@ test("followers that have left are forgotten", async () => {
   expect(followers.followed()).toEqual([]);
 });
 
-test("the end of a session and the closing of the store end followers", async () => {
+test("the deletion of a session and the closing of the store end followers", async () => {
   const { followers, append } = bench();
   append(event(1));
   const followed = take(followers.follow(session, { after: 1 }, never), 1);
@@ -174,7 +174,7 @@ test("the end of a session and the closing of the store end followers", async ()
   expect(await other).toEqual([]);
 });
 
-test("a session that is gone at the next read ends its follower; one that never was is an error", async () => {
+test("a session that was deleted before the next read ends its follower; one that never existed is an error", async () => {
   const followers = createFollowers({
     read: async () => {
       throw new KnownError("not_found", "gone");
@@ -184,7 +184,7 @@ test("a session that is gone at the next read ends its follower; one that never 
   await expect(take(followers.follow(session, { after: 0 }, never), 1)).rejects.toMatchObject({ code: "not_found" });
 });
 
-test("listeners hear of every append and poke until they leave", () => {
+test("listeners are called for every append and poke until they unsubscribe", () => {
   const { followers, append } = bench();
   const heard: string[] = [];
   const leave = followers.onNews((sessionId) => heard.push(sessionId));
@@ -203,7 +203,7 @@ test("a thousand followers all see everything", async () => {
   for (const seen of await Promise.all(following)) expect(seen).toEqual(numbers(1, 20));
 });
 
-test("a log that began here is followed without reading it, until somebody else writes to it", async () => {
+test("a log that began in this process is followed without reading the store, until another process writes to it", async () => {
   const { followers, append, reads, silently } = bench();
   append(...events(1, 2));
   const followed = take(followers.follow(session, { after: 0 }, never), 3);
@@ -217,7 +217,7 @@ test("a log that began here is followed without reading it, until somebody else 
   expect(reads()).toBe(1);
 });
 
-test("news from elsewhere wakes a hundred followers and is read once; a read that began before it does not count", async () => {
+test("news from another process wakes a hundred followers with one read; a read that began earlier does not count", async () => {
   const at = (sequence: number): Event => ({ sequence }) as Event;
   const log = [at(1)];
   const asked: number[] = [];

@@ -12,7 +12,7 @@ test.each([
     ],
   ],
   ["null and numbers", { a: null, b: [1, 2.5], c: true }],
-])("the size of %s is that of its JSON", (_, value) => {
+])("the size of %s equals the length of its JSON", (_, value) => {
   expect(jsonSize(value)).toBe(JSON.stringify(value)?.length ?? 0);
   expect(longText(value)).toBe(0);
 });

@@ -168,7 +168,7 @@ test("money and usage are added once per model call, priced or not", async () =>
   });
 });
 
-test("two checkpoints for one user message are refused, also inside one append", async () => {
+test("two checkpoints for one user message are rejected, also inside one append", async () => {
   const events = await longLog();
   const checkpoint = events.filter(({ event_type }) => event_type === "checkpoint.created");
   const refused = /already a checkpoint/;

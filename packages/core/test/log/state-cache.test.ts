@@ -53,7 +53,7 @@ test("short texts do not count, and a state that is too large alone is kept whil
   expect(await large.isKept(0)).toBe(true);
 });
 
-test("a pinned state is kept until its pin ends, and others go before it", async () => {
+test("a pinned state is kept until its pin ends, and other states are dropped first", async () => {
   const { isKept, states, sessions } = await cached([100_000, 100_000], 250_000);
   const unpin = states.pin(sessions[0] ?? "");
   const more = await states.load(sessions[1] ?? "");

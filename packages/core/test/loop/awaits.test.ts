@@ -26,7 +26,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await sessions.get(result.sessionId)).toMatchObject({ status: "awaiting", run_id: result.runId });
   });
 
-  test("the answer continues with the same run: id, log, usage and cost continue", async () => {
+  test("an answer continues the same run: id, log, usage and cost continue", async () => {
     const { agent, result, simulator } = await paused("continues");
     const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_pick", content: "blue" }]);
     expect(end).toMatchObject({ runId: result.runId, finalAnswer: "You said blue", stopReason: "end_turn" });
@@ -40,7 +40,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect((await (await agent.sessions()).runs(result.sessionId)).items).toHaveLength(1);
   });
 
-  test("an approval needs a yes: an empty answer is refused, and any other word is a no", async () => {
+  test("an approval needs a yes: an empty answer is rejected, and any other word means no", async () => {
     const { tool, calls } = counting("deploy", { needsApproval: true });
     const { agent, result } = await paused("no-yes", [tool], [{ name: "deploy", id: "toolu_d" }]);
     const answer = (content: string) => agent.answer(result.sessionId, [{ toolUseId: "toolu_d", content }]);
@@ -50,7 +50,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(calls).toEqual([]);
   });
 
-  test("a frontend tool that needs an approval first waits twice", async () => {
+  test("a frontend tool that needs an approval waits twice", async () => {
     const both = defineTool({ ...toolOptions(pick), executor: "frontend", needsApproval: true });
     const { agent, result } = await paused("twice", [both]);
     expect(result.awaiting).toMatchObject([{ kind: "approval" }]);
@@ -71,7 +71,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(fussy.calls).toEqual([]);
   });
 
-  test("input that does not fit goes back to the model, not to the person", async () => {
+  test("invalid input goes back to the model, not to the person", async () => {
     const { result, agent } = await paused("misfit", [pick], [{ ...colours, input: { of: "red" } }]);
     expect(result.stopReason).toBe("end_turn");
     expect(await resultOf(agent, result.sessionId, "toolu_pick")).toMatchObject({
@@ -80,7 +80,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     });
   });
 
-  test("answers say which they are: duplicate, stale or refused", async () => {
+  test("the result of an answer is duplicate, stale or refused", async () => {
     const { agent, result, sessions } = await paused("dispositions");
     const { sessionId } = result;
     const answer = (id: string) => sessions.answer(sessionId, id, { content: "red" });
@@ -107,7 +107,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     });
   });
 
-  test("of ten answers at once one is accepted, and the run continues once", async () => {
+  test("if ten answers arrive at once, one is accepted, and the run continues once", async () => {
     const { agent, result, sessions, simulator } = await paused("race");
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => sessions.answer(result.sessionId, "toolu_pick", { content: `c${n}` })),
@@ -119,7 +119,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(simulator.ledger.totals().calls).toBe(2);
   });
 
-  test("of two calls one answer is kept, and the run still waits for the other", async () => {
+  test("if one of two calls is answered, the run still waits for the other", async () => {
     const two = [colours, { ...colours, id: "toolu_other" }];
     const { agent, result } = await paused("two", [pick], two);
     const half = await agent.answer(result.sessionId, [{ toolUseId: "toolu_other", content: "red" }]);
@@ -146,7 +146,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await eventsOf(agent, result.sessionId, "tool.completed")).toHaveLength(1);
   });
 
-  test("no answer within the tool's own time is an error result, and the run continues", async () => {
+  test("no answer within the tool's time limit is an error result, and the run continues", async () => {
     const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
     const { agent, result } = await paused("late", [hurried]);
     expect(Date.parse(result.awaiting[0]?.expires_at ?? "")).toBeGreaterThan(Date.now() - 1000);
@@ -160,7 +160,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     });
   });
 
-  test("a prompt that queues while the run waits gets its own run afterwards", async () => {
+  test("a prompt that is queued while the run waits gets its own run afterwards", async () => {
     const { agent, result } = await paused("queue");
     const next = agent.run(scripted("next", [{ text: "Next." }]), { sessionId: result.sessionId });
     const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_pick", content: "red" }]);
@@ -178,7 +178,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 
   test.each(["queue", "steer"] as const)(
-    "a session that waits is taken up with what it waits for, also if a prompt (%s) waits behind it",
+    "a waiting session is resumed with its awaits, also if a prompt (%s) waits behind it",
     async (mode) => {
       const { agent, result } = await paused(`behind ${mode}`);
       const { sessionId } = result;
@@ -196,7 +196,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     },
   );
 
-  test("a stream ends when its run waits, and the events say for what", async () => {
+  test("a stream ends when its run waits, and its events contain the await", async () => {
     const { agent } = await simulatedAgent({ tools: [pick], store: storeUrl(kind) });
     const types: string[] = [];
     for await (const event of agent.stream(scripted(`stream ${kind}`, [{ tools: [colours] }])))
@@ -208,7 +208,7 @@ describe.each(STORES)("on the %s store", (kind) => {
 test.each([
   ["was cancelled", false],
   ["was cancelled and another one is under way", true],
-])("an answer is stale when its run %s just then", async (_, another) => {
+])("an answer is stale if its run %s at that moment", async (_, another) => {
   const store = await openStore("memory:");
   const { agent } = await simulatedAgent({ tools: [pick], store });
   const call = (id: string) => [{ tools: [{ ...colours, id }] }, { text: "Done." }];
@@ -229,7 +229,7 @@ test.each([
   expect(await eventsOf(agent, sessionId, "await.answered")).toEqual([]);
 });
 
-test("an unanswered run does not keep others from being answered", async () => {
+test("an unanswered run does not prevent other answers", async () => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const waiting = await agent.run(scripted("first", [{ tools: [colours] }]));
   const other = await agent.run("How much is 2+2?");
@@ -247,7 +247,7 @@ function results(history: readonly { content: unknown }[]): readonly unknown[] {
   );
 }
 
-test("what nobody answered in its time continues without an answer when a process takes it up, and takes none any more", async () => {
+test("an await that nobody answered in time continues without an answer when a process resumes it, and accepts none later", async () => {
   const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
   const store = storeUrl("sqlite");
   const first = await simulatedAgent({ name: "Hurried", tools: [hurried], store });

@@ -59,7 +59,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     });
 
   test.each(odd)(
-    "a tool that %s: the model gets a result that says so, and the run goes on",
+    "a tool that %s: the model gets a result that says so, and the run continues",
     async (what, run, expected) => {
       const { agent } = await withTool("odd", run);
       const prompt = scripted(`${what} ${kind}`, [{ tools: [{ name: "odd", id: "toolu_1" }] }, { text: "On." }]);
@@ -80,7 +80,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect((await slow.agent.run(prompt("slow"))).finalAnswer).toBe("came");
   });
 
-  test("a tool that takes longer than its time is given up, and told to stop", async () => {
+  test("a tool that takes longer than its time is aborted, and gets a signal", async () => {
     let stopped = false;
     const run = (_: unknown, { signal }: { signal: AbortSignal }) =>
       new Promise(() => signal.addEventListener("abort", () => (stopped = true)));
@@ -135,7 +135,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 });
 
-test("a schema with alternatives at its top, which the API does not take, fails no call, and is still checked", async () => {
+test("a schema with alternatives at its root, which the API rejects, makes no call fail, and is still checked", async () => {
   const text = { type: "string" };
   const attach = defineTool({
     name: "attach",

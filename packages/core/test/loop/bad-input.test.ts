@@ -25,7 +25,7 @@ test.each([
   expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
 });
 
-test("a schema of zod's small form works like any other", async () => {
+test("a zod mini schema works like any other", async () => {
   const input = mini.object({ city: mini.string() });
   const tool = defineTool({ name: "weather", description: "", input, run: ({ city }) => `sunny in ${city}` });
   expect(tool.inputSchema).toMatchObject({ type: "object", properties: { city: { type: "string" } } });
@@ -43,7 +43,7 @@ test.each([
   ["no time at all", { timeoutMs: 0 }, /timeoutMs/],
   ["a time that is none", { timeoutMs: Number.NaN }, /timeoutMs/],
   ["something else than a function", { run: "ls" }, /needs a run function/],
-])("a tool with %s is refused when it is made", (_, options, sentence) => {
+])("a tool with %s is rejected when it is created", (_, options, sentence) => {
   const make = () =>
     defineTool({ name: "odd", description: "", input: z.object({}), run: () => 1, ...(options as {}) });
   expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
@@ -54,12 +54,12 @@ test.each(["", "with space", "a/b", "ü", "x".repeat(129), "a\n"])("%j is not a 
   expect(make).toThrow(expect.objectContaining({ code: "invalid" }));
 });
 
-test("two tools of the same name are refused when the agent is made", () => {
+test("two tools of the same name are rejected when the agent is created", () => {
   const { tool } = counting();
   expect(() => createAgent({ tools: [tool, tool] })).toThrow(expect.objectContaining({ code: "invalid" }));
 });
 
-test("two agents of the same name are refused when one is to call the other, and one that is called twice is not", () => {
+test("two agents of the same name are rejected if one may call the other, but an agent may be listed twice", () => {
   const leaf = createAgent({ name: "Leaf" });
   const middle = createAgent({ name: "Middle", subagents: [leaf] });
   const namesake = createAgent({ name: "Leaf", system_prompt: "Another one." });
@@ -95,7 +95,7 @@ test.each([
   ["a memory without a name", { memory: { ...memory, type: "" } }, /"memory" needs a type/],
   ["a memory and the name of another", { memory, memory_store_type: "full_text" }, /Leave memory_store_type out/],
   ["a file store without its methods", { files: { put: () => {} } }, /"files" must be .*no method get/],
-])("an agent with %s is refused when it is made", (_, options, sentence) => {
+])("an agent with %s is rejected when it is created", (_, options, sentence) => {
   const make = () => createAgent(options as AgentOptions);
   expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
 });
@@ -103,13 +103,13 @@ test.each([
 test.each([
   ["an address of the model that is none", { baseUrl: "nonsense" }, "invalid", /http or https/],
   ["an address that is not a store", { store: "mysql://x" }, "invalid", /not a store/],
-])("%s is reported when the agent is used", async (_, options, code, sentence) => {
+])("%s is reported at the first run", async (_, options, code, sentence) => {
   const agent = createAgent({ apiKey: "test", ...options });
   onTestFinished(() => agent.close());
   await expect(agent.run("Hello")).rejects.toMatchObject({ code, message: expect.stringMatching(sentence) });
 });
 
-test("a database that rejects the login is reported, and used once it accepts it", async () => {
+test("a database that rejects the login is reported, and used again once it accepts the login", async () => {
   const { url, template } = inject("postgres");
   const name = `late_${process.pid}_${Date.now()}`;
   const place = new URL(url);
@@ -156,7 +156,7 @@ test.each([
   ["an image of another type than it says", [image("image/jpeg", pngDot())], "invalid"],
   ["an image of a type that no model reads", [image("image/tiff", "SUkqAA==")], "invalid"],
   ["an image from a file", [{ type: "image", source: { type: "url", url: "file:///etc/passwd" } }], "invalid"],
-])("a prompt of %s is refused with a sentence, and the session stays usable", async (_, prompt, code) => {
+])("a prompt of %s is rejected with a sentence, and the session stays usable", async (_, prompt, code) => {
   const { agent } = await simulatedAgent();
   const { sessionId } = await agent.run(scripted("hello", [{ text: "Hello." }]));
   await expect(agent.run(prompt, { sessionId })).rejects.toMatchObject({ code });
@@ -165,13 +165,13 @@ test.each([
   expect((await (await agent.sessions()).list()).items).toHaveLength(1);
 });
 
-test("a real image is a prompt", async () => {
+test("a valid image is accepted in a prompt", async () => {
   const { agent } = await simulatedAgent();
   const blocks = [image("image/png", pngDot()), { type: "text", text: scripted("image", [{ text: "A dot." }]) }];
   expect(await agent.run(blocks)).toMatchObject({ finalAnswer: "A dot." });
 });
 
-test("a prompt that the API refuses is left out of what it is shown later", async () => {
+test("a prompt that the API rejects is left out of later requests", async () => {
   const { agent, simulator } = await simulatedAgent();
   const { sessionId } = await agent.run(scripted("hello", [{ text: "Hello." }]));
   const bad = scripted("poisonous", [{ error: { status: 400, type: "invalid_request_error", message: "no image" } }]);
@@ -185,7 +185,7 @@ test("a prompt that the API refuses is left out of what it is shown later", asyn
   expect(JSON.stringify(transcript)).toContain("poisonous");
 });
 
-test("a prompt that got no answer for another reason is still shown", async () => {
+test("a prompt without an answer for another reason is still sent", async () => {
   const { agent, simulator } = await simulatedAgent({ max_retries: 0 });
   const first = await agent.run(scripted("unlucky", [{ error: { status: 500, times: 1 } }]));
   expect(first.stopReason).toBe("error");
@@ -230,22 +230,25 @@ const garbage: [string, RequestListener][] = [
   ],
 ];
 
-test("a block with a very high index takes no memory for the missing ones", async () => {
+test("a block with a very high index uses no memory for the missing ones", async () => {
   const { agent } = await answering(events([start, block({ type: "text", text: "x" }, 1e9), ...stop]));
   expect(await agent.run("Hello")).toMatchObject({ finalAnswer: "x" });
 });
 
-test.each(garbage)("a model that streams %s is a clear error, and the session stays usable", async (_, answer) => {
-  const { agent, calls, mend } = await answering(answer);
-  const result = await agent.run("Hello");
-  expect(result).toMatchObject({ stopReason: "error", error: { message: expect.stringMatching(/[A-Z].*\.?$/s) } });
-  expect(await eventsOf(agent, result.sessionId, "step.retried")).toHaveLength(1);
-  expect(calls).toEqual([]);
-  const [run] = (await (await agent.sessions()).runs(result.sessionId)).items;
-  expect(run?.usage).toEqual(expect.objectContaining({ input_tokens: expect.any(Number) }));
-  mend();
-  await expectUsable(agent, result.sessionId);
-});
+test.each(garbage)(
+  "a model that streams %s fails with a clear error, and the session stays usable",
+  async (_, answer) => {
+    const { agent, calls, mend } = await answering(answer);
+    const result = await agent.run("Hello");
+    expect(result).toMatchObject({ stopReason: "error", error: { message: expect.stringMatching(/[A-Z].*\.?$/s) } });
+    expect(await eventsOf(agent, result.sessionId, "step.retried")).toHaveLength(1);
+    expect(calls).toEqual([]);
+    const [run] = (await (await agent.sessions()).runs(result.sessionId)).items;
+    expect(run?.usage).toEqual(expect.objectContaining({ input_tokens: expect.any(Number) }));
+    mend();
+    await expectUsable(agent, result.sessionId);
+  },
+);
 
 /** An agent before a model that answers like this, until it is mended. */
 async function answering(answer: RequestListener) {
@@ -293,7 +296,7 @@ function pngDot(): string {
   return "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 }
 
-test("an answer of the model with the same call twice is a clear error, and not run", async () => {
+test("an answer with the same call twice fails with a clear error, and no call runs", async () => {
   const { tool, calls } = counting();
   const { agent } = await simulatedAgent({ tools: [tool], max_retries: 0 });
   const twice = { name: "count", id: "toolu_same" };
@@ -303,7 +306,7 @@ test("an answer of the model with the same call twice is a clear error, and not 
   await expectUsable(agent, result.sessionId);
 });
 
-test("an answer of the model with a call that was there before is a clear error, and not run", async () => {
+test("an answer that repeats an earlier call fails with a clear error, and no call runs", async () => {
   const { tool, calls } = counting();
   const { agent } = await simulatedAgent({ tools: [tool], max_retries: 0 });
   const again = { name: "count", id: "toolu_again" };

@@ -10,7 +10,7 @@ const outputPrice = (tokens: number): number =>
 const picosOf = (usage: Parameters<typeof priceCall>[1] | null | undefined): bigint =>
   BigInt((usage && priceCall(model, usage)?.picos?.total) ?? 0);
 
-test("a model without a price is not asked where a limit was set, and is where none was", async () => {
+test("a model without a price is called only if no limit is set", async () => {
   const { agent, simulator } = await simulatedAgent({ model: "claude-opus-9-9" });
   const limited = await agent.run(scripted("limited", [{ text: "Hi." }]), { maxCostMicros: 1_000_000 });
   expect(limited).toMatchObject({ stopReason: "budget", error: { code: "budget_exceeded" } });
@@ -19,7 +19,7 @@ test("a model without a price is not asked where a limit was set, and is where n
   expect(await agent.run(scripted("free", [{ text: "Hi." }]))).toMatchObject({ finalAnswer: "Hi.", cost: null });
 });
 
-test("a title is not written, and no summary, when the money is spent", async () => {
+test("neither a title nor a summary is written when the money is spent", async () => {
   const maxCostMicros = outputPrice(110);
   const { agent, simulator } = await simulatedAgent({ model, generate_title: true, max_tokens: 100 });
   const long = scripted("long", [{ text: "z".repeat(400) }]);
@@ -36,7 +36,7 @@ test("a title is not written, and no summary, when the money is spent", async ()
 describe.each(STORES)("on the %s store", (kind) => {
   const endless = [{ text: "x".repeat(400), tools: [{ name: "count" }] }];
 
-  test("the answer may have as many tokens as the money that is left pays for", async () => {
+  test("the token limit of an answer is what the remaining money pays for", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), model, max_tokens: 4096 });
     const maxCostMicros = outputPrice(500);
     await agent.run(scripted(`clamp ${kind}`, [{ text: "Short." }]), { maxCostMicros });
@@ -46,7 +46,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(sent).toBeGreaterThan(300);
   });
 
-  test("what subagents spend comes out of the budget of whoever asked, and they are given no more than is left", async () => {
+  test("the cost of subagents counts against the caller's budget, and they get no more than is left", async () => {
     const { tool } = counting();
     const spender = createAgent({ name: "Spender", model, max_tokens: 200, tools: [tool] });
     const { agent } = await simulatedAgent({ subagents: [spender], store: storeUrl(kind), model, max_tokens: 50 });
@@ -83,7 +83,7 @@ async function lastCall(agent: Agent, sessionId: string): Promise<number> {
 }
 
 describe.each(STORES)("an answer that was lost, on %s", (kind) => {
-  test("counts as what the stream said and what arrived, and reserves the rest until the next answer", async () => {
+  test("an interrupted answer counts with the reported usage and the text that arrived, and reserves the rest until the next answer", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 0.01, max_tokens: 500 });
     const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 1500, times: 1 } }];
     const result = await agent.run(scripted("cut", steps));
@@ -103,7 +103,7 @@ describe.each(STORES)("an answer that was lost, on %s", (kind) => {
     expect(BigInt(state.costPicos)).toBe(picosOf(lost?.usage) + picosOf(whole?.usage));
   });
 
-  test("counts against the budget: a connection that always breaks does not spend it again and again", async () => {
+  test("an interrupted answer counts against the budget: a connection that always breaks cannot spend it repeatedly", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 0.01, max_tokens: 500 });
     const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 900 } }];
     const result = await agent.run(scripted("always cut", steps), { maxCostMicros: 2 * outputPrice(500) });
@@ -112,7 +112,7 @@ describe.each(STORES)("an answer that was lost, on %s", (kind) => {
   });
 });
 
-test("an answer that makes no sense is paid for as it was counted", async () => {
+test("an invalid answer costs what was counted", async () => {
   const { agent, simulator } = await simulatedAgent({ base_delay: 0.01, max_retries: 1 });
   const twice = { name: "count", id: "toolu_1" };
   const { sessionId, usage, error } = await agent.run(scripted("twice", [{ tools: [twice, twice] }]));

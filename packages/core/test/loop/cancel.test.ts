@@ -27,7 +27,7 @@ function endless(policy: "once" | "repeatable" = "once") {
 }
 
 describe.each(STORES)("on the %s store", (kind) => {
-  test("a cancel reaches a model call that is silent, within a second", async () => {
+  test("a cancel reaches a model call that waits for its answer, within a second", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
     const stop = new AbortController();
     const running = agent.run(scripted(`hang ${kind}`, [{ text: "never", hang: true }]), { signal: stop.signal });
@@ -42,7 +42,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, result.sessionId);
   });
 
-  test("a call that is abandoned before its first word has no known cost, and its largest possible cost is reserved", async () => {
+  test("a call that is abandoned before its first event has no known cost, and its largest possible cost is reserved", async () => {
     const { agent, simulator } = await simulatedAgent({
       store: storeUrl(kind),
       system_prompt: "Be careful. ".repeat(1000),
@@ -109,7 +109,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 
   test.each(["once", "repeatable"] as const)(
-    "a cancel stops running tools within a second; a %s one is closed as what it is",
+    "a cancel stops running tools within a second; a %s tool gets the matching result",
     async (policy) => {
       const { tool, log } = endless(policy);
       const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
@@ -165,7 +165,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect((await sessions.runs(sessionId)).items).toHaveLength(2);
   });
 
-  test("a signal that was aborted before cancels the run at once", async () => {
+  test("a signal that is already aborted cancels the run at once", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
     const prompt = scripted(`aborted ${kind}`, [{ text: "never", delayMs: 5000 }]);
     const result = await agent.run(prompt, { signal: AbortSignal.abort() });
@@ -174,7 +174,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 });
 
-test("a cancel of what is over says so", async () => {
+test("a cancel of a finished run says so", async () => {
   const { agent } = await simulatedAgent();
   const { sessionId, runId } = await agent.run("2+2");
   const sessions = await agent.sessions();

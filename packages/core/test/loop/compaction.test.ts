@@ -34,7 +34,7 @@ function sent(simulator: Simulator): readonly { readonly messages: readonly unkn
   return simulator.ledger.calls({ kind: "messages" }).map(({ request }) => request as { messages: unknown[] });
 }
 
-test("none: nothing is checked, nothing is shortened", async () => {
+test("compactor none: nothing is checked or shortened", async () => {
   const { results, simulator } = await longSession({ compactor_type: "none", compaction_threshold: 2000 });
   expect(checks(results)).toEqual([]);
   expect(sent(simulator).at(-1)?.messages).toHaveLength(31);
@@ -55,7 +55,7 @@ test("each check below the threshold leaves its row with the reason", async () =
 });
 
 test.each(["tool_result_removal", "sliding_window", "summarize"] as const)(
-  "%s: what the model is sent stays near the threshold, no pair is broken, and the full history stays in the log",
+  "%s keeps requests near the threshold, breaks no pair, and leaves the full history in the log",
   async (compactor_type) => {
     const { agent, simulator, results, last } = await longSession({ compactor_type, compaction_threshold: 4000 });
     for (const { error, finalAnswer } of results) expect({ error, finalAnswer }).toMatchObject({ error: null });
@@ -79,7 +79,7 @@ test.each(["tool_result_removal", "sliding_window", "summarize"] as const)(
   },
 );
 
-test("sliding_window drops in the order of what is missed least: thinking, long results, results, old turns", async () => {
+test("sliding_window drops the least important parts first: thinking, long results, results, old turns", async () => {
   const { simulator } = await longSession({ compactor_type: "sliding_window", compaction_threshold: 3500 }, 10);
   const last = JSON.stringify(sent(simulator).at(-1)?.messages);
   expect(last).toContain("Turn 1.");
@@ -87,7 +87,7 @@ test("sliding_window drops in the order of what is missed least: thinking, long 
   expect(last).toContain("Turn 10.");
 });
 
-test("summarize asks the model, says so in the log, and counts the cost", async () => {
+test("summarize calls the model, records it in the log, and counts the cost", async () => {
   const { simulator, results } = await longSession({ compactor_type: "summarize", compaction_threshold: 4000 });
   const calls = simulator.ledger.calls({ kind: "messages" });
   const asked = calls.filter(({ request }) => JSON.stringify(request).includes("Summarise this conversation"));
@@ -96,7 +96,7 @@ test("summarize asks the model, says so in the log, and counts the cost", async 
   expect(spent).toBe(simulator.ledger.totals().usage.output_tokens);
 });
 
-test("one prompt that is itself too long is not compacted away: the run says why it cannot go on", async () => {
+test("one prompt that is itself too long is not compacted away: the run ends with the reason", async () => {
   const { agent } = await simulatedAgent({ compactor_type: "sliding_window", compaction_threshold: 100 });
   const result = await agent.run(scripted(`Long ${"word ".repeat(1000)}`, [{ text: "Read it all." }]));
   expect(result).toMatchObject({ finalAnswer: "Read it all.", error: null });
@@ -140,7 +140,7 @@ test("sliding_window also shortens a single long run: old steps go, its prompt a
   expect(biggest).toBeLessThan(5500);
 });
 
-test("a long system prompt is counted in: the conversation beside it is compacted although it is short itself", async () => {
+test("a long system prompt counts too: the conversation beside it is compacted although it is short", async () => {
   const { agent, simulator } = await simulatedAgent({
     tools: [look],
     compactor_type: "sliding_window",
@@ -161,7 +161,7 @@ function inputOf(usage: ReturnType<Simulator["ledger"]["calls"]>[number]["usage"
   return usage.input_tokens + (usage.cache_creation_input_tokens ?? 0) + (usage.cache_read_input_tokens ?? 0);
 }
 
-test("a summary that says nothing does not take the place of what was said", async () => {
+test("an empty summary does not replace the conversation", async () => {
   const { agent, simulator } = await simulatedAgent({ compactor_type: "summarize", compaction_threshold: 300 });
   const { sessionId } = await agent.run(scripted("First", [{ text: "The herring is in the cellar. ".repeat(60) }]));
   const silent = await agent.run(scripted("Second", [{ text: "\n", stop: "refusal" }]), { sessionId });

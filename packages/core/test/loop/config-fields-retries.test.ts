@@ -22,7 +22,7 @@ const FAULTS: readonly (readonly [string, Step, string])[] = [
   ],
 ];
 
-test.each(FAULTS)("%s is tried again, each time as a fact of the log", async (name, fault, code) => {
+test.each(FAULTS)("%s is retried, each time recorded as a fact", async (name, fault, code) => {
   const { agent, simulator } = await simulatedAgent({ base_delay: 0.01 });
   const result = await agent.run(scripted(name, [{ ...fault, text: "At last, after all of that trouble ".repeat(9) }]));
   expect(result.error).toBeNull();
@@ -35,7 +35,7 @@ test.each(FAULTS)("%s is tried again, each time as a fact of the log", async (na
   expect(result.usage.output_tokens).toBe(simulator.ledger.totals().usage.output_tokens);
 });
 
-test("silence is given up after the time that a call may be silent, and tried again", async () => {
+test("a silent model call is aborted after its time limit, and retried", async () => {
   const { agent } = await simulatedAgent({ base_delay: 0.01, silenceMs: 150 });
   const steps: Step[] = [{ hang: { afterChunks: 1, times: 1 }, text: "Words ".repeat(50) }];
   const result = await agent.run(scripted("Silence in the middle", steps));
@@ -58,7 +58,7 @@ test("max_retries: the last failure ends the run, with a row for the error, and 
   expect(next).toMatchObject({ finalAnswer: "Fine", error: null });
 });
 
-test("an address at which nobody listens is given up after two retries, whatever max_retries says", async () => {
+test("an address where no server listens is given up after two retries, whatever max_retries is", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -70,14 +70,14 @@ test("an address at which nobody listens is given up after two retries, whatever
   expect(rows(result, "api_retry")).toHaveLength(2);
 });
 
-test("a request that the API refuses is not tried again", async () => {
+test("a request that the API rejects is not retried", async () => {
   const { agent, simulator } = await simulatedAgent({ base_delay: 0.01 });
   const result = await agent.run(scripted("Refused", [{ error: { status: 400, type: "invalid_request_error" } }]));
   expect(result.stopReason).toBe("error");
   expect(simulator.ledger.calls({ kind: "messages" })).toHaveLength(1);
 });
 
-test("base_delay doubles with each attempt, and retry-after is heard", async () => {
+test("base_delay doubles with each attempt, and retry-after is respected", async () => {
   const { agent } = await simulatedAgent({ base_delay: 0.05 });
   const doubled = await agent.run(scripted("Doubling", [{ error: { status: 500, times: 3 }, text: "Done" }]));
   const delays = rows(doubled, "api_retry").map(({ actionData }) => Number(actionData["delay_ms"]));
@@ -91,7 +91,7 @@ test("base_delay doubles with each attempt, and retry-after is heard", async () 
   expect(Number(rows(told, "api_retry")[0]?.actionData["delay_ms"])).toBeGreaterThanOrEqual(400);
 });
 
-test("a title that fails for now waits before it is tried again, and never fails the run", async () => {
+test("a failing title waits before a retry, and never fails the run", async () => {
   const sent: number[] = [];
   const server = createServer((request, response) => {
     sent.push(Date.now());
@@ -116,7 +116,7 @@ test.each([
   ["of broken JSON", "event: message_start\ndata: {not json\n\n"],
   ["that ends before its end", answered("Half").split("event: message_delta")[0] ?? ""],
   ["of events nobody knows", 'event: surprise\ndata: {"type":"surprise"}\n\n'],
-])("a model that streams garbage %s: tried again, then a clear error", async (_, garbage) => {
+])("a model that streams garbage %s is retried, then fails with a clear error", async (_, garbage) => {
   let calls = 0;
   const server = createServer((request, response) => {
     calls += 1;

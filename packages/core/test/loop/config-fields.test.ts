@@ -35,7 +35,7 @@ test("an agent without settings has the defaults of the agent tables: 2048 token
     expect(body).not.toHaveProperty(absent);
 });
 
-test("system_prompt, model and max_tokens are what the model is sent", async () => {
+test("system_prompt, model and max_tokens are sent to the model", async () => {
   const { agent, simulator } = await simulatedAgent({
     system_prompt: "Speak like a sailor.",
     model: "claude-haiku-4-5",
@@ -47,7 +47,7 @@ test("system_prompt, model and max_tokens are what the model is sent", async () 
   expect(body?.system?.map(({ text }) => text)).toEqual(["Speak like a sailor."]);
 });
 
-test("max_tokens ends the run where it cuts the answer", async () => {
+test("max_tokens ends the run if it cuts the answer", async () => {
   const { agent } = await simulatedAgent({ max_tokens: 8 });
   const result = await agent.run(scripted("Cut", [{ text: "word ".repeat(100) }]));
   expect(result).toMatchObject({ stopReason: "max_tokens", error: null });
@@ -89,7 +89,7 @@ test("max_steps: one last call without tools writes a summary, and the stop reas
   );
 });
 
-test("thinking_tokens is a budget beside max_tokens, and thinking goes back to the model as it came", async () => {
+test("thinking_tokens is a budget besides max_tokens, and thinking is sent back unchanged", async () => {
   const { agent, simulator } = await simulatedAgent({ thinking_tokens: 4096, tools: [look] });
   const result = await agent.run(
     scripted("Think", [{ thinking: "Hm.", tools: [{ name: "look", input: { at: "it" } }] }, { text: "Done" }]),
@@ -102,7 +102,7 @@ test("thinking_tokens is a budget beside max_tokens, and thinking goes back to t
   expect(JSON.stringify(second?.messages[1])).toContain('"thinking":"Hm."');
 });
 
-test("tool_schemas: name, description and schema of every tool", async () => {
+test("tool_schemas: name, description and schema of every tool are sent", async () => {
   const { agent, simulator } = await simulatedAgent({ tools: [look] });
   await agent.run(scripted("Tools", [{ text: "None needed" }]));
   expect(bodies(simulator)[0]?.tools).toEqual([
@@ -148,7 +148,7 @@ test("server_tools and beta_headers: code execution and web search, and the cont
   );
 });
 
-test("a container that has expired is let go, and the next attempt gets a new one", async () => {
+test("an expired container is dropped, and the next attempt gets a new one", async () => {
   const { agent, simulator } = await simulatedAgent({
     server_tools: [{ type: "code_execution_20250825", name: "code_execution" }],
     base_delay: 0.01,
@@ -181,7 +181,7 @@ test("pause_turn: the model continues where it paused", async () => {
   expect(bodies(simulator)[1]?.messages.at(-1)?.role).toBe("assistant");
 });
 
-test("api_kwargs pass through, and cannot replace what the loop itself decides", async () => {
+test("api_kwargs are passed on, and cannot replace what the loop decides", async () => {
   const { agent, simulator } = await simulatedAgent({
     api_kwargs: { stop_sequences: ["STOP"], metadata: { user_id: "u1" }, max_tokens: 5, messages: [] },
   });
@@ -194,7 +194,7 @@ test("api_kwargs pass through, and cannot replace what the loop itself decides",
   });
 });
 
-test("api_kwargs in the form of the agent tables, temperature and top_p, are asked of the version of the API that takes them", async () => {
+test("temperature and top_p in api_kwargs are sent to the API version that accepts them", async () => {
   const api_kwargs = { temperature: 0.7, top_p: 0.9 };
   const { agent, simulator } = await simulatedAgent({ model: "claude-3-5-haiku-latest", api_kwargs });
   expect(await agent.run(scripted("Warm", [{ text: "Hello" }]))).toMatchObject({ stopReason: "end_turn", error: null });
@@ -202,7 +202,7 @@ test("api_kwargs in the form of the agent tables, temperature and top_p, are ask
   expect(simulator.ledger.calls()[0]?.headers["anthropic-version"]).toBe("2023-06-01");
 });
 
-test("a model that does not take both fails the run at once with the API's sentence, and another model may continue", async () => {
+test("a model that does not accept both fails the run at once with the API's message, and another model may continue", async () => {
   const api_kwargs = { temperature: 0.7, top_p: 0.9 };
   const { agent, simulator } = await simulatedAgent({ model: "claude-sonnet-4-5", api_kwargs });
   const { sessionId, error } = await agent.run(scripted("Warm", [{ text: "Hello" }]));
@@ -217,12 +217,12 @@ test.each([
   [{ temperature: 0.5 }, "temperature"],
   [{ top_k: 5 }, "top_k"],
   [{ top_p: 0.5 }, "top_p"],
-])("%j beside thinking_tokens is refused before it can fail a run", (api_kwargs, name) => {
+])("%j beside thinking_tokens is rejected before it can fail a run", (api_kwargs, name) => {
   expect(() => createAgent({ thinking_tokens: 2000, api_kwargs })).toThrow(`api_kwargs.${name}`);
   expect(() => createAgent({ thinking_tokens: 2000, api_kwargs: { temperature: 1, top_p: 0.95 } })).not.toThrow();
 });
 
-test("what the API refuses ends the run with its own sentence", async () => {
+test("a request that the API rejects ends the run with the API's message", async () => {
   const { agent } = await simulatedAgent({ api_kwargs: { temperature: 7 } });
   const result = await agent.run(scripted("Too warm", [{ text: "Hello" }]));
   expect(result.stopReason).toBe("error");
@@ -230,7 +230,7 @@ test("what the API refuses ends the run with its own sentence", async () => {
   expect(result.error?.message).toContain("temperature");
 });
 
-test("extras stay with the session, and title is written after the first answer at its own cost", async () => {
+test("extras stay with the session, and a title is written after the first answer at its own cost", async () => {
   const { agent, simulator } = await simulatedAgent({ extras: { user_id: "user_123" }, generate_title: true });
   const result = await agent.run(scripted("Sort a list in Python", [{ text: "sorted(list)" }]));
   const sessions = await agent.sessions();
@@ -253,7 +253,7 @@ test.each([
   expect((await (await agent.sessions()).state(sessionId)).agent).toMatchObject(kept);
 });
 
-test("max_parallel_tool_calls: never more at once, and the results in the order of the calls", async () => {
+test("max_parallel_tool_calls is never exceeded, and results have the order of the calls", async () => {
   let now = 0;
   let most = 0;
   const slow = defineTool({

@@ -11,7 +11,7 @@ import { folder } from "./world.ts";
 const rows = (result: AgentResult, action: string) =>
   result.agentLogs.filter(({ actionType }) => actionType === action);
 
-test("what one session learned is put before the model in another, ranked, with its rows in the log", async () => {
+test("what one session learned is shown to the model in another, ranked, with rows in the log", async () => {
   const { agent, simulator } = await simulatedAgent({ memory_store_type: "full_text" });
   const learned = await agent.run(scripted("When does the harbour open?", [{ text: "The harbour opens at nine." }]));
   expect(rows(learned, "memory_retrieval")[0]?.actionData).toEqual({
@@ -58,21 +58,21 @@ test("memory does not break the cached prefix of a long session", async () => {
   }
 });
 
-test("placeholder answers truthfully: nothing found, nothing written", async () => {
+test("the placeholder memory finds and writes nothing, and its rows say so", async () => {
   const { agent } = await simulatedAgent({ memory_store_type: "placeholder" });
   const result = await agent.run(scripted("Hello", [{ text: "Hello" }]));
   expect(rows(result, "memory_retrieval")[0]?.actionData).toMatchObject({ memories_found: 0, memories_injected: 0 });
   expect(rows(result, "memory_update")[0]?.actionData).toMatchObject({ memories_written: 0 });
 });
 
-test("none leaves no rows at all", async () => {
+test("the memory none leaves no rows", async () => {
   const { agent } = await simulatedAgent();
   const result = await agent.run(scripted("Hello", [{ text: "Hello" }]));
   expect(rows(result, "memory_retrieval")).toEqual([]);
 });
 
 test.each(["sliding_window", "summarize"] as const)(
-  "%s: what it drops is saved before and found again after",
+  "%s saves what it drops, and finds it again afterwards",
   async (compactor_type) => {
     const look = defineTool({
       name: "look",
@@ -126,7 +126,7 @@ test("a memory that fails leaves its error in the log, and the run continues wit
   ]);
 });
 
-test("a memory that answers in another shape is told so in the log, and the run continues without it", async () => {
+test("a memory that answers in another shape is reported in the log, and the run continues without it", async () => {
   const odd = (answer: unknown) => () => Promise.resolve(answer as never);
   const { agent } = await simulatedAgent({
     memory: {
@@ -149,7 +149,7 @@ test("a memory that answers in another shape is told so in the log, and the run 
   expect(kept?.memory_store_type).toBe("my_notes");
 });
 
-test("a hook that fails, however it does, leaves its error in the log, and the compaction is done", async () => {
+test("a hook that fails in any way leaves its error in the log, and the compaction is done", async () => {
   const thrown = (): never => {
     throw new Error("The library burned down.");
   };
@@ -175,7 +175,7 @@ test("a hook that fails, however it does, leaves its error in the log, and the c
   ]);
 });
 
-test("an agent memory of one's own is named in the agent's data, and memories outlive the process on disk", async () => {
+test("a custom agent memory is named in the agent's data, and memories on disk survive the process", async () => {
   const place = folder();
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
@@ -193,18 +193,21 @@ test("an agent memory of one's own is named in the agent's data, and memories ou
   await memory.close();
 });
 
-test.each(["sqlite", "file", "postgres"])("full_text outlives its process beside the sessions (%s)", async (kind) => {
-  const place = folder();
-  const database = await createDatabase(inject("postgres").url, { template: inject("postgres").template });
-  const store = { sqlite: `sqlite:${place}/s.db`, file: `file:${place}/s`, postgres: database.url }[kind] as string;
-  const options = { name: "Rememberer", memory_store_type: "full_text", store } as const;
-  const first = await simulatedAgent(options);
-  await first.agent.run(scripted("The password of the tower is Swordfish", [{ text: "Noted." }]));
-  await first.agent.close();
-  const { agent } = await simulatedAgent(options);
-  const result = await agent.run(scripted("What is the password of the tower?", [{ text: "Swordfish" }]));
-  expect(rows(result, "memory_retrieval")[0]?.actionData).toMatchObject({ memories_injected: 1 });
-  expect((await (await agent.sessions()).list()).items).toHaveLength(2);
-  await agent.close();
-  await database.drop();
-});
+test.each(["sqlite", "file", "postgres"])(
+  "memories of full_text survive the process, beside the sessions (%s)",
+  async (kind) => {
+    const place = folder();
+    const database = await createDatabase(inject("postgres").url, { template: inject("postgres").template });
+    const store = { sqlite: `sqlite:${place}/s.db`, file: `file:${place}/s`, postgres: database.url }[kind] as string;
+    const options = { name: "Rememberer", memory_store_type: "full_text", store } as const;
+    const first = await simulatedAgent(options);
+    await first.agent.run(scripted("The password of the tower is Swordfish", [{ text: "Noted." }]));
+    await first.agent.close();
+    const { agent } = await simulatedAgent(options);
+    const result = await agent.run(scripted("What is the password of the tower?", [{ text: "Swordfish" }]));
+    expect(rows(result, "memory_retrieval")[0]?.actionData).toMatchObject({ memories_injected: 1 });
+    expect((await (await agent.sessions()).list()).items).toHaveLength(2);
+    await agent.close();
+    await database.drop();
+  },
+);

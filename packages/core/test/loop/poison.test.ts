@@ -32,7 +32,7 @@ const has =
 // An hour: nothing here waits for a lease.
 const leaseMs = 3_600_000;
 
-test("an error of our own fails the run within seconds, and says what it was", async () => {
+test("an internal error fails the run within seconds, with its message", async () => {
   const store = await failing(has("step.generated", "Poisonous."));
   const { agent } = await simulatedAgent({ store, leaseMs, tools: [counting().tool] });
   const steps = [{ tools: [{ name: "count", id: "toolu_1" }] }, { text: "Poisonous." }];
@@ -46,7 +46,7 @@ test("an error of our own fails the run within seconds, and says what it was", a
   await expectUsable(agent, sessionId);
 }, 60_000);
 
-test("a result that cannot be stored is unknown", async () => {
+test("a result that cannot be stored counts as unknown", async () => {
   const store = await failing(has("tool.completed", "call 1"));
   const { tool, calls } = counting();
   const { agent } = await simulatedAgent({ store, leaseMs, tools: [tool] });
@@ -56,7 +56,7 @@ test("a result that cannot be stored is unknown", async () => {
   expect(calls).toHaveLength(1);
 }, 60_000);
 
-test("a run that cannot even begin is given up too", async () => {
+test("a run that cannot even begin is also given up", async () => {
   let wrong = false;
   const store = await failing((batch) => wrong && has("step.started")(batch));
   const { agent } = await simulatedAgent({ store, leaseMs });
@@ -67,7 +67,7 @@ test("a run that cannot even begin is given up too", async () => {
   await expectUsable(agent, sessionId);
 }, 60_000);
 
-test("an internal error that passes only delays the run", async () => {
+test("a temporary internal error only delays the run", async () => {
   const store = await failing(has("step.generated", "Hello."), 3);
   const { agent } = await simulatedAgent({ store, leaseMs });
   const result = await agent.run(scripted("hello", [{ text: "Hello." }]));

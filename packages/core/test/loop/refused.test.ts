@@ -10,7 +10,7 @@ import { counting, eventsOf, expectUsable, pick } from "./world.ts";
 const refusal = { error: { status: 400, type: "invalid_request_error", message: "Could not process image" } };
 const lastRequest = (simulator: Simulator): string => JSON.stringify(simulator.ledger.calls().at(-1)?.request);
 
-test("a prompt that steered a run and is refused is left out of what is shown later", async () => {
+test("a prompt that steered a run and was rejected is left out of later requests", async () => {
   const slow = defineTool({
     name: "slow",
     description: "Takes its time.",
@@ -32,7 +32,7 @@ test("a prompt that steered a run and is refused is left out of what is shown la
   expect(lastRequest(simulator)).not.toContain("poisonous");
 });
 
-test("a result that is refused is left out, and its call gets another one", async () => {
+test("a result that the API rejects is left out, and its call gets another result", async () => {
   const image = { type: "image", source: { type: "url", url: "https://example.com/gone.png" } };
   const shot = defineTool({ name: "shot", description: "Takes a picture.", input: z.object({}), run: () => [image] });
   const { agent, simulator } = await simulatedAgent({ tools: [shot] });
@@ -44,7 +44,7 @@ test("a result that is refused is left out, and its call gets another one", asyn
   expect(await eventsOf(agent, sessionId, "transcript.repaired")).toHaveLength(1);
 });
 
-test("an account without money refuses as well, and nothing is left out for that", async () => {
+test("a request rejected for lack of credit leaves nothing out", async () => {
   const broke = { ...refusal.error, message: "Your credit balance is too low to access the Anthropic API." };
   const { agent, simulator } = await simulatedAgent();
   const { sessionId, error } = await agent.run(scripted("unlucky", [{ error: broke }]));
@@ -60,7 +60,7 @@ test.each<[string, Content]>([
   ],
   ["a block that no result has", [{ type: "tool_use", id: "x", name: "y", input: {} }]],
   ["a text of spaces", [{ type: "text", text: " \n" }]],
-])("an answer with %s is refused, and the session still waits for one", async (_, content) => {
+])("an answer with %s is rejected, and the session still waits for one", async (_, content) => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const call = { name: "pick", id: "toolu_1", input: { of: ["red"] } };
   const { sessionId } = await agent.run(scripted("pick", [{ tools: [call] }, { text: "So: $LAST" }]));
@@ -70,7 +70,7 @@ test.each<[string, Content]>([
   expect(result).toMatchObject({ stopReason: "end_turn", error: null });
 });
 
-test("an answer of any length is cut like the result of a tool", async () => {
+test("an answer from outside is cut like the result of a tool", async () => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const call = { name: "pick", id: "toolu_1", input: { of: ["red"] } };
   const { sessionId } = await agent.run(scripted("long", [{ tools: [call] }, { text: "Done." }]));
@@ -83,7 +83,7 @@ test("an answer of any length is cut like the result of a tool", async () => {
 test.each([
   ["alone", [{ text: "\n\n" }]],
   ["before a call", [{ text: " ", tools: [{ name: "pick", id: "toolu_1", input: { of: [] } }] }, { text: "Picked." }]],
-])("an answer of spaces %s does not spoil the session", async (where, steps) => {
+])("an answer of only spaces %s leaves the session usable", async (where, steps) => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const { sessionId, stopReason } = await agent.run(scripted(`spaces ${where}`, steps));
   if (stopReason === "awaiting_frontend_tools")
@@ -95,7 +95,7 @@ const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", 
 const paused = { text: "Let me look. ", blocks: [search], stop: "pause_turn" as const };
 const web = { server_tools: [{ type: "web_search_20250305", name: "web_search" }] };
 
-test("a search that the limit of steps broke off is not sent with the summary, nor later", async () => {
+test("a search that was interrupted by the limit of steps is not sent with the summary, nor later", async () => {
   const { agent } = await simulatedAgent({ ...web, max_steps: 1 });
   const result = await agent.run(scripted("search", [paused, { text: "Summary." }]));
   expect(result).toMatchObject({ stopReason: "max_steps", finalAnswer: "Summary.", error: null });
@@ -122,7 +122,7 @@ test("a run that was cancelled while the model paused leaves a session that cont
   await expectUsable(agent, sessionId);
 });
 
-test("a turn that the model paused after a space continues", async () => {
+test("a turn that the model paused after a space can continue", async () => {
   const { agent } = await simulatedAgent(web);
   const result = await agent.run(scripted("pause", [{ text: "One ", stop: "pause_turn" }, { text: "two." }]));
   expect(result).toMatchObject({ stopReason: "end_turn", error: null });

@@ -38,7 +38,7 @@ async function twoProcesses(prompt: string) {
   return { first, sessionId, store, simulator, ran, effectsOfFirst, next };
 }
 
-test("an effect that was going on when its process died is not done again: the model is told that its outcome is unknown", async () => {
+test("an effect in progress when its process died is not repeated: the model is told that its outcome is unknown", async () => {
   const prompt = scripted("once", [{ tools: [{ name: "once", id: "toolu_1" }] }, { text: "So: $LAST" }]);
   const { first, sessionId, effectsOfFirst, ran, next } = await twoProcesses(prompt);
   await first.exit();
@@ -60,7 +60,7 @@ test("a repeatable tool runs again, with the same key", async () => {
   expect(ran).toEqual(effectsOfFirst());
 });
 
-test("a model call whose process died is made again; what the lost one may have cost is reserved until then", async () => {
+test("a model call whose process died is made again; the possible cost of the lost call is reserved until then", async () => {
   const prompt = scripted("call", [{ text: "Here.", hang: { times: 1 } }]);
   const { first, sessionId, simulator, next } = await twoProcesses(prompt);
   await until(() => simulator.ledger.calls({ outcome: "open" }).length);
@@ -122,7 +122,7 @@ test("a run that is queued when its process dies starts in the next one", async 
   ]);
 });
 
-test("there is nothing to resume in a session without a run, or in none", async () => {
+test("resuming a session without a run, or an unknown session, is rejected", async () => {
   const agent = createAgent();
   onTestFinished(() => agent.close());
   const nobody = "01890000-0000-7000-8000-0000000000ff";
@@ -159,7 +159,7 @@ test("sessions of an agent that this process does not have are left to the proce
   expect(await owner.resume(paused.sessionId)).toMatchObject({ finalAnswer: "You said red" });
 });
 
-test("a session of Claude Code is refused before its prompt is accepted: the library cannot run it", async () => {
+test("a session of Claude Code is rejected before its prompt is accepted: the library cannot run it", async () => {
   const store = createMemoryStore();
   const sessions = createSessions({ store });
   const { id } = await sessions.create(claudeAgent(ClaudeOptions.parse({})));

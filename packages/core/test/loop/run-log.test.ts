@@ -159,7 +159,7 @@ const EXAMPLES: Readonly<Record<string, readonly [keys: string, figures: string]
 };
 
 describe.each(["memory", "sqlite", "filesystem", "postgres"])("the run log on %s", (kind) => {
-  test("has every action of the taxonomy, with the keys of the specified examples, and the store shows the same rows", async () => {
+  test("the run log has every action type with the keys of the specified examples, and the store shows the same rows", async () => {
     const { url, rows } = await opened(kind);
     const { results, sessionId } = await eventfulSession(url);
     expect(results.map(({ stopReason }) => stopReason)).toEqual([
@@ -200,7 +200,7 @@ describe.each(["memory", "sqlite", "filesystem", "postgres"])("the run log on %s
   });
 });
 
-test("each failure also leaves an error row, so that the specified query for errors finds it", async () => {
+test("each failure also leaves an error row, so that the specified query finds it", async () => {
   const file = join(folder(), "skein.db");
   const { sessionId } = await eventfulSession(`sqlite:${file}`);
   const database = new DatabaseSync(file, { readOnly: true });
@@ -213,7 +213,7 @@ test("each failure also leaves an error row, so that the specified query for err
   for (const problem of ["The tool is broken.", "invalid_request_error", "file_gone"]) expect(texts).toContain(problem);
 });
 
-test("what the model was sent at a step is computed on read, and is what it was sent", async () => {
+test("the request of a step is computed on read, and equals what was sent", async () => {
   const { sessionId, events, simulator } = await eventfulSession("memory:");
   const calls = simulator.ledger.calls({ kind: "messages" });
   const starts = events.filter(({ event_type }: Event) => event_type === "step.started");

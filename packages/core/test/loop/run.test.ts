@@ -13,7 +13,7 @@ const add = defineTool({
   run: ({ a, b }) => a + b,
 });
 
-test("runs a tool and hands its result to the model", async () => {
+test("a run calls a tool and passes its result to the model", async () => {
   const { agent, simulator } = await simulatedAgent({ tools: [add] });
   const result = await agent.run(
     scripted("Add", [{ text: "Adding.", tools: [{ name: "add", input: { a: 2, b: 2 } }] }, { text: "It is $LAST" }]),
@@ -38,7 +38,7 @@ test("runs a tool and hands its result to the model", async () => {
   expect(simulator.ledger.totals().calls).toBe(2);
 });
 
-test("a new session and the intent of its first call are one append, and it was not taken up from anybody", async () => {
+test("a new session and the intent of its first call are one append, and the run was not resumed", async () => {
   const store = createMemoryStore();
   const appends: string[][] = [];
   const { agent } = await simulatedAgent({
@@ -61,7 +61,7 @@ test("a new session and the intent of its first call are one append, and it was 
   ]);
 });
 
-test("a stream keeps the order also where the store tells late: no step speaks before its calls are shown", async () => {
+test("a stream keeps its order even if the store is late: no step's text is shown before the results it refers to", async () => {
   const store = createMemoryStore();
   async function* late(events: AsyncIterable<Event>): AsyncGenerator<Event> {
     for await (const event of events) {

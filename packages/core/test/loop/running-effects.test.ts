@@ -19,7 +19,7 @@ function controlled() {
   return { running, started, aborted, end: (id: string) => ends.get(`tool/${id}`)?.() };
 }
 
-test("starts each effect once, and aborts what is no longer wanted", () => {
+test("each effect is started once, and unwanted effects are aborted", () => {
   const { running, started, aborted } = controlled();
   running.match([tool("a"), tool("b")]);
   running.match([tool("b"), tool("c")]);
@@ -27,7 +27,7 @@ test("starts each effect once, and aborts what is no longer wanted", () => {
   expect(aborted).toEqual(["tool/a"]);
 });
 
-test("does not start an effect again that has ended and whose facts nobody has taken yet", async () => {
+test("an ended effect whose facts were not taken yet is not started again", async () => {
   const { running, started, end } = controlled();
   running.match([tool("a"), tool("b")]);
   end("a");
@@ -42,7 +42,7 @@ test("does not start an effect again that has ended and whose facts nobody has t
   expect(started).toEqual(["tool/a", "tool/b", "tool/b"]);
 });
 
-test("gives an effect no say that was aborted after it had ended", async () => {
+test("an effect that is aborted after it has ended adds no facts", async () => {
   const { running, end } = controlled();
   running.match([tool("a")]);
   end("a");

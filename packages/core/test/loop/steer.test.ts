@@ -73,7 +73,7 @@ async function onlySession(agent: Awaited<ReturnType<typeof simulatedAgent>>["ag
   return (await (await agent.sessions()).list()).items[0]?.id ?? "";
 }
 
-test("a prompt that steers a run which waits for somebody comes back with what it waits for, and is read after that", async () => {
+test("a prompt that steers a waiting run returns the run's awaits, and is read after they are answered", async () => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const call = { name: "pick", id: "toolu_1", input: { of: ["red"] } };
   const waiting = await agent.run(scripted("waits", [{ tools: [call] }, { text: "Never." }]));
@@ -84,7 +84,7 @@ test("a prompt that steers a run which waits for somebody comes back with what i
   expect(end).toMatchObject({ runId, finalAnswer: "Steered.", stopReason: "end_turn" });
 });
 
-test("a run that takes the place of another reads what was to steer that one, and says so in its result", async () => {
+test("a run that replaces another reads the prompts that were steering that one, and its result says so", async () => {
   const { tool, started } = gate();
   const { agent } = await simulatedAgent({ tools: [tool] });
   const first = agent.run(scripted("first", [{ tools: [{ name: "gate" }] }, { text: "Never." }]));

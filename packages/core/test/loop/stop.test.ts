@@ -44,7 +44,7 @@ test("a process that stops lets a running tool finish, and another one continues
   await running;
 });
 
-test("a process that stops in the middle of an answer writes down what the stream told of it", async () => {
+test("a process that stops in the middle of an answer records the reported usage", async () => {
   const store = storeUrl("sqlite");
   const { agent: first, simulator } = await simulatedAgent({ store });
   const prompt = scripted("hand over", [{ text: "Half of it.", chunk: 4, hang: { afterChunks: 2, times: 1 } }]);
@@ -71,7 +71,7 @@ test("a process that stops in the middle of an answer writes down what the strea
 });
 
 test.each(["memory", "sqlite"] as const)(
-  "whoever watches a run when its agent is closed, or its session deleted, is told so (%s)",
+  "a watcher gets an error if its agent is closed or its session is deleted (%s)",
   async (kind) => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
     const hangs = (label: string): string => scripted(label, [{ text: "Half", chunk: 2, hang: { afterChunks: 1 } }]);
@@ -98,7 +98,7 @@ test.each(["memory", "sqlite"] as const)(
 );
 
 test.each(["memory", "sqlite", "postgres"] as const)(
-  "a program stays as long as it waits for something, and ends by itself when it does not (%s)",
+  "a program stays alive while it waits for something, and otherwise ends by itself (%s)",
   async (kind) => {
     const simulator = await createSimulator();
     onTestFinished(() => simulator.close());
@@ -111,7 +111,7 @@ test.each(["memory", "sqlite", "postgres"] as const)(
   },
 );
 
-test("a program that only tries the simulator and forgets to close its agent ends by itself", () => {
+test("a program that uses the simulator and forgets to close its agent ends by itself", () => {
   const said = programOf(`
     const { createAgent } = await import("skein");
     console.log((await createAgent().run("How much is 2+2?")).finalAnswer);`);
@@ -119,7 +119,7 @@ test("a program that only tries the simulator and forgets to close its agent end
 });
 
 test.each(["sqlite", "postgres"] as const)(
-  "a program that closes its agent gets to its next line (%s)",
+  "a program that closes its agent reaches its next line (%s)",
   async (kind) => {
     const store = await storeOf(kind, folder());
     const said = programOf(`

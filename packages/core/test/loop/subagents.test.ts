@@ -10,7 +10,7 @@ const reader = (options: AgentOptions = {}) => createAgent({ name: "Reader", des
 const hand = (prompt: string, id = "toolu_sub") => ({ name: "Reader", input: { prompt }, id });
 
 describe.each(STORES)("on the %s store", (kind) => {
-  test("an agent as a tool works in a session of its own, and its answer is the result of the call", async () => {
+  test("an agent as a tool works in its own session, and its answer is the result of the call", async () => {
     const { tool, calls } = counting();
     const { agent } = await simulatedAgent({ subagents: [reader({ tools: [tool] })], store: storeUrl(kind) });
     const task = scripted("task", [{ tools: [{ name: "count" }] }, { text: "The child says $LAST" }]);
@@ -35,7 +35,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(own.every(({ session_id }) => session_id === childId)).toBe(true);
   });
 
-  test("several work side by side, and the results keep the order of the calls", async () => {
+  test("several subagents work in parallel, and the results have the order of the calls", async () => {
     const { agent } = await simulatedAgent({ subagents: [reader()], store: storeUrl(kind) });
     const slow = scripted("slow", [{ text: "slow", delayMs: 150 }]);
     const quick = scripted("quick", [{ text: "quick" }]);
@@ -45,7 +45,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(results.map(({ content }) => content)).toEqual(["slow", "quick"]);
   });
 
-  test("subagents of subagents", async () => {
+  test("subagents may have subagents", async () => {
     const middle = createAgent({ name: "Middle", subagents: [reader()] });
     const { agent } = await simulatedAgent({ subagents: [middle], store: storeUrl(kind) });
     const leaf = scripted("leaf", [{ text: "leaf" }]);
@@ -92,7 +92,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, sessionId);
   });
 
-  test("a cancel has reached the children's children when the run is over, so that the process may end", async () => {
+  test("a cancel has reached all nested subagents when the run is over, so that the process may end", async () => {
     const middle = createAgent({ name: "Middle", subagents: [reader()] });
     const { agent, simulator } = await simulatedAgent({ subagents: [middle], store: storeUrl(kind) });
     const leaf = scripted(`leaf ${kind}`, [{ text: "never", hang: true }]);
@@ -109,7 +109,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(all).toHaveLength(3);
   });
 
-  test("a child that takes longer than its call allows is told to stop", async () => {
+  test("a child that takes longer than its call allows is stopped", async () => {
     const hurried = defineTool({
       name: "ask_reader",
       description: "Asks the reader.",
@@ -128,7 +128,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     await until(async () => (await sessions.get(child)).outcome === "cancelled");
   });
 
-  test("a call without a task is told so", async () => {
+  test("a call of a subagent without a task gets an error that says so", async () => {
     const { agent } = await simulatedAgent({ subagents: [reader()], store: storeUrl(kind) });
     const call = { name: "Reader", input: {}, id: "toolu_sub" };
     const result = await agent.run(scripted(`empty ${kind}`, [{ tools: [call] }, { text: "So: $LAST" }]));
@@ -137,7 +137,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 });
 
-test("a child that is begun again after a crash is the same child, with one prompt", async () => {
+test("a subagent that is started again after a crash is the same session, with one prompt", async () => {
   const store = createMemoryStore();
   const ids = createIds();
   const { agent } = await simulatedAgent({ store });
@@ -178,7 +178,7 @@ describe("a child that is deleted while its parent waits for it", () => {
     expect((await sessions.state(sessionId)).delegatedPicos).toBe(spent);
   });
 
-  test("a deleted subagent does not keep its parent from being cancelled", async () => {
+  test("a deleted subagent does not prevent the cancel of its parent", async () => {
     const store = createMemoryStore();
     const { agent } = await simulatedAgent({ store, subagents: [reader({ tools: [pick] })] });
     const task = scripted("task", [{ tools: [{ name: "pick", input: { of: [] } }] }, { text: "Never." }]);
@@ -190,7 +190,7 @@ describe("a child that is deleted while its parent waits for it", () => {
   });
 });
 
-test("a child that has spent its money fails its call", async () => {
+test("a subagent that has spent its money makes its call fail", async () => {
   const { agent } = await simulatedAgent({ subagents: [reader({ max_cost_micros: 1 })] });
   const task = scripted("poor", [{ text: "never" }]);
   const result = await agent.run(scripted("budget", [{ tools: [hand(task)] }, { text: "So: $LAST" }]));

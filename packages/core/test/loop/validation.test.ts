@@ -21,7 +21,7 @@ test("an answer that fails its check goes back to the model with the reason, and
   expect(JSON.stringify(second)).toContain("The answer must contain the number.");
 });
 
-test("a check may answer with a pair of whether it passed and why not", async () => {
+test("a check may return a pair: whether the answer passed, and why not", async () => {
   const { agent } = await simulatedAgent({
     validate: async (answer) => [answer.includes("42"), "The answer must contain the number."],
   });
@@ -47,7 +47,7 @@ test("the answer after the last allowed failure is checked: if it is right, the 
   expect(simulator.ledger.calls({ kind: "messages" })).toHaveLength(4);
 });
 
-test("a check that throws is a check that does not pass: the model is told, and the run does not hang", async () => {
+test("a check that throws counts as failed: the model is told, and the run does not hang", async () => {
   let times = 0;
   const { agent } = await simulatedAgent({
     validate: () => {
@@ -75,7 +75,7 @@ test("answers with calls are not checked before their calls are done, and refusa
   expect(seen).toEqual([]);
 });
 
-test("a log whose last call has no result is mended before the next model call, visibly", async () => {
+test("a log whose last call has no result is repaired before the next model call, with a fact", async () => {
   const simulator = await createSimulator();
   const store = await openStore("memory:");
   const agent = createAgent({ apiKey: "test", baseUrl: simulator.url, store });
@@ -112,7 +112,7 @@ test.each([
   ["a pair that says yes", () => [true, "Fine."], "end_turn"],
   ["a pair that says no", () => [false, ""], "error"],
   ["half a pair", () => [], "error"],
-])("a check in plain JavaScript that answers with %s is understood", async (_, check, stopReason) => {
+])("a check in plain JavaScript that returns %s is understood", async (_, check, stopReason) => {
   const { agent } = await simulatedAgent({ validate: check as unknown as () => undefined });
   const result = await agent.run(scripted(`plain ${_}`, [{ text: "An answer." }]));
   expect(result).toMatchObject({ stopReason, finalAnswer: "An answer." });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { explainPolicy, mayRunClaude } from "../../src/policy/explain-policy.ts";
-import { type KeyPolicy, Policy, isAmong, isHostAmong, policyOf } from "../../src/policy/policy.ts";
+import { type KeyPolicy, Policy, isAmong, isHostAmong, policyOf, tenantRules } from "../../src/policy/policy.ts";
 import { policyProblem } from "../../src/policy/policy-problem.ts";
 import { askedByOptions, moreThan, useRefusal } from "../../src/policy/refusals.ts";
 import { chosenSandboxMode } from "../../src/policy/sandbox-mode.ts";
@@ -14,10 +14,17 @@ describe("the rules of a key", () => {
     keys: { ci: { tools: ["Read", "Bash"] }, "acme/ci": { concurrentRuns: 2 } },
   });
 
-  test("a rule of a key stands in place of the general rule, and the others stay", () => {
+  test("a rule of a key replaces the general rule, and the others stay", () => {
     expect(policyOf(policy, ci)).toEqual({ tools: ["Read", "Bash"], spendPerDayUsd: 10, concurrentRuns: 2 });
     expect(policyOf(policy, { name: "ci", tenant: "other" })).toEqual({ tools: ["Read", "Bash"], spendPerDayUsd: 10 });
     expect(policyOf(policy, { name: "guest", tenant: "acme" })).toEqual({ tools: ["Read"], spendPerDayUsd: 10 });
+  });
+
+  test("the rules of all tenants hold for a tenant with the name of a member that every object has", () => {
+    const all = Policy.parse({ tenants: { "*": { concurrentRuns: 2 }, acme: { concurrentRuns: 9 } } });
+    for (const name of ["constructor", "valueof", "other"])
+      expect(tenantRules(all, name)).toEqual({ concurrentRuns: 2 });
+    expect(tenantRules(all, "acme")).toEqual({ concurrentRuns: 9 });
   });
 
   test.each([
@@ -52,6 +59,7 @@ describe("what a key asks for", () => {
     ["a tool", { tools: ["Read"] }, { tools: ["Read", "Bash(git *)"] }, /tool "Bash". It may use: Read\./],
     ["no tool at all", { tools: [] }, { tools: ["Read"] }, /It may use none\./],
     ["a model", { models: ["claude-haiku-*"] }, { models: [null, "claude-opus-5"] }, /model "claude-opus-5"/],
+    ["a host", { hosts: ["*.example.com"] }, { hosts: ["a.example.com", "evil.test"] }, /host "evil.test"/],
     ["a mode", { permissionModes: ["default"] }, { permissionMode: "acceptEdits" }, /permission mode "acceptEdits"/],
   ])("%s", (_, policy, asked, sentence) => {
     const refusal = useRefusal(policy, asked);
@@ -73,11 +81,15 @@ describe("what a key asks for", () => {
     [{ tools: ["Read"] }, {}, undefined],
     [{ tools: ["mcp__a__*"] }, { tools: ["mcp__*"] }, undefined],
     [{ tools: ["mcp__*"] }, { tools: ["mcp__a__*"] }, "tools"],
+    [{}, { models: ["claude-haiku-*"] }, "models"],
+    [{}, { permissionModes: ["plan"] }, "permission modes"],
+    [{}, { folders: [] }, "folders"],
+    [{ folders: ["docs"] }, { folders: ["docs", "code"] }, undefined],
     [{ hosts: ["a.example.com"] }, { hosts: ["*.example.com"] }, undefined],
     [{}, { hosts: ["a.example.com"] }, "hosts"],
     [{ sandbox: "preferred" }, { sandbox: "required" }, "a weaker sandbox"],
     [{ sandbox: "required" }, { sandbox: "preferred" }, undefined],
-  ])("a session with %j has more than a key with %j: %s", (session, key, more) => {
+  ])("a session with %j has more rights than a key with %j: %s", (session, key, more) => {
     expect(moreThan(session, key)).toBe(more);
   });
 });
@@ -134,30 +146,47 @@ describe("a policy that cannot be meant", () => {
 });
 
 describe("a policy in plain words", () => {
-  const key = { ...ci, scopes: ["run"], isOpened: false, sandboxProblem: undefined, policy: {} };
+  const opened = { folders: ["docs", "/srv/code"], hosts: ["*.example.com"] };
+  const key = { ...ci, scopes: ["run"], isOpened: false, sandboxProblem: undefined, policy: {}, opened };
   const required = { mode: "required", because: "there are 2 tenants" } as const;
   const missing = "The sandbox needs bubblewrap.";
 
-  test("it says what a key can do, rule by rule", () => {
+  test("policy explain says what a key can do, rule by rule", () => {
     const policy = { tools: ["Read"], hosts: [], spendPerDayUsd: 5, concurrentRuns: 2 };
     const text = explainPolicy({ ...key, sandbox: required, policy }).join("\n");
-    expect(text).toContain('The key "ci" belongs to the tenant "acme" and has the scope run.');
-    expect(text).toContain("It runs Claude Code.");
-    expect(text).toContain("Sandbox: required, because there are 2 tenants. Programs of its sessions see only their");
+    expect(text).toContain(
+      'The key "ci" belongs to the tenant "acme". With its scope (run) it can read the sessions of its tenant and run agents.',
+    );
+    expect(text).toContain("It can run Claude Code.");
+    expect(text).toContain(
+      "Sandbox: required, because there are 2 tenants. Commands that a model runs see only the files",
+    );
     expect(text).toContain("Tools: Read.");
-    expect(text).toContain("Hosts that programs in the sandbox may call: none.");
-    expect(text).toContain("Spending: at most $5.00 a day (UTC). At 80 % of that, people are asked.");
-    expect(text).toContain("Runs at the same time: at most 2. Others wait in line, and are shown as queued.");
+    expect(text).toContain("Network: commands in the sandbox can reach no host.");
+    expect(text).toContain(
+      "Spending: at most $5.00 per day (UTC). At 80 % of the limit, a run stops and asks a person",
+    );
+    expect(text).toContain("Runs at the same time: at most 2. Further runs wait and are shown as queued.");
   });
 
-  test("it says what all keys of the tenant may use together", () => {
+  test("it says which folders and hosts are left of those that the operator opened", () => {
+    const text = (policy: KeyPolicy): string => explainPolicy({ ...key, sandbox: required, policy }).join("\n");
+    expect(text({})).toContain("Other folders that a request can name: docs, /srv/code.");
+    expect(text({})).toContain("Network: commands in the sandbox can reach *.example.com.");
+    expect(text({ hosts: ["a.example.com", "evil.test"] })).toContain("can reach a.example.com.");
+    expect(text({ folders: [] })).toContain("Other folders that a request can name: none.");
+  });
+
+  test("policy explain says what all keys of the tenant may use together", () => {
     const tenantRules = { concurrentRuns: 9, spendPerDayUsd: 0.5, spendAskAtPercent: false } as const;
     const text = explainPolicy({ ...key, sandbox: required, tenantRules }).join("\n");
     expect(text).toContain('All keys of the tenant "acme" together: Runs at the same time: at most 9.');
-    expect(text).toContain("Spending: at most $0.50 a day (UTC). Nobody is asked before that.");
+    const one = explainPolicy({ ...key, sandbox: required, tenantRules: { concurrentRuns: 9 } }).join("\n");
+    expect(one).not.toContain("together: Spending");
+    expect(text).toContain("Spending: at most $0.50 per day (UTC). Nobody is asked before the limit is reached.");
   });
 
-  test("a key that only reads runs nothing", () => {
+  test("a key that may only read runs nothing", () => {
     expect(explainPolicy({ ...key, sandbox: required, scopes: ["read"] })[1]).toContain("It cannot run anything");
   });
 
@@ -174,6 +203,6 @@ describe("a policy in plain words", () => {
   ] as const)("%s may run Claude Code: %s", (_, changed, may) => {
     const whole = { ...key, ...changed };
     expect(mayRunClaude(whole)).toBe(may);
-    expect(explainPolicy(whole)[1]).toMatch(may ? /^It runs Claude Code/ : /^It does not run Claude Code/);
+    expect(explainPolicy(whole)[1]).toMatch(may ? /^It can run Claude Code/ : /^It cannot run Claude Code/);
   });
 });

@@ -77,7 +77,7 @@ test("facts are folded as they are added and appended together", async () => {
   expectInStep(log, await memory.read(SESSION));
 });
 
-test("when somebody else's event came in between, the facts are made again from the state after it", async () => {
+test("if another event came in between, the facts are made again from the new state", async () => {
   const { log, memory, append, takenIn } = await driven();
   await append([prompt("two")]);
   const seen: number[] = [];
@@ -91,7 +91,7 @@ test("when somebody else's event came in between, the facts are made again from 
   expectInStep(log, await memory.read(SESSION));
 });
 
-test("a store that is away is asked again with the same ids, and an append whose answer was lost is not repeated", async () => {
+test("an unavailable store is retried with the same ids, and an append whose answer was lost is not repeated", async () => {
   let failures = 3;
   const { log, memory } = await driven((store) => ({
     ...store,
@@ -107,7 +107,7 @@ test("a store that is away is asked again with the same ids, and an append whose
   expect(await memory.read(SESSION)).toHaveLength(4);
 });
 
-test("a store that stays away is given up when the lease is over, and nothing more is written", async () => {
+test("retries of an unavailable store end with the lease, and nothing more is written", async () => {
   const away = new KnownError("store_unavailable", "The store is away.");
   const { log, memory, now, clock } = await driven((store) => ({ ...store, append: () => Promise.reject(away) }));
   await expect(log.write(begin)).rejects.toBe(away);
@@ -128,7 +128,7 @@ test("a release gives the lease back with the last facts", async () => {
   expect(claim.kind).not.toBe("busy");
 });
 
-test("what others append is news, and what the driver appends is not", async () => {
+test("events of other writers are news, and the driver's own are not", async () => {
   const { log, append } = await driven();
   let news = 0;
   const stop = log.onNews(() => (news += 1));

@@ -29,7 +29,7 @@ function misplacedFacts(path: string, source: string): readonly string[] {
   });
 }
 
-test("facts are constructed in one place: those of a run in run/facts, those from outside in session-facts.ts", () => {
+test("facts are constructed in one place: those of a run in run/facts, facts from outside in session-facts.ts", () => {
   const files = globSync("packages/*/src/**/*.ts", { cwd: root });
   expect(files.length).toBeGreaterThan(100);
   const misplaced = files.flatMap((path) => misplacedFacts(path, readFileSync(`${root}/${path}`, "utf8")));

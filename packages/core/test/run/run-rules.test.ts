@@ -86,7 +86,7 @@ describe("a run is cancelled", () => {
   });
 });
 
-test("a run that was taken over six times without progress is poisoned, and says what the last worker died of", () => {
+test("a run that was taken over six times without progress is poisoned, and has the error of the last worker", () => {
   const { state, run } = running();
   for (let fence = 2; fence <= 6; fence += 1)
     fold(state, [
@@ -120,7 +120,7 @@ describe("money", () => {
     expect(end(running({ costPicos: micros(1e9), unpricedCalls: 3 }), { model: "nobody-knows" })).toBeUndefined();
   });
 
-  test("a run that has spent its limit is over", () => {
+  test("a run that has reached its limit ends", () => {
     expect(end(running({ costPicos: micros(500_000) }, { limit: 500_000 }))).toEqual({
       stopReason: "budget",
       error: { code: "budget_exceeded", message: "The run has a budget of $0.500000, and $0.500000 is spent." },
@@ -128,7 +128,7 @@ describe("money", () => {
     expect(end(running({ costPicos: micros(499_999) }, { limit: 500_000 }))).toBeUndefined();
   });
 
-  test("what calls that broke off may have cost counts for a day, and is said apart from what was spent", () => {
+  test("the possible cost of interrupted calls counts for a day, and is reported separately from the spent money", () => {
     const reservation = (until: string) => ({ reservations: [{ runId: id(101), micros: 300_000, until }] });
     const limits = (until: string) => ({ limit: 500_000, session: reservation(until) });
     const spent = { costPicos: micros(200_000) };
@@ -138,7 +138,7 @@ describe("money", () => {
     expect(end(running(spent, limits("2026-01-01T12:00:00.000Z")))).toBeUndefined();
   });
 
-  test("what subagents spent counts, of the run and of the session", () => {
+  test("the cost of subagents counts for the run and for the session", () => {
     expect(end(running({ costPicos: micros(1), delegatedPicos: micros(1) }, { limit: 2 }))?.stopReason).toBe("budget");
     const session = { costPicos: micros(3), delegatedPicos: micros(4) };
     expect(end(running({}, { agent: { max_cost_micros: 7 }, session }))?.error.message).toContain(
@@ -146,7 +146,7 @@ describe("money", () => {
     );
   });
 
-  test("a limit on a model without a price is refused before the first call", () => {
+  test("a limit on a model without a price is rejected before the first call", () => {
     expect(end(running({}, { limit: 1_000_000 }), { model: "nobody-knows" })).toEqual({
       stopReason: "budget",
       error: {
@@ -157,7 +157,7 @@ describe("money", () => {
     });
   });
 
-  test("a limit ends a run after its first call without a price, where the model is not known before", () => {
+  test("a limit ends a run after its first call without a price, if the model is not known in advance", () => {
     const limited = { limit: 1_000_000 };
     expect(end(running({}, limited), { model: null })).toBeUndefined();
     expect(end(running({ unpricedCalls: 1 }, limited), { model: null })?.error).toMatchObject({

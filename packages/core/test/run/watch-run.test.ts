@@ -102,7 +102,7 @@ async function waiting() {
   return { ...script, store, sessions, lease, runId, watch, entered, started, failed };
 }
 
-test("a run that waits for somebody is seen to wait, also if the log continues after the await", async () => {
+test("a run that waits for somebody is reported as waiting, also if the log continues after the await", async () => {
   const { sessions, sessionId, runId, watch } = await waiting();
   await sessions.edit(sessionId, { title: "Later" });
   expect(await watch({ stopsAtWait: "run" })).toMatchObject({
@@ -112,7 +112,7 @@ test("a run that waits for somebody is seen to wait, also if the log continues a
   });
 });
 
-test("an await that was answered after it was read is not waited for", async () => {
+test("an await that was answered after it was read is not reported", async () => {
   const { append, lease, sessions, sessionId, runId, failed, watch } = await waiting();
   const seen = await watch(
     { stopsAtWait: "run" },
@@ -127,7 +127,7 @@ test("an await that was answered after it was read is not waited for", async () 
   expect(seen).toMatchObject({ runId, ending: "failed", awaiting: [] });
 });
 
-test("a watcher that stops at no wait reads on until the run is over", async () => {
+test("a watcher that stops at no wait reads until the run is over", async () => {
   const { append, lease, runId, failed, watch } = await waiting();
   const seen = watch({ stopsAtWait: "never" });
   await append([failed(runId)], { lease });
@@ -150,7 +150,7 @@ test("a watcher of a queued run that stops at any wait of the session is told ab
   expect(seen).toEqual({ runId: behind.runId, ending: "stopped", awaiting: [] });
 });
 
-test("a prompt that another run reads: its watcher follows that run, or is told that its own never starts", async () => {
+test("the watcher of a prompt that another run reads follows that run, or is told that its own run never starts", async () => {
   const { append, lease, runId, prompt, entered, failed, watch } = await waiting();
   const steering = await prompt("Rather this.");
   await append([entered(runId, steering.messageId, "user"), failed(runId)], { lease });

@@ -64,7 +64,7 @@ test.each<[string, Call, number]>([
   expect(answerOf(filter, call)).toBe(expected);
 });
 
-test("there is no filter for a processor whose call numbers are not known", () => {
+test("an unknown processor has no filter", () => {
   expect(syscallFilter("s390x", { sockets: false })).toBeUndefined();
 });
 

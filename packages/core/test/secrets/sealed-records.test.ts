@@ -48,7 +48,7 @@ test("keys are rotated: the first one seals, older ones still open, and sealing 
   expect([await alone.get("a", "clear"), await alone.get("a", "older")]).toEqual(["in clear", "with the old key"]);
 });
 
-test("a lost key is a sentence that names it, before a server starts and when a secret is read", async () => {
+test("a lost key is named in the error, before a server starts and when a secret is read", async () => {
   const { records } = createMemoryStore();
   const vault = createVault(key());
   await checkSealedWith(records, vault);
@@ -85,7 +85,7 @@ test.each([
   ["", "is empty"],
   ["short", "has 3 bytes"],
   [randomBytes(16).toString("base64"), "has 16 bytes"],
-])("the key %j is refused with what was expected", (text, sentence) => {
+])("the key %j is rejected with what was expected", (text, sentence) => {
   expect(() => createVault(text)).toThrow(sentence);
   expect(() => createVault(text)).toThrow("openssl rand -base64 32");
 });

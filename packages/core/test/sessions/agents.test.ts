@@ -174,7 +174,7 @@ test.each([
   ["temperature", { temperature: 0.5 }],
   ["top_k", { top_k: 5 }],
   ["top_p", { top_p: 0.5 }],
-])("%s together with thinking is refused, in a new agent and in a change", async (name, api_kwargs) => {
+])("%s together with thinking is rejected, in a new agent and in a change", async (name, api_kwargs) => {
   const { agents } = bench();
   const refused = { code: "invalid", message: expect.stringContaining(`api_kwargs.${name}`) };
   await expect(agents.create({ ...input, thinking_tokens: 2000, api_kwargs })).rejects.toMatchObject(refused);

@@ -173,7 +173,7 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
   });
 });
 
-test("a fork inherits what was switched while its parent ran, and its caller may change it", async () => {
+test("a fork inherits the settings that were changed during its parent's run, and its caller may change it", async () => {
   const { sessions, script } = await parent();
   await script.append([{ event_type: "control.requested", data: { permission_mode: "plan", model: "claude-x" } }]);
   const inherited = await sessions.state((await sessions.fork(PARENT)).id);
@@ -209,7 +209,7 @@ test("a session without a Claude Code transcript can be forked", async () => {
   ]);
 });
 
-test("a fork and its first prompt are one append, and the same request again is the same fork", async () => {
+test("a fork and its first prompt are one append, and a repeated request returns the same fork", async () => {
   const ids = createIds();
   const store = createMemoryStore();
   const appends: string[] = [];
@@ -235,7 +235,7 @@ test("a fork and its first prompt are one append, and the same request again is 
 });
 
 test.each(["a\u0000b", "\ud800", "x".repeat(256)])(
-  "a title that no store could keep is refused (%j)",
+  "a title that no store could store is rejected (%j)",
   async (title) => {
     const ids = createIds();
     const store = createMemoryStore();

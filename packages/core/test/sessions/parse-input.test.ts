@@ -29,6 +29,6 @@ test.each([
   [{ name: "a", colour: "red" }, 'Unknown key "colour".'],
   [{ name: "a", ["x".repeat(200)]: 1 }, `Unknown key "${"x".repeat(200)}".`],
   [{ name: 1 }, "name: Invalid input: expected string, received number"],
-])("input that does not fit is answered with its place and the nearest key: %j", (input, message) => {
+])("input that does not fit is rejected with its place and the nearest key: %j", (input, message) => {
   expect(messageOf(input)).toBe(message);
 });

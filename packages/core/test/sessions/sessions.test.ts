@@ -176,7 +176,7 @@ describe("cancel", () => {
   test.each([
     ["named", true],
     ["not named", false],
-  ])("cancel reaches a run that begins meanwhile (%s)", async (_, isNamed) => {
+  ])("cancel reaches a run that begins in the meantime (%s)", async (_, isNamed) => {
     const { ids, store, sessions, id, runId, start } = await claimed();
     // Whoever cancels has just seen that nothing is under way.
     const late: Store = {
@@ -201,7 +201,7 @@ describe("cancel", () => {
     await expect(sessions.cancel(id, { runId })).rejects.toMatchObject({ code: "not_running" });
   });
 
-  test("cancel without a run, or of a run that is over, is rejected", async () => {
+  test("cancel without a run, or of a finished run, is rejected", async () => {
     const { sessions, store, ids } = bench();
     const { id } = await sessions.create(agent);
     await expect(sessions.cancel(id)).rejects.toMatchObject({ code: "not_running" });
@@ -308,7 +308,7 @@ test("an unknown session is not found", async () => {
   await expect(sessions.prompt(nobody, "hi")).rejects.toMatchObject({ code: "not_found" });
 });
 
-test("the state is folded on from a snapshot, and from the start when its version is old", async () => {
+test("the state is folded from a snapshot, or from the start if the snapshot's version is old", async () => {
   const { sessions, store, ids } = bench();
   const { id } = await sessions.create(agent);
   await createScript({ store, ids, sessionId: id }).toolTurn("hi");

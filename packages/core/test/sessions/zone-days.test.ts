@@ -15,7 +15,7 @@ test.each([
   expect(dayOf(at, zoneShifts(zone))).toBe(day);
 });
 
-test("the days of a zone are those that the platform's own calendar has, over two changes of its clocks", () => {
+test("the days of a time zone match the platform's calendar, over two clock changes", () => {
   for (const zone of ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca"]) {
     const shifts = zoneShifts(zone);
     const day = new Intl.DateTimeFormat("sv", { timeZone: zone, dateStyle: "short" });

@@ -116,7 +116,7 @@ describe("a fair queue", () => {
     expect(queue.figures()).toMatchObject({ taken: 4 });
   });
 
-  test("a place is given back once", async () => {
+  test("giving a place back twice counts once", async () => {
     const queue = createFairQueue({ places: 2 });
     const giveBack = await queue.take("a");
     await queue.take("a");
@@ -139,7 +139,7 @@ describe("a fair queue", () => {
     expect(queue.figures()).toEqual({ places: 1, taken: 1, waiting: 0, tenants: 0 });
   });
 
-  test("tryTake overtakes nobody, and keeps to the shares", async () => {
+  test("tryTake overtakes nobody, and respects the shares", async () => {
     const queue = createFairQueue({ places: 4, isShared: () => true });
     const held = [queue.tryTake("a"), queue.tryTake("a"), queue.tryTake("a"), queue.tryTake("a")];
     expect(held.map((giveBack) => giveBack !== undefined)).toEqual([true, true, true, false]);
@@ -149,7 +149,7 @@ describe("a fair queue", () => {
     expect(await waits).toBeTypeOf("function");
   });
 
-  test("without room others wait, but never for the only place", async () => {
+  test("without room others wait, but the only place is never denied", async () => {
     let room = false;
     const queue = createFairQueue({ places: 8, hasRoom: async () => room });
     const { ask, served, endOne } = line(queue);

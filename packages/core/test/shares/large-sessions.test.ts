@@ -25,8 +25,10 @@ function world() {
   const states = createStateCache({ store });
   const large = createLargeSessions({ store, states, now: Date.now, isShared: () => true, room: 10 * MIB });
   const driven = new Map<string, () => void>();
+  const onlyRuns = new Map<string, string | undefined>();
   const runtime: Runtime = {
-    async drive({ lease }) {
+    async drive({ lease, onlyRun }) {
+      onlyRuns.set(lease.sessionId, onlyRun);
       await new Promise<void>((resolve) => driven.set(lease.sessionId, resolve));
       driven.delete(lease.sessionId);
     },
@@ -36,6 +38,7 @@ function world() {
     store,
     large,
     driven,
+    onlyRuns,
     async claim(tenant: string, size: number): Promise<Claimed> {
       const sessionId = ids();
       const created = { tenant, agent_id: sessionId, agent_version: 1, agent: scriptedAgent, working_directory: null };
@@ -58,7 +61,7 @@ function world() {
   };
 }
 
-test("large sessions are driven while there is room, and another tenant finds some at once", async () => {
+test("large sessions are driven while there is room, and another tenant finds room at once", async () => {
   const { claim, drive, driven, large } = world();
   const first = await drive(await claim("a", 4 * MIB));
   const second = await drive(await claim("a", 4 * MIB));
@@ -84,10 +87,35 @@ test("a small session never waits", async () => {
   expect(large.figures().waiting).toBe(1);
 });
 
-test("a session that is larger than all the room is driven alone", async () => {
+test("a session that is larger than the whole room is driven alone", async () => {
   const { claim, drive, driven } = world();
   const huge = await drive(await claim("a", 20 * MIB));
   expect(driven.has(huge)).toBe(true);
+});
+
+test("cancelled sessions do not wait for room: they are ended one after the other, and begin nothing else", async () => {
+  const { claim, drive, driven, onlyRuns, store, large } = world();
+  const cancel = (sessionId: string, run_id: string) =>
+    store.append(sessionId, [{ event_type: "cancel.requested", data: { run_id, reason: null }, id: ids() }], {});
+  const first = await drive(await claim("a", 9 * MIB));
+  const waiting = [await drive(await claim("a", 9 * MIB)), await drive(await claim("a", 9 * MIB))] as const;
+  const runs = new Map<string, string>();
+  for (const sessionId of waiting) {
+    const [, prompt] = await store.read(sessionId);
+    if (prompt?.event_type !== "prompt.accepted") throw new Error("There is no prompt.");
+    runs.set(sessionId, prompt.data.run_id);
+    await cancel(sessionId, ids());
+  }
+  await settle();
+  expect([...driven.keys()]).toEqual([first]);
+  for (const sessionId of waiting) await cancel(sessionId, runs.get(sessionId) ?? "");
+  await settle();
+  expect([...driven.keys()]).toEqual([first, waiting[0]]);
+  driven.get(waiting[0])?.();
+  await settle();
+  expect([...driven.keys()]).toEqual([first, waiting[1]]);
+  for (const sessionId of waiting) expect(onlyRuns.get(sessionId)).toBe(runs.get(sessionId));
+  expect(large.figures().waiting).toBe(0);
 });
 
 test.each([

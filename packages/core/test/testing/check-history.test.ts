@@ -261,7 +261,7 @@ describe("the checker finds", () => {
   });
 });
 
-test("what may still happen is not asked for before the end", () => {
+test("operations that may still happen are required only at the end", () => {
   const history = changed((draft) => void eventsOf(draft).pop());
   expect(found({ ...history, mustFinish: false })).not.toContain("I16");
 });
@@ -274,7 +274,7 @@ test("an operation without an answer may have happened or not, but not twice", (
   expect(checkHistory(unknown)).toEqual([]);
 });
 
-test("an interrupt that is taken back before it was read stops nothing", () => {
+test("an interrupt that is cancelled before it was read stops nothing", () => {
   const history = changed((draft) => {
     const prompt = dataOf(draft, "prompt.accepted");
     const interrupt = { ...prompt, run_id: "r2", message_id: "m2", mode: "interrupt", content: "prompt 2" };

@@ -9,7 +9,7 @@ const MODES: readonly SimulationMode[] = ["safety", "liveness"];
 const seeds = (short: number): number => (process.env["SKEIN_LONG"] ? short * 4 : short);
 
 describe("the seeded simulation", () => {
-  test("finds nothing in 25 seeds of each mode", async () => {
+  test("the simulation finds nothing in 25 seeds of each mode", async () => {
     for (let seed = 1; seed <= seeds(25); seed++)
       for (const mode of MODES) {
         const { violations } = await simulate({ seed, mode });
@@ -17,7 +17,7 @@ describe("the seeded simulation", () => {
       }
   });
 
-  test("finds nothing in the real loop, with people who answer, in 15 seeds of each mode", async () => {
+  test("the simulation finds nothing in the real loop, with people who answer, in 15 seeds of each mode", async () => {
     for (let seed = 1; seed <= seeds(15); seed++)
       for (const mode of MODES) {
         const { violations } = await simulate({ seed, mode, createRuntime: createLoopRuntime, answers: true });
@@ -25,7 +25,7 @@ describe("the seeded simulation", () => {
       }
   });
 
-  test("plays the same seed the same way, 25 of 25 times", async () => {
+  test("the simulation plays the same seed the same way, 25 of 25 times", async () => {
     for (let seed = 1; seed <= seeds(25); seed++) {
       const mode = seed % 2 === 0 ? "safety" : "liveness";
       const [first, second] = [await simulate({ seed, mode }), await simulate({ seed, mode })];
@@ -33,7 +33,7 @@ describe("the seeded simulation", () => {
     }
   });
 
-  test("plays different seeds differently, and shows what happened on request", async () => {
+  test("the simulation plays different seeds differently, and shows what happened on request", async () => {
     const results = await Promise.all([1, 2, 3].map((seed) => simulate({ seed, mode: "safety", keepTrace: true })));
     expect(new Set(results.map(({ hash }) => hash)).size).toBe(3);
     expect(results[0]?.trace.join("\n")).toContain("prompt.accepted");
@@ -82,7 +82,7 @@ describe("what the simulation found", () => {
     data: { message_id: messageId, run_id: runId, mode, content: "hi", model: null, max_cost_micros: null },
   });
 
-  test("a run that kills every worker in its model call makes no progress by calling again", () => {
+  test("a run that crashes every worker in its model call makes no progress by calling again", () => {
     const taken = [
       { event_type: "run.resumed", data: { run_id: runId, fence: 2 } },
       { event_type: "step.abandoned", data: { run_id: runId, step: 1, usage: {}, cost: null } },
@@ -93,7 +93,7 @@ describe("what the simulation found", () => {
     expect(state.run?.resumesWithoutProgress).toBe(3);
   });
 
-  test("a prompt that steers is taken out of the queue when its run is cancelled", () => {
+  test("a prompt that steers is removed from the queue when its run is cancelled", () => {
     const cancelled = { event_type: "cancel.requested", data: { run_id: runId, reason: null } };
     expect(foldAll(sessionId, log(prompted("steer"), cancelled)).queue).toEqual([]);
   });

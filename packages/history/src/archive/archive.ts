@@ -2,7 +2,7 @@
  * Keeps every line that was ever seen, because Claude Code deletes transcripts after a month.
  *
  * The archive is Skein's own folder: one folder per data directory, in it one folder per file with the pieces of that
- * file. It only grows: a deleted transcript stays in it, and a rewritten transcript starts a new generation.
+ * file. The archive only grows: a deleted transcript stays in it, and a rewritten transcript starts a new generation.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ export interface ArchiveOptions extends LibraryConfig {
 
 export interface ArchiveResult {
   readonly files: number;
-  /** How many files had new bytes, and how many bytes that were. */
+  /** How many files had new bytes, and how many bytes. */
   readonly changedFiles: number;
   readonly newBytes: number;
   readonly failed: readonly { readonly path: string; readonly reason: string }[];
@@ -71,7 +71,8 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
       if (bytes > 0) changedFiles += 1;
     } catch (error) {
       const code = codeOf(error);
-      // A file that was deleted meanwhile is skipped. A full disk stops the run, because it would fail for every file.
+      // A file that was deleted in the meantime is skipped. A full disk stops the run, because it would fail for every
+      // file.
       if (code === "ENOSPC" || code === "EDQUOT") throw error;
       if (code !== "ENOENT")
         failed.push({ path, reason: code ?? (error instanceof Error ? error.message : String(error)) });
@@ -111,7 +112,7 @@ export interface ArchivedRoot {
   readonly folder: string;
 }
 
-/** The data directories that have been archived. */
+/** The data directories that are in the archive. */
 export function archivedRoots(archiveFolder: string): readonly ArchivedRoot[] {
   let names: readonly string[];
   try {

@@ -1,6 +1,6 @@
 /**
- * Unpacks the files that only the archive still has into a data directory in Skein's cache folder, so that every
- * function of the library can read them. That directory is made from the archive and can be deleted at any time.
+ * Unpacks the files that only the archive still has into a separate data directory in Skein's cache folder, so that
+ * every function of the library can read them. That directory is made from the archive and can be deleted at any time.
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -39,7 +39,7 @@ export async function withArchive(options: ArchiveOptions = {}): Promise<Library
   const views = archived
     .filter(({ root }) => live.wanted.includes(root))
     .flatMap(({ root, folder }) => {
-      // A session of another agent is there, even if its lines are not made yet.
+      // A session of another agent counts as present, even if its lines are not prepared yet.
       const present = new Set(
         config.mirrors
           ?.get(root)
@@ -78,11 +78,11 @@ function viewFolder(config: LibraryConfig, archiveFolder: string): string {
 interface ArchivedView {
   readonly root: string;
   readonly folder: string;
-  /** Transcripts that the data directory has, also without a file. */
+  /** Transcripts that the data directory has, also those whose file is not prepared yet. */
   readonly present: ReadonlySet<string>;
 }
 
-/** Brings the view up to date; undefined if nothing is missing in the data directory. */
+/** Updates the view. Returns undefined if the data directory lacks no file. */
 function makeView({ root, folder, present }: ArchivedView, view: string): string | undefined {
   const gone = goneFiles(folder, root).filter(
     (path) => path !== "history.jsonl" && !present.has(join(root, path.replace(/\.meta\.json$/, ".jsonl"))),
@@ -98,7 +98,7 @@ function makeView({ root, folder, present }: ArchivedView, view: string): string
   return gone.length === 0 ? undefined : view;
 }
 
-/** The rest of another agent's session is still that agent's. */
+/** Marks the view with the agent of the data directory: the unpacked files belong to the same agent. */
 function nameSource(root: string, view: string): void {
   const mark = markOf(root);
   const path = join(view, "source.json");

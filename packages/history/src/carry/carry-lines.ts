@@ -1,4 +1,4 @@
-/** Makes lines that Claude Code can continue from, out of those of another agent. */
+/** Converts the lines of another agent into lines from which Claude Code can continue. */
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../model/value.ts";
 
 /** Something that is not carried over, and how often. */
@@ -12,7 +12,7 @@ export interface CarriedLines {
   readonly left: readonly LeftBehind[];
 }
 
-/** Blocks that a user may send to Claude, and those that Claude may have said. */
+/** Blocks that a user may send to Claude, and blocks that an answer of Claude may have. */
 const userBlocks = new Set(["text", "image", "document", "tool_result"]);
 const answerBlocks = new Set(["text", "tool_use"]);
 /** Lines that Claude Code itself writes and that another agent's session may have. */
@@ -35,7 +35,8 @@ export function carryLines(records: readonly (Value | undefined)[], sessionId: s
       leave(type === "progress" ? "token counts of calls without a message" : `records of type ${type}`);
       continue;
     }
-    // Claude Code would begin after the compaction and lack everything before. So it gets the whole conversation.
+    // Without a summary, Claude Code would begin after the compaction and lack everything before it, so it gets the
+    // whole conversation.
     const isBare = record["subtype"] === "compact_boundary" && records[at + 1]?.["isCompactSummary"] !== true;
     if (isBare) leave("compactions whose summary only its agent can read");
     const line = isBare ? undefined : carryLine({ ...record, sessionId }, leave);
@@ -91,7 +92,7 @@ function carryLine(record: Value, leave: (what: string) => void): Value | undefi
   return { ...record, message: { ...message, content: blocks }, ...other };
 }
 
-/** The Messages API takes only these characters in the id of a call. */
+/** The Messages API accepts only these characters in the id of a call. */
 function safeId(id: unknown): string {
   return String(id).replaceAll(/[^A-Za-z0-9_-]/g, "_");
 }
@@ -107,7 +108,7 @@ function withSafeId(block: Value): Value {
   return { ...block, tool_use_id: safeId(block["tool_use_id"]), content: parts };
 }
 
-/** Every call must have a result. One that was never recorded gets a line that says so. */
+/** A result for a call without one, because every call must have a result. It says that the result was not recorded. */
 function answerFor(line: Value, answered: ReadonlySet<string>): Value | undefined {
   if (line["type"] !== "assistant") return undefined;
   const open = blocksOf(line).filter((block) => block["type"] === "tool_use" && !isIn(answered, block["id"]));

@@ -12,7 +12,7 @@ import { namedFiles } from "./named-files.ts";
 import { carryLines, type LeftBehind } from "./carry-lines.ts";
 
 export interface CarriedSession {
-  /** The session as Claude Code would have it. Its files are removed when `work` ends. */
+  /** The session in Claude Code's format. Its files are removed when `work` ends. */
   readonly session: Session;
   /** What is not carried over, for the person who decides whether to continue. */
   readonly left: readonly LeftBehind[];
@@ -20,14 +20,14 @@ export interface CarriedSession {
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The id that a session has where ids must be UUIDs: its own, or one that is made from it and always the same. */
+/** The session's id where ids must be UUIDs: its own id, or one that is always derived in the same way. */
 function carriedId(source: string, id: string): string {
   if (uuidForm.test(id)) return id.toLowerCase();
   const hex = createHash("sha256").update(`${source}\0${id}`).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** Runs `work` on the session in Claude Code's form. A session of Claude Code itself is handed over as it is. */
+/** Runs `work` on the session in Claude Code's form. A session of Claude Code itself is passed unchanged. */
 export async function withCarried<T>(session: Session, work: (carried: CarriedSession) => Promise<T>): Promise<T> {
   if (session.source === "claude-code") return await work({ session, left: [] });
   const root = mkdtempSync(join(tmpdir(), "skein-carry-"));

@@ -3,7 +3,7 @@ import { toolCallsOf } from "../get/get-tool-calls.ts";
 import type { Session } from "../model/types.ts";
 import { objectOf, stringOf } from "../model/value.ts";
 
-/** How agents name the file that a tool works on. */
+/** The names that agents use for the field with a tool's file. */
 const keys = ["file_path", "filePath", "path", "absolute_path", "notebook_path", "target_file"];
 /** Codex changes files with a patch as text. */
 const patched = /^\*\*\* (?:Update|Add|Delete) File: (.+)$/gm;

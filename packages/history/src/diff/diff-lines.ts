@@ -6,7 +6,7 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Texts with more differing lines than this are shown as replaced: a comparison would take seconds and show little. */
+/** Texts with more differing lines than this are shown as replaced: a comparison would take seconds and be of little use. */
 const maxEdits = 3000;
 
 /** The smallest set of removed and added lines that turns one text into the other. */

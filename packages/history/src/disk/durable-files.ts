@@ -33,7 +33,7 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** Makes a folder with its missing parents, and flushes each of them into its parent. */
+/** Makes a folder with its missing parents, and flushes each into its parent. */
 export function makeFolder(path: string, mode = 0o700): void {
   const first = mkdirSync(path, { recursive: true, mode });
   if (first === undefined) return;

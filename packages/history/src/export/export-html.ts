@@ -1,8 +1,9 @@
 /** A session as one HTML file that can be sent to a colleague: nothing in it runs, and nothing is loaded. */
-import { priceCall } from "@skein/protocol/prices";
+import { earlierPrice, priceCall } from "@skein/protocol/prices";
 import type { AgentSession, Message, Session } from "../model/types.ts";
 import { objectOf } from "../model/value.ts";
 import { oneLine } from "../scan/line-text.ts";
+import { agentTitles, speakerOf } from "../sources/port/source.ts";
 import { terminalHtml } from "./html/code-html.ts";
 import { dayText, spanText, timeHtml } from "./html/dates.ts";
 import { escapeHtml } from "./html/escape-html.ts";
@@ -15,7 +16,7 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   const short = session.id.replaceAll(/[^A-Za-z0-9]/g, "").slice(0, 8);
   const anchor = (id: string): string => `s${short}-${id.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   const agentIds = new Set(agents.map(({ agentId }) => agentId));
-  const view = viewOf(session, { anchor, agentIds });
+  const view = viewOf(session, { anchor, agentIds, speaker: speakerOf(session.source) });
   return [
     pageStart(title),
     `<header class="top"><h1${title.length > 90 ? ' class="long"' : ""}>${escapeHtml(title)}</h1>${facts(session, agents)}</header>`,
@@ -27,7 +28,7 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   ].join("\n");
 }
 
-/** The title of the session; the beginning of the first prompt if the list shows only the last one. */
+/** The title of the session; the beginning of the first prompt if the list shows only the last prompt. */
 function pageTitle({ summary, messages }: Session): string {
   const prompts = messages
     .flatMap((message) => ("humanPrompt" in message && message.humanPrompt) || [])
@@ -43,7 +44,7 @@ function beginningOf(text: string): string {
   return text.length > 120 ? `${text.slice(0, 120).replace(/\s+\S*$/, "")}…` : text;
 }
 
-/** The beginning of a page, with a content security policy that lets nothing run or load. */
+/** The beginning of a page, with a content security policy that allows nothing to run or load. */
 function pageStart(title: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -68,7 +69,7 @@ function facts(session: Session, agents: readonly AgentSession[]): string {
     Conversation: `${count(session.messageCount)} messages, ${count(calls.length)} tool calls`,
     Tokens: tokens,
     Cost: cost === "" ? "" : `${cost}${withAgents}`,
-    "Claude Code": session.version,
+    Agent: `${agentTitles[session.source]} ${session.version}`.trim(),
     Session: session.id,
   };
   const html = Object.entries(rows).map(([name, value]) =>
@@ -91,13 +92,14 @@ function usageText(messages: readonly Message[]): { readonly tokens: string; rea
     sum.read += cacheReadInputTokens;
     sum.written += cacheCreationInputTokens;
     const last = message.moreLines?.at(-1)?.raw ?? message.raw;
-    const cost = priceCall(message.model, {
+    const usage = {
       ...objectOf(objectOf(last["message"])["usage"]),
       input_tokens: inputTokens,
       output_tokens: outputTokens,
       cache_read_input_tokens: cacheReadInputTokens,
       cache_creation_input_tokens: cacheCreationInputTokens,
-    });
+    };
+    const cost = priceCall(message.model, usage, earlierPrice(message.model, message.timestamp.getTime()));
     if (cost) sum.micros += cost.total_micros;
     else isPriced = false;
   }
@@ -145,14 +147,14 @@ function conversationHtml({ messages }: Conversation, view: View): readonly stri
 
 function agentHtml(agent: AgentSession, anchor: View["anchor"]): readonly string[] {
   const name = [agent.agentType ?? agent.agentId, agent.description ?? ""].filter((part) => part !== "").join(": ");
-  // Everything in a subagent's file is on the side of its session; here it is the conversation.
+  // Everything in a subagent's file is marked as a side chain; here it is the conversation.
   const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
   const own = (id: string): string => anchor(`${agent.agentId}-${id}`);
   return [
     `<h2 id="${anchor(`agent-${agent.agentId}`)}">Subagent ${escapeHtml(name)}</h2>`,
     ...conversationHtml(
       { messages, agents: [] },
-      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set() }),
+      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set(), speaker: "Subagent" }),
     ),
   ];
 }

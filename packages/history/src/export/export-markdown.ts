@@ -1,4 +1,5 @@
 import type { AgentSession, Message, Session } from "../model/types.ts";
+import { agentTitles } from "../sources/port/source.ts";
 import { shownMessage, type Part } from "./transcript-parts.ts";
 
 /** A session as a Markdown document. The session's text cannot end the fences and details that it is in. */
@@ -15,7 +16,7 @@ export function toMarkdown(session: Session, agents: readonly AgentSession[] = [
       "Last activity": session.lastActivityAt.toISOString(),
       Messages: String(session.messageCount),
       Branch: session.gitBranch ?? "",
-      "Claude Code": session.version,
+      Agent: `${agentTitles[session.source]} ${session.version}`.trim(),
     }).map(([name, value]) => `| ${name} | ${plain(value)} |`),
     "",
     ...messageLines(session.messages),
@@ -74,8 +75,8 @@ function fenceFor(text: string): string {
 }
 
 /**
- * Escapes raw HTML and images; everything else stays Markdown. A fence that the text leaves open is closed, because the
- * rest of the document would be inside it otherwise.
+ * Escapes raw HTML and images; everything else stays Markdown. A fence that the text leaves open is closed, because
+ * otherwise the rest of the document would be inside it.
  */
 function safeMarkdown(text: string): string {
   let fence: string | undefined;
@@ -90,7 +91,7 @@ function safeMarkdown(text: string): string {
   return fence === undefined ? lines.join("\n") : [...lines, fence].join("\n");
 }
 
-/** Links that would run a script or open a page from their own data. */
+/** Links that would run a script or open a data URL. */
 const runningLink = /(\]\(|\]:)\s*(?:<|&lt;)?\s*(javascript|vbscript|data)\s*(?::|&colon;|&#0*58;|&#x0*3a;)/gi;
 
 function withoutPower(line: string): string {

@@ -8,7 +8,7 @@ import { toJson } from "./export-json.ts";
 import { redactStrings, toLines } from "./export-lines.ts";
 import { toMarkdown } from "./export-markdown.ts";
 
-/** `jsonl`: the lines of the transcripts as they are in the files, those of the subagents after those of the session. */
+/** `jsonl`: the lines of the transcripts as they are in the files, first those of the session, then those of the subagents. */
 export type ExportFormat = "json" | "jsonl" | "markdown" | "html";
 
 export interface ExportOptions extends GetSessionOptions {

@@ -2,14 +2,14 @@ import type { Region } from "../scan/line-splitter.ts";
 import type { ByteSearch } from "../scan/byte-search.ts";
 
 /**
- * Something computed from a file's lines in one pass, with a state that can be saved and continued.
+ * Something computed from a file's lines in one pass, with a state that can be saved and continued later.
  *
  * Transcripts only grow, so a saved state with its byte offset is enough to continue when lines were appended. Reasons:
  * decision 033.
  */
 export interface Facet<State> {
   readonly name: string;
-  /** Raise it when the state changes its meaning. Saved states of another version are ignored. */
+  /** Increase it when the state changes its meaning. Saved states of another version are ignored. */
   readonly version: number;
   start(): State;
   /** Adds whole lines to the state. `search` can search the region's bytes. */
@@ -33,12 +33,12 @@ export interface SavedFacet {
 
 /** Keeps states between calls. It is a cache: any state may be missing at any time. */
 export interface FacetStore {
-  /** False for a store that keeps nothing. States are then not encoded. */
+  /** False for a store that stores nothing. States are then not encoded. */
   readonly keeps: boolean;
   load(facet: { readonly name: string; readonly version: number }): ReadonlyMap<string, SavedFacet>;
   /** The saved state of one file. */
   find(facet: { readonly name: string; readonly version: number }, path: string): SavedFacet | undefined;
-  /** Like `load`, but hands out one state at a time, for facets with large states. */
+  /** Like `load`, but returns one state at a time, for facets with large states. */
   each(facet: { readonly name: string; readonly version: number }, onRow: (row: SavedFacet) => void): void;
   /** The files that have a saved state of this facet. */
   paths(facet: { readonly name: string }): readonly string[];
@@ -47,7 +47,7 @@ export interface FacetStore {
   close(): void;
 }
 
-/** A store that keeps nothing. */
+/** A store that stores nothing. */
 export const noFacetStore: FacetStore = {
   keeps: false,
   load: () => new Map(),

@@ -8,9 +8,9 @@ import type { Facet, FacetStore, SavedFacet } from "./facet.ts";
 
 export interface FoldFilesOptions<State> {
   readonly store: FacetStore;
-  /** Only bring the store up to date. The result then has no states. */
+  /** Whether to only update the store. The result then has no states. */
   readonly forgetStates?: boolean;
-  /** Gets the states one by one, so that they are not all in memory. The result then has no states. */
+  /** Receives the states one by one, so that they are not all in memory. The result then has no states. */
   readonly onState?: (file: DataFile, state: State) => void;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
@@ -25,7 +25,7 @@ interface Folded<State> {
 
 interface FoldedFiles<State> {
   readonly folded: readonly Folded<State>[];
-  /** Files that could not be read, and why. The other files are read all the same. */
+  /** Files that could not be read, and why. The other files are still read. */
   readonly failed: readonly { readonly file: DataFile; readonly error: Error }[];
   /** How many bytes were read: 0 if every state was in the store. */
   readonly bytesRead: number;

@@ -30,7 +30,7 @@ export function openFacetStore(folder: string | null): FacetStore {
   return noFacetStore;
 }
 
-/** A database with another layout is emptied: everything in it can be computed again from the files. */
+/** A database with another layout is emptied, because everything in it can be computed again from the files. */
 const layoutVersion = 2;
 
 function open(path: string): DatabaseSync {
@@ -128,7 +128,7 @@ function eachRow(select: StatementSync, values: readonly (string | number)[], on
       });
     }
   } catch {
-    // A page of the index is damaged. The rows so far are right; the other files are read again.
+    // A page of the index is damaged. The rows that were read are correct; the other files are read again.
   }
 }
 

@@ -63,7 +63,7 @@ function inlineAgent(
   throw new SessionNotFoundError(agentId);
 }
 
-/** What the parent recorded when the subagent ended. */
+/** The result that the parent recorded when the subagent ended. */
 function resultOf(summary: AgentSummary, parentMessages: readonly Message[]): Readonly<Record<string, unknown>> {
   for (const { raw } of parentMessages) {
     const result = objectOf(raw["toolUseResult"]);

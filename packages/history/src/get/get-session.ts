@@ -31,7 +31,7 @@ export async function getSession(idOrIndex: number | string, config: GetSessionO
   });
 }
 
-/** What a list shows of one session. */
+/** The data that a list shows of one session. */
 export async function getSummary(idOrIndex: number | string, config: LibraryConfig = {}): Promise<SessionSummary> {
   return await withStore(config, async (store) => {
     const { file, order } = await findSession(idOrIndex, config, store);
@@ -54,7 +54,7 @@ export async function findSession(
 ): Promise<FoundSession> {
   const order = await orderSessions(config, store, discoverUnread(config));
   const found = chooseSession(idOrIndex, order);
-  // The lines of its subagents are read with it.
+  // The lines of its subagents are read at the same time.
   const agents = agentsBySession(order.discovered.files, [found]).get(found) ?? [];
   const [file = found, ...agentFiles] = await withLines([found, ...agents], config);
   const made = new Map(agentFiles.map((each) => [each.path, each]));

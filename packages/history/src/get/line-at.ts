@@ -11,7 +11,7 @@ export interface LineOptions extends LibraryConfig {
   readonly offset: number;
   /** The line of this subagent's transcript. */
   readonly agentId?: string;
-  /** A longer line is cut here. */
+  /** A longer line is cut at this length. */
   readonly maxBytes: number;
 }
 

@@ -30,7 +30,7 @@ export type PlacedMessage = Message & { readonly offset: number; readonly length
 export interface MessagePage {
   readonly path: string;
   readonly messages: readonly PlacedMessage[];
-  /** Where the page begins and ends. The next pages are `before: start` and `from: end`. */
+  /** The positions at which the page begins and ends. The previous page is `before: start`, the next is `from: end`. */
   readonly start: number;
   readonly end: number;
   readonly sizeBytes: number;
@@ -39,7 +39,7 @@ export interface MessagePage {
 
 /** How many bytes of lines a page has at most, if it has more than one line. */
 const pageBytes = 4 * 1024 * 1024;
-/** A longer line is not parsed: it is in the page as damage. */
+/** A longer line is not parsed: it is reported as damage in the page. */
 const maxLineBytes = 64 * 1024 * 1024;
 const LF = 0x0a;
 
@@ -83,7 +83,7 @@ function readMessagePage(
     const message = builder.add(line);
     if (!message) return;
     const { offset, length } = line;
-    // Line numbers are not known in the middle of a file; a position names the line as well.
+    // Line numbers are not known in the middle of a file; a position identifies the line just as well.
     const uuid = message.uuid.startsWith("line:") ? `line:${offset}` : message.uuid;
     messages.push(Object.assign(message, { uuid, offset, length }));
   };
@@ -146,6 +146,6 @@ function rangeFrom(fd: number, { from, size, limit }: { from: number; size: numb
     position += read;
     if (position - from > maxLineBytes && end === from) return { start: from, end: position };
   }
-  // A line without a line feed is still being written, and is read nevertheless.
+  // A line without a line feed is still being written, but is read anyway.
   return { start: from, end: size };
 }

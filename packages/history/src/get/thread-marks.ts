@@ -10,7 +10,7 @@ export interface BranchPrompts {
   readonly ways: readonly { readonly uuid: string; readonly prompt: string | null; readonly isActive: boolean }[];
 }
 
-/** What only the whole transcript shows: which messages were rewound or compacted, and where it branches. */
+/** Properties that only the whole transcript shows: which messages were rewound or compacted, and where it branches. */
 export interface ThreadMarks {
   readonly rewound: ReadonlySet<string>;
   readonly compacted: ReadonlySet<string>;

@@ -71,22 +71,23 @@ export async function orderSessions(
     const time = last === undefined ? (file.origin?.lastMs ?? lastMessageTime(file)) : last && Date.parse(last);
     if (time) activity.set(file, time);
   }
-  // Only the details of files without messages have another time.
+  // Only files without messages need another time, which is in their details.
   for (const [file, data] of saved) if (!activity.has(file)) details.set(file, listedDetails(data));
   const newest = (file: DataFile): number => activity.get(file) ?? otherTime(file, details);
   if (config.since !== undefined) files = files.filter((file) => newest(file) >= Number(config.since));
-  // A file without messages comes last: its only time may be that of a copy, and it would be the newest of all.
+  // A file without messages comes last: its only time may be the time at which it was copied, which would make it the
+  // newest.
   const rank = (file: DataFile): number => (activity.has(file) ? 0 : 1);
   files.sort((a, b) => rank(a) - rank(b) || newest(b) - newest(a) || (a.path < b.path ? -1 : 1));
   return { discovered, files, details, saved };
 }
 
-/** False if a session whose lines are not made yet is known to belong to another project. */
+/** False if a session whose lines are not prepared yet is known to belong to another project. */
 function mayBeOf({ origin }: DataFile, workspace: string | undefined): boolean {
   return workspace === undefined || !origin || origin.cwd === null || isSamePath(origin.cwd, workspace);
 }
 
-/** The same files, all with their lines, in the same order. */
+/** The same files in the same order, all with prepared lines. */
 export async function withLines(files: readonly DataFile[], config: LibraryConfig): Promise<DataFile[]> {
   const missing = files.filter(({ origin }) => origin?.hasLines === false);
   if (missing.length === 0) return [...files];

@@ -1,4 +1,4 @@
-/** Copies one file, changes it on the way, and computes the hashes of what was read and of what was written. */
+/** Copies one file with changes, and computes the hashes of the read and the written bytes. */
 import { createHash, type Hash } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { openPlainFile } from "../scan/read-file.ts";
@@ -22,7 +22,10 @@ export interface Copied {
   readonly replacedCount: number;
 }
 
-/** Writes to `target`, which must not exist, and flushes it. Without a target nothing is written; the result is the same. */
+/**
+ * Writes to `target`, which must not exist, and flushes it. Without a target nothing is written; the result is otherwise the
+ * same.
+ */
 export function copyChanged(source: string, target: string | undefined, change: Change): Copied {
   const from = openPlainFile(source);
   let to: number | undefined;
@@ -82,7 +85,7 @@ function changer(change: Change, write: (piece: Buffer) => void, onSplice: (spli
   }
 }
 
-/** Puts the replaced bytes back. Pieces are whole lines, and no splice crosses the end of a line. */
+/** Restores the replaced bytes. Pieces are whole lines, and no splice crosses the end of a line. */
 function takeBack(list: SpliceList, write: (piece: Buffer) => void): OnPiece {
   const splices = splicesIn(list);
   let next: Splice | undefined = splices.next().value;

@@ -21,7 +21,7 @@ export interface MovedFile {
   readonly bytes: number;
   readonly sourceSize: number;
   readonly sourceMtimeMs: number;
-  /** The destination existed already with the same content, so undo must not remove it. */
+  /** Whether the destination already existed with the same content, so that undo must not remove it. */
   readonly wasPresent: boolean;
   /** The name of the file with the replaced bytes; null if nothing was replaced. */
   readonly replaced: string | null;
@@ -126,7 +126,7 @@ export function readJournal(journals: string, id: string): readonly JournalEntry
     try {
       return [JSON.parse(line) as JournalEntry];
     } catch {
-      // A crash cut this line, so the step that it announces had not begun.
+      // A crash cut this line, so the step that it describes had not begun.
       return [];
     }
   });

@@ -127,7 +127,7 @@ async function run(
   throw new MigrateRefusedError("busy", "Another migration is running. Try again when it has ended.");
 }
 
-/** The sessions of a project. None is not an error yet: the project may still have a memory to migrate. */
+/** The sessions of a project. Having none is not an error here: the project may still have a memory to migrate. */
 async function sessionsOf(source: string, library: LibraryConfig): Promise<readonly FoundPlace[]> {
   return await withStore(library, async (store) => {
     try {
@@ -270,7 +270,7 @@ function memoryPlans(
   });
 }
 
-/** A dry run of one session: the same checks, without writing anything. */
+/** A dry run of one session: performs the same checks, without writing. */
 function rehearse(
   plan: PlannedSession,
   mode: MigrateMode,

@@ -14,7 +14,7 @@ export function withoutTrailingSeparator(path: string): string {
   return short === "" || /^[A-Za-z]:$/.test(short) ? path : short;
 }
 
-/** The length of `folder` if `path` is that folder or lies in it, otherwise undefined. */
+/** The length of `folder` if `path` is that folder or is inside it, otherwise undefined. */
 export function lengthInside(path: string, folder: string): number | undefined {
   const isWindows = isWindowsPath(folder);
   if (path.length < folder.length) return undefined;

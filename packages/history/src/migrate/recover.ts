@@ -80,7 +80,7 @@ export function recoverMigrations(journals: string): number {
       finished += 1;
       if (unit.move) recovered.push(unit.move);
     }
-    // An interrupted undo continues when it is requested again.
+    // An interrupted undo continues when undo is requested again.
     if (begin?.kind === "migrate") finishShared(state, journal, recovered);
     journal.add({ step: "end" });
   }
@@ -128,7 +128,7 @@ function recoverUnit({ sessionId, step, folders, files }: UnitState, mode: Migra
     return true;
   } catch (error) {
     if (!(error instanceof MigrateRefusedError)) throw error;
-    // The source or the destination has changed since. Both stay as they are.
+    // The source or the destination has changed since then. Both are left unchanged.
     removeStaging(folders);
     journal.add({ step: "failed", sessionId });
     return false;

@@ -58,7 +58,7 @@ export function transferSession(plan: PlannedSession, mode: MigrateMode, journal
   try {
     publishAll(staged.files);
   } catch (error) {
-    // A file that was rewritten in its own place cannot be taken back here. The next migration finishes it from the journal.
+    // A file that was rewritten in its own place cannot be restored here. The next migration finishes it from the journal.
     if (staged.files.some(({ from, to }) => from === to)) throw error;
     takeBack(staged.files);
     cleanStaging([...staging.values()], plan);
@@ -169,7 +169,7 @@ function stageOne(file: PlannedFile, staged: string, journal: Journal): { moved:
   return { moved: { ...base, ...hashes, wasPresent: false, replaced }, replacedCount };
 }
 
-/** True if the destination exists with the same content. Other content is an error. */
+/** Whether the destination exists with the same content. Other content is an error. */
 function isTaken({ from, to }: PlannedFile, isSame: () => boolean): boolean {
   if (from === to || !exists(to)) return false;
   if (isSame()) return true;

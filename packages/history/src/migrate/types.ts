@@ -1,4 +1,4 @@
-/** What a migration takes and returns. */
+/** The parameters and results of a migration. */
 
 export interface MigrateConfig {
   /** Sessions by index, id or the beginning of an id. */
@@ -71,9 +71,9 @@ export interface MigrateResult {
   readonly failedCount: number;
   readonly errors: readonly MigrateError[];
   readonly sessions: readonly MigratedSession[];
-  /** What `undoMigration` takes; null for a dry run and when nothing was done. */
+  /** The id for `undoMigration`; null for a dry run and if nothing was done. */
   readonly migrationId: string | null;
-  /** Notes for the user: what was left as it is, and why. */
+  /** Notes for the user: what was left unchanged, and why. */
   readonly notes: readonly string[];
   /** How many sessions of an earlier, interrupted migration were finished by this call. */
   readonly finishedBefore: number;

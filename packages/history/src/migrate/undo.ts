@@ -50,8 +50,9 @@ export function listMigrations({
 const patienceMs = 5000;
 
 /**
- * Undoes a migration; the last one if no id is given. Copies are removed, moved files are restored byte for byte. If a
- * file has changed since, for example because the session was continued, it stays and its session is reported as an error.
+ * Undoes a migration; the last one if no id is given. Copies are removed, moved files are restored byte for byte. A file
+ * that has changed since the migration, for example because the session was continued, is left in place, and its session
+ * is reported as an error.
  */
 export async function undoMigration(id: string | undefined, options: UndoOptions = {}): Promise<UndoResult> {
   const journals = options.journalFolder ?? defaultJournalFolder();

@@ -1,4 +1,4 @@
-/** A transcript in a data directory, of a session or of a subagent. Discovery has not read its content. */
+/** A transcript in a data directory, of a session or of a subagent. Its content has not been read. */
 export interface DataFile {
   readonly path: string;
   /** The data directory it was found in. */
@@ -14,15 +14,15 @@ export interface DataFile {
   readonly size: number;
   readonly mtimeMs: number;
   readonly inode: number;
-  /** Set for a session of another agent, in a configuration of `withSources`. */
+  /** Set for a session of another agent, if the configuration comes from `withSources`. */
   readonly origin?: Origin;
 }
 
-/** What is known of a session of another agent before its lines are made. */
+/** What is known about a session of another agent before its lines are prepared. */
 interface Origin {
-  /** A fingerprint that differs as soon as the session has changed. */
+  /** A fingerprint that changes whenever the session changes. */
   readonly stamp: string;
-  /** About when it last did something. */
+  /** The approximate time of its last activity. */
   readonly lastMs: number;
   readonly cwd: string | null;
   /** False if the file does not exist yet, or is older than the session. */
@@ -33,7 +33,7 @@ interface Origin {
 export interface SkippedFile {
   readonly path: string;
   readonly reason: "symlink" | "pipe" | "socket" | "device" | "leftover" | "unreadable";
-  /** More about it. */
+  /** Details about the reason. */
   readonly message?: string;
 }
 

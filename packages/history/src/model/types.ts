@@ -13,7 +13,7 @@ export interface SessionSummary {
   /** The agent whose session it is: `claude-code`, `codex`, … */
   readonly source: SourceName;
   readonly projectPath: string;
-  /** The session's title, by the rule that Claude Code uses today. */
+  /** The session's title, by Claude Code's current rule. */
   readonly summary: string | null;
   readonly timestamp: Date;
   readonly lastActivityAt: Date;
@@ -48,9 +48,9 @@ export interface MessageBase {
   /** True if the line has no time. `timestamp` is then the time of the previous line. */
   readonly timestampIsInferred: boolean;
   readonly isSidechain: boolean;
-  /** True on the active thread: not rewound, not a side chain, not before a compaction. */
+  /** Whether the message is on the active thread: not rewound, not a side chain, not before a compaction. */
   readonly isActive: boolean;
-  /** True on the thread but before a compaction, so that the model no longer saw it. */
+  /** Whether the message is on the thread but before a compaction, so that the model no longer saw it. */
   readonly isCompacted: boolean;
   /** The number of the message's first line, from 1, and how many lines the message has. */
   readonly lineNumber: number;
@@ -90,7 +90,7 @@ export interface AssistantMessage extends MessageBase {
   readonly usage: TokenUsage;
 }
 
-/** Any other line. */
+/** A line of any other type. */
 interface OtherMessage extends MessageBase {
   readonly type: MessageType;
   readonly role?: undefined;
@@ -179,7 +179,7 @@ export interface AgentSession extends AgentSummary {
 
 /** A point where the conversation branched: someone rewound and typed another prompt. */
 export interface Branch {
-  /** The message that was rewound to; null for the beginning of the session. */
+  /** The message to which the conversation was rewound; null for the beginning of the session. */
   readonly atUuid: string | null;
   /** The first message of each branch, the active branch last. */
   readonly childUuids: readonly string[];
@@ -199,7 +199,7 @@ interface Pagination {
   readonly limit: number;
   readonly offset: number;
   readonly hasMore: boolean;
-  /** True if there may be more than `total`: matches that cannot be on this page were not counted. */
+  /** Whether there may be more than `total`: matches that cannot be on this page were not counted. */
   readonly totalIsAtLeast?: true;
 }
 

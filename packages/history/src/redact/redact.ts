@@ -19,7 +19,8 @@ export interface Hidden {
 
 /**
  * Makes a function that hides what looks like a secret, an account or a home directory. The same secret gets the same
- * mark everywhere, so that the text stays readable. It knows common forms only: check the result before you share it.
+ * mark everywhere, so that the text stays readable. It only recognises common forms: check the result before you share
+ * it.
  */
 export function createRedactor(options: RedactOptions = {}): (text: string) => string {
   const marks = new Map<string, string>();
@@ -125,7 +126,7 @@ function hideHomes(text: string, home: string | undefined, hide: Hide): string {
     result
       .replaceAll(/(?<![A-Za-z0-9_.:])\/(?:home|Users)\/(?!Shared\b)[A-Za-z0-9_.-]{1,64}/g, hide("path", "~"))
       .replaceAll(/\b[A-Za-z]:(?:\\{1,2}|\/)Users(?:\\{1,2}|\/)[^\\/\s"':*?<>|]{1,64}/gi, hide("path", "~"))
-      // The folder names that Claude Code makes from such paths.
+      // The folder names that Claude Code derives from such paths.
       .replaceAll(/-(?:home|Users)-[A-Za-z0-9_.]{1,64}(?=-|\b)/g, hide("path", "-~"))
   );
 }

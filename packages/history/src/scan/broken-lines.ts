@@ -2,7 +2,8 @@
  * Finds broken lines without parsing the others. A crash may leave two records in one line, a piece of a record before
  * another record, or NUL bytes that were never overwritten.
  *
- * The code below is `broken-lines.wat`, translated with wabt 1.0 (`wat2wasm`). That file describes the signs it looks for.
+ * The code below is `broken-lines.wat`, translated with wabt 1.0 (`wat2wasm`). That file describes how broken lines are
+ * recognised.
  */
 import type { Region } from "./line-splitter.ts";
 import { parseLine, type ParsedLine } from "./parse-line.ts";
@@ -10,9 +11,9 @@ import { machine, type ByteSearch } from "./byte-search.ts";
 
 export interface BrokenLine {
   readonly start: number;
-  /** The position after its line feed. */
+  /** The position after the line feed of the line. */
   readonly end: number;
-  /** The whole records in it. */
+  /** The whole records in the line. */
   readonly records: readonly ParsedLine["value"][];
 }
 
@@ -20,7 +21,7 @@ export interface BrokenLine {
 export function* brokenLines(region: Region, search: ByteSearch): Generator<BrokenLine> {
   const { bytes } = region;
   const nextSign = signsIn(search);
-  // The byte before the region does not belong to it, so the search starts at the second byte.
+  // The byte before the region is not part of it, so the search starts at the second byte.
   const first = bytes[region.start] === 0 ? region.start : region.start + 1;
   for (let at = first; at < region.end;) {
     const sign = nextSign(at, region.end);
@@ -34,7 +35,7 @@ export function* brokenLines(region: Region, search: ByteSearch): Generator<Brok
   }
 }
 
-/** True if a line in the memory of `search` may be broken. A line that was cut at its end is not recognised. */
+/** Whether a line in the memory of `search` may be broken. A line that was cut at its end is not recognised. */
 export function mayBeBroken(search: ByteSearch, start: number, end: number): boolean {
   return search.buffer()[start] === 0 || signsIn(search)(start + 1, end) >= 0;
 }

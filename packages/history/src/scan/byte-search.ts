@@ -11,9 +11,9 @@ export interface ByteSearch {
   grow(bytes: number): Buffer;
   /** The next position of `needle` in `buffer()[at, end)`, or -1. A hit may be wrong in a few bytes: see the .wat file. */
   find(needle: Needle, at: number, end: number): number;
-  /** The next position of a text beyond ASCII, as it is (its first byte is the same in either case) or escaped (it begins with `\u`). */
+  /** The next position of a text beyond ASCII, unescaped (its first byte is the same in both cases) or escaped (it begins with `\u`). */
   findForeign(needles: readonly [Needle, Needle], at: number, end: number): number;
-  /** Prepares a needle for `find`: at most 32 needles. Of a needle only the first 120 bytes are searched for. */
+  /** Prepares a needle for `find`: at most 32 needles. Only the first 120 bytes of a needle are searched. */
   needle(bytes: Uint8Array): Needle;
   /** For other machine code that works on the same bytes: the memory, and where `buffer()` starts in it. */
   readonly machine: { readonly memory: Memory; readonly bufferAt: number };
@@ -22,7 +22,7 @@ export interface ByteSearch {
 export interface Needle {
   readonly at: number;
   readonly length: number;
-  /** The first byte as it was given. */
+  /** The first byte of the needle, in its original case. */
   readonly lead: number;
 }
 
@@ -34,11 +34,11 @@ const needleBytes = 128;
 const maxNeedles = 32;
 /** Where the file's bytes begin in the memory. */
 const base = needleBytes * maxNeedles;
-/** The search reads blocks of 64 bytes, also beyond the end. */
+/** Extra memory, because the search reads blocks of 64 bytes, also beyond the end. */
 const slack = needleBytes + 64;
 
 type Find = (at: number, end: number, needle: number, length: number) => number;
-/** The range, the place and length of both needles, and the first byte of the first. */
+/** Parameters: the range, the place and length of both needles, and the first byte of the first needle. */
 type FindForeign = (...numbers: readonly number[]) => number;
 
 interface Memory {
@@ -46,7 +46,7 @@ interface Memory {
   grow(pages: number): void;
 }
 
-/** The part of WebAssembly that is used here. TypeScript has its types in the browser library, which is not loaded. */
+/** The part of WebAssembly that is used here. TypeScript declares it in the browser library, which is not loaded. */
 interface Machine {
   readonly Module: new (code: Uint8Array) => object;
   readonly Memory: new (options: { initial: number }) => Memory;

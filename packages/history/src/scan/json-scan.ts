@@ -1,8 +1,8 @@
 /**
- * Reads JSON as bytes, without making objects of it.
+ * Reads JSON as bytes, without creating objects.
  *
- * A key such as `"usage":` cannot occur inside a JSON string, because there its quotes would be escaped. So a
- * byte search finds candidates fast, and the functions below tell where in the structure a candidate is.
+ * A key such as `"usage":` cannot occur inside a JSON string, because there its quotes would be escaped. So a byte
+ * search finds candidates fast, and the functions below find its place in the structure.
  */
 
 const QUOTE = 0x22;
@@ -23,7 +23,7 @@ export function keys(...names: readonly string[]): Keys {
   return { names: names.map((name) => Buffer.from(name)) };
 }
 
-/** Where the values of wanted keys begin and end: two numbers per key in the order of `Keys`, -1 where missing. */
+/** Where the values of wanted keys begin and end: two numbers per key in the order of `Keys`, -1 if missing. */
 export type Found = Int32Array;
 
 export function newFound(wanted: Keys): Found {
@@ -37,9 +37,9 @@ export function readObject(bytes: Uint8Array, at: number, end: number, wanted: K
 }
 
 /**
- * Fills `found` with the values of the wanted keys of the object that starts at `at`, and stops when all are found. Of
- * a repeated key the last one counts, as in `JSON.parse`, unless the search stopped before it.
- * False when the bytes are not an object.
+ * Fills `found` with the values of the wanted keys of the object that starts at `at`, and stops when all are found. If
+ * a key is repeated, the last one counts, as in `JSON.parse`, unless the search stopped before it. Returns false if the
+ * bytes are not an object.
  */
 // oxlint-disable-next-line max-params
 export function findKeys(bytes: Uint8Array, at: number, end: number, wanted: Keys, found: Found): boolean {

@@ -1,15 +1,15 @@
 /**
  * Splits a file into regions of whole lines, so that the file is never in memory as a whole.
  *
- * The caller reads into `space()`, reports with `took` how many bytes arrived, and gets the whole lines among them. The
+ * The caller reads into `space()`, reports the number of bytes with `took`, and gets the whole lines in them. The
  * buffer grows for a long line, up to `maxLineBytes`; a longer line is skipped and reported.
  */
 export interface LineSplitter {
   /** Free space to read into. */
   space(): Buffer;
-  /** Accepts `count` new bytes and hands out the whole lines. */
+  /** Accepts `count` new bytes and passes on the whole lines. */
   took(count: number, onRegion: OnRegion): void;
-  /** Ends the file: hands out the last line if it has no line feed. */
+  /** Ends the file: passes on the last line if it has no line feed. */
   finish(onRegion: OnRegion): void;
 }
 
@@ -21,15 +21,15 @@ export interface Region {
   readonly start: number;
   readonly end: number;
   readonly offset: number;
-  /** The line is longer than allowed. The region has only its first bytes, and the rest is skipped. */
+  /** Whether the line is longer than allowed. The region has only its first bytes, and the rest is skipped. */
   readonly tooLong: boolean;
-  /** The region ends without a line feed, so its last line may still be growing. */
+  /** Whether the region ends without a line feed, so that its last line may still be growing. */
   readonly unterminated: boolean;
 }
 
 export interface LineSplitterOptions {
   readonly from?: number;
-  /** The memory to read into, and how to get more of it with the same content. */
+  /** The memory to read into, and a function that enlarges it without losing its content. */
   readonly buffer?: Buffer;
   readonly grow?: (buffer: Buffer, bytes: number) => Buffer;
   readonly maxLineBytes?: number;
@@ -96,7 +96,7 @@ function copyInto(buffer: Buffer, bytes: number): Buffer {
   return larger;
 }
 
-/** Calls back for each line of a region, without line feed and carriage return, and returns how many there were. */
+/** Calls back for each line of a region, without line feed and carriage return. Returns the number of lines. */
 export function forEachLine(
   region: { readonly bytes: Buffer; readonly start: number; readonly end: number },
   onLine: (start: number, end: number) => void,

@@ -20,7 +20,7 @@ export function text(bytes: Buffer, start: number, end: number): string {
   }
 }
 
-/** Text that is ASCII, which is faster to read as Latin-1. */
+/** Text that is known to be ASCII, read as Latin-1, which is faster. */
 export function latin1(bytes: Buffer, start: number, end: number): string {
   return bytes.toString("latin1", start, end);
 }
@@ -30,7 +30,7 @@ export function oneLine(prompt: string, longest = 500): string {
   return prompt.slice(0, longest).replaceAll(/\s+/g, " ").trim();
 }
 
-/** Compares bytes with a text. ISO times of the same form are ordered as text. */
+/** Compares bytes with a text. ISO times of the same form can be compared as text. */
 export function compare(bytes: Buffer, start: number, end: number, other: string): number {
   const length = Math.min(end - start, other.length);
   for (let i = 0; i < length; i += 1) {

@@ -31,7 +31,7 @@ export interface ParsedLine {
 export interface LinePlace {
   readonly line: number;
   readonly offset: number;
-  /** The last line of a file, without a line feed: a process may still be writing it. */
+  /** Whether this is the last line of a file and has no line feed: a process may still be writing it. */
   readonly unterminated?: boolean;
 }
 
@@ -95,7 +95,7 @@ function isBlank(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Raw NUL bytes are not valid in JSON. A file system that crashed leaves runs of them in blocks it had not written. */
+/** Raw NUL bytes are not valid in JSON. After a crash, a file system may leave runs of them in blocks that were not written. */
 function withoutNulls(bytes: Buffer, start: number, end: number): Cut {
   const first = bytes.indexOf(0, start);
   if (first < 0 || first >= end) return { bytes, start, end, nulls: 0 };
@@ -149,7 +149,7 @@ function splitGlued(bytes: Buffer): Readonly<Record<string, unknown>>[] {
   return records;
 }
 
-/** An object inside a cut record (a message, an input) must not be taken for a record. */
+/** An object inside a cut record (a message, an input) must not be mistaken for a record. */
 function looksLikeRecord(value: Readonly<Record<string, unknown>>): boolean {
   if (typeof value["type"] !== "string") return typeof value["display"] === "string";
   return ["uuid", "sessionId", "leafUuid", "messageId", "timestamp", "customTitle"].some((key) => key in value);

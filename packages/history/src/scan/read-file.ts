@@ -5,12 +5,12 @@ import type { ByteSearch } from "./byte-search.ts";
 export interface ReadFileOptions {
   /** Where to start: the beginning of a line. */
   readonly from?: number;
-  /** Read no further than this. */
+  /** Where to stop. */
   readonly until?: number;
   readonly maxLineBytes?: number;
-  /** Read into the memory of this search, so that regions can be searched. */
+  /** The search whose memory to read into, so that regions can be searched. */
   readonly search?: ByteSearch;
-  /** Read into this memory; it is not kept. */
+  /** Memory to read into; it is not kept. */
   readonly buffer?: Buffer;
 }
 
@@ -34,7 +34,7 @@ export function readFile(path: string, options: ReadFileOptions, onRegion: OnReg
   }
 }
 
-/** Windows has neither of the last two flags (they count as 0 there) and does not need them. */
+/** Windows has neither of the last two flags (there they are 0) and does not need them. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /** Opens a plain file for reading. The type is checked on the open file, so that it cannot be replaced in between. */
@@ -69,7 +69,7 @@ function readRegions(fd: number, options: ReadFileOptions, onRegion: OnRegion): 
   splitter.finish(onRegion);
 }
 
-/** Most files fit into memory as a whole. False if this one ended earlier than it should: then it is read the other way. */
+/** Most files fit into memory as a whole. Returns false if the file ended earlier than expected: then it is read in pieces. */
 function readAtOnce(
   fd: number,
   { from, until, search }: { readonly from: number; readonly until: number; readonly search: ByteSearch },

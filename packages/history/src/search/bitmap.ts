@@ -1,7 +1,7 @@
 /**
- * Which sequences of three and four bytes occur in texts, as a set of bits. It may say "perhaps" for a sequence that does not
- * occur, never "no" for one that does. Its size is a power of two, so it can be made smaller by joining its halves and larger by
- * repeating itself.
+ * Which sequences of three and four bytes occur in texts, as a set of bits. It may answer "perhaps" for a sequence that does not
+ * occur, but never "no" for one that does. Its size is a power of two, so it can be made smaller by combining its halves and
+ * larger by repeating itself.
  */
 const mostBits = 17;
 const scratch = new Uint8Array(2 ** mostBits / 8);
@@ -66,7 +66,7 @@ function setBit(bit: number): void {
   scratch[bit >> 3] = (scratch[bit >> 3] ?? 0) | (1 << (bit & 7));
 }
 
-/** Three bits for three bytes: a word of three letters has no other sequence. */
+/** Three bits for a sequence of three bytes, because a word of three letters has only one sequence. */
 const factors = [0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f];
 const factorOfFour = 0x9e3779b1;
 
@@ -74,7 +74,7 @@ function place(gram: number, factor: number): number {
   return Math.imul(gram, factor) >>> (32 - mostBits);
 }
 
-/** Joins the halves of the scratch bitmap while few enough bits are set, and returns how many words are left. */
+/** Combines the halves of the scratch bitmap while few enough bits are set, and returns how many words are left. */
 function joined(length: number, fullest: number): number {
   while (length > fewestWords) {
     const half = length / 2;

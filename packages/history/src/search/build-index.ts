@@ -8,7 +8,7 @@ import { gramsFacet } from "./grams.ts";
 
 export interface IndexResult {
   readonly files: number;
-  /** How many bytes were read: only the new lines, so 0 if the index was complete. */
+  /** How many bytes were read: only new lines are read, so it is 0 if the index was complete. */
   readonly bytesRead: number;
   readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
 }

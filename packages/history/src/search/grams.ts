@@ -1,7 +1,7 @@
 /**
  * Which sequences of bytes occur in the texts of each segment of a file, so that a search can skip segments that cannot
- * match, and can begin with those that have the best matches. Only what a search finds is in it: the texts of the lines
- * in lower case, apart by kind. Reasons: decision 190.
+ * match, and can begin with those that have the best matches. It contains only what a search finds: the texts of the
+ * lines in lower case, separated by kind. Reasons: decision 190.
  */
 import type { Facet } from "../facets/facet.ts";
 import { damagedLine, textsOf, type LineText } from "../sources/claude-code/search/line-texts.ts";
@@ -37,7 +37,10 @@ const classes: Readonly<Record<LineText["kind"], number>> = {
   other: 3,
 };
 const classWeights = [weights.prompt, weights.text, weights.tool_use, weights.tool_result];
-/** Prompts and answers are few, and a search for a frequent word reads every segment that may have it in one: their bitmaps are larger. */
+/**
+ * Prompts and answers are few, and a search for a frequent word reads every segment whose prompts or answers may contain it, so their
+ * bitmaps are larger.
+ */
 const fullest = [0.15, 0.25, 0.36, 0.36];
 
 /** Small enough that little is read for a rare word, large enough that the index stays small. */
@@ -128,7 +131,7 @@ function foldPiece(state: Grams, piece: Piece): void {
   segment.end = offset + (end - start);
 }
 
-/** As a search sees a line: its records, and its text if it is damaged. */
+/** The records of a line as a search sees them; its text if it is damaged. */
 function recordsOf(line: Buffer, offset: number): readonly Value[] {
   let damaged: Value | undefined;
   const records = parseLine(line, { line: 0, offset }, ({ text }) => {
@@ -150,7 +153,7 @@ export interface Stretch {
   readonly firstLine: number;
   /** The weight of the best text that may match. */
   readonly weight: number;
-  /** No text of this weight is later; Infinity if that is not known. */
+  /** The latest time of a text with this weight; Infinity if unknown. */
   readonly latest: number;
 }
 
@@ -161,7 +164,7 @@ export function wantedOf(texts: readonly string[]): Wanted {
   return texts.map(gramsIn).filter((grams) => grams.length > 0);
 }
 
-/** The segments that may have what is wanted. */
+/** The segments that may contain what is wanted. */
 export function stretchesIn(
   data: Uint8Array,
   wanted: Wanted,
@@ -179,7 +182,7 @@ export function stretchesIn(
   return { stretches, rest };
 }
 
-/** The class of the best text that may match, -1 if none may. The terms may be in different texts of a line. */
+/** The class of the best text that may match, -1 if no text may match. The terms may be in different texts of a line. */
 function bestClass(bits: readonly Uint8Array[], wanted: Wanted): number {
   if (wanted.length === 0) return bits.findIndex((own) => own.length > 0);
   let best = bits.length;

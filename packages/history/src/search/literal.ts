@@ -2,14 +2,14 @@
  * A text that every match contains, as bytes, so that lines can be found before they are parsed.
  *
  * The byte search ignores bit 5 of every byte. That makes `A` and `a` equal, and also `É` and `é`, `Б` and `б`; other
- * letters have cases with different bytes, and a literal does not contain them. Scripts without cases are searched as
- * they are. An encoder may have written characters beyond ASCII as `\u65e5`, so a literal with such characters has
- * several forms. Reasons: decision 130.
+ * letters have different bytes in upper and lower case, and are not part of a literal. Scripts without upper and lower
+ * case are searched unchanged. An encoder may have written characters beyond ASCII as `\u65e5`, so a literal with such
+ * characters has several forms. Reasons: decision 130.
  */
 export interface Literal {
-  /** In lower case. */
+  /** The text in lower case. */
   readonly text: string;
-  /** The line contains one of these. */
+  /** The byte sequences of which a matching line contains at least one. */
   readonly forms: readonly Buffer[];
 }
 
@@ -31,12 +31,12 @@ export function literalOf(text: string): Literal | undefined {
   return best.length === 0 ? undefined : { text: best.join(""), forms: formsOf(best) };
 }
 
-/** How many bytes of a line the literal decides: a longer literal is usually rarer. */
+/** How many bytes of a line the literal covers: a longer literal is usually rarer. */
 export function lengthOf({ forms }: Literal): number {
   return forms[0]?.length ?? 0;
 }
 
-/** The runs of characters whose cases have the same bytes for the byte search, in lower case. */
+/** The runs of characters that the byte search finds in upper and lower case, in lower case. */
 function runsOf(text: string): readonly (readonly string[])[] {
   const runs: string[][] = [[]];
   // Character by character: some letters become two in lower case.
@@ -62,7 +62,7 @@ function folded(char: string): Buffer {
   return Buffer.from(char).map((byte) => byte | 0x20) as Buffer;
 }
 
-/** A form beyond ASCII begins with its first such character, so that the byte search can pass over ASCII quickly. */
+/** A form beyond ASCII begins with its first such character, so that the byte search can skip ASCII quickly. */
 function formsOf(whole: readonly string[]): readonly Buffer[] {
   const begin = whole.findIndex((char) => !isAscii(char));
   if (begin < 0) return [Buffer.from(whole.join(""))];
@@ -73,7 +73,7 @@ function formsOf(whole: readonly string[]): readonly Buffer[] {
     ? inOne(casesOf(run[0] ?? "").map(asEscapes))
     : [run.map((char) => (isAscii(char) ? char : asEscapes(char))).join("")];
   const longest = longestAscii(whole);
-  // Two escapes would be two more searches. A few letters before them are nearly as good.
+  // Two escapes would need two more searches. A few letters before them are nearly as selective.
   if (longest.length > 3 && others.length > 1) return [Buffer.from(longest)];
   return [run.join(""), ...others].map((form) => Buffer.from(form));
 }
@@ -86,7 +86,10 @@ function longestAscii(run: readonly string[]): string {
   return parts.reduce((best, part) => (part.length > best.length ? part : best), "");
 }
 
-/** The common beginning, if it is rare enough: `\\u04` for a Cyrillic letter. `\\u00` also begins the escapes of control characters. */
+/**
+ * Escapes as one search for their common beginning, if that is rare enough: `\\u04` for a Cyrillic letter. `\\u00` also begins the
+ * escapes of control characters.
+ */
 function inOne(escapes: readonly string[]): readonly string[] {
   const [first = "", ...others] = escapes;
   const start = first.slice(0, 4);

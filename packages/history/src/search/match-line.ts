@@ -7,7 +7,7 @@ export interface FoundText {
   readonly kind: LineText["kind"];
   readonly toolName: string | undefined;
   readonly match: string;
-  /** From 1, within the text. */
+  /** The line number within the text, starting at 1. */
   readonly lineNumber: number;
   readonly context: readonly string[];
   readonly score: number;

@@ -6,9 +6,9 @@ import { requiredLiteral } from "./required-literal.ts";
 /** A parsed search text. Every term must occur in a message. */
 export interface Query {
   readonly terms: readonly Term[];
-  /** What every match contains. The bytes are searched for it before anything is parsed. */
+  /** Texts that every match contains. The bytes are searched for them before anything is parsed. */
   readonly literals: readonly Literal[];
-  /** What the texts of every matching line contain in lower case, for the index. */
+  /** Texts in lower case that every matching line contains, for the index. */
   readonly indexed: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function parseQuery(text: string): Query {
   const terms: Term[] = [];
   const literals: Literal[] = [];
   const indexed: string[] = [];
-  // A pattern ends at a slash that is followed by a space or the end, so that slashes inside need no escaping.
+  // A pattern ends at a slash before a space or the end, so that slashes inside it need no escaping.
   const parts = text.matchAll(/"([^"]*)"|\/((?:\\.|[^\\])+?)\/([a-z]*)(?=\s|$)|(\S+)/gs);
   for (const [, phrase, pattern, flags, word] of parts) {
     if (pattern !== undefined) {
@@ -46,7 +46,8 @@ export function parseQuery(text: string): Query {
     terms.push(words.length === 1 ? wordTerm(words[0] ?? "") : phraseTerm(words));
     const found = words.flatMap(literalsOf);
     literals.push(...found);
-    // A word is compared in lower case as a whole; the letters of a phrase by a rule that only literals are safe for.
+    // A word is compared in lower case as a whole. The letters of a phrase are compared by another rule, for which only
+    // literals are safe.
     if (words.length === 1) indexed.push((words[0] ?? "").toLowerCase());
     else indexed.push(...found.map(({ text: part }) => part));
   }
@@ -75,7 +76,7 @@ function wordTerm(word: string): Term {
   };
 }
 
-/** The words one after the other, with any white space between them. Only literal text, so it runs in linear time. */
+/** The words one after the other, with any white space between them. It is only literal text, so it runs in linear time. */
 function phraseTerm(words: readonly string[]): Term {
   const pattern = new RegExp(words.map(escape).join("\\s{1,100}"), "giu");
   return { find: (text) => spansOf(text, pattern) };

@@ -1,6 +1,6 @@
 /**
- * Text that every match of a pattern must contain; it decides which lines are worth parsing. Alternatives, groups and
- * optional parts are left out, so the answer may be undefined although there is such a text.
+ * Text that every match of a pattern must contain; it decides which lines are parsed. Alternatives, groups and optional
+ * parts are ignored, so the result may be undefined although such a text exists.
  */
 export function requiredLiteral(pattern: string): string | undefined {
   if (pattern.includes("|") || pattern.includes("(?")) return undefined;
@@ -16,7 +16,7 @@ export function requiredLiteral(pattern: string): string | undefined {
     if (char === "\\") {
       i += 1;
       const next = pattern.charAt(i);
-      // \. is a literal point; \d, \b, \x41 and the like are not literal text.
+      // \. is a literal dot; \d, \b, \x41 and similar escapes are not literal text.
       if (/[A-Za-z0-9]/.test(next)) close();
       else if (depth === 0) run += next;
     } else if (char === "[") {

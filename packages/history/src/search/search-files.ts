@@ -21,14 +21,14 @@ export interface SearchFilesOptions {
   readonly until: number;
   readonly store: FacetStore;
   readonly signal?: AbortSignal | undefined;
-  /** Which matches may still be on the page, for a search that need not find all. */
+  /** Decides which matches may still be on the page, for a search that need not find all of them. */
   readonly choice?: Choice;
 }
 
 interface Choice {
-  /** True while all matches are still counted. */
+  /** Whether all matches are still counted. */
   isOpen(): boolean;
-  /** True if a match with this score and time, at this offset of the file or after it, may be on the page. */
+  /** Whether a match with this score and time, at this offset of the file or after it, may be on the page. */
   isWorth(score: number, time: number, file: DataFile, offset: number): boolean;
 }
 
@@ -54,7 +54,7 @@ export async function searchFiles(
   const places = placesToSearch(files, query, options.store);
   for (const place of choice ? bestFirst(places) : places) {
     const { file, stretch } = place;
-    // Not even the best match that this place and the places after it may have would be on the page.
+    // The best possible match at this place, and at the places after it, would not be on the page.
     const best = scoreOf(stretch.weight, query);
     if (choice && !choice.isOpen() && !choice.isWorth(best, latestOf(place), file, 0)) break;
     const isWanted = choice && createWorth(place, query, choice);
@@ -75,7 +75,7 @@ interface Place {
   readonly stretch: Stretch;
 }
 
-/** Which lines of a place are worth parsing once matches are no longer counted. */
+/** Decides which lines of a place are parsed once matches are no longer counted. */
 function createWorth({ file, stretch }: Place, query: Query, choice: Choice): IsWanted {
   const best: LineBest = { weight: 0, time: 0 };
   return (bytes, start, end, offset) => {
@@ -86,7 +86,7 @@ function createWorth({ file, stretch }: Place, query: Query, choice: Choice): Is
   };
 }
 
-/** What may have prompts that match, then answers, then the rest; of these the newest first. */
+/** Sorts the places: first those that may have matching prompts, then answers, then the rest; each group newest first. */
 function bestFirst(places: readonly Place[]): readonly Place[] {
   return places.toSorted((a, b) => b.stretch.weight - a.stretch.weight || latestOf(b) - latestOf(a));
 }
@@ -110,7 +110,7 @@ function placesToSearch(files: readonly DataFile[], query: Query, store: FacetSt
   );
 }
 
-/** The parts of a file to read: what the index cannot exclude and what is newer than the index, or the whole file. */
+/** The parts of a file to read: parts that the index cannot exclude, and parts that are newer than the index; or the whole file. */
 function stretchesOf(file: DataFile, saved: SavedFacet, wanted: Wanted): readonly Stretch[] {
   const isSame = saved.size === file.size && saved.mtimeMs === file.mtimeMs && saved.inode === file.inode;
   if (!isSame && !hasOnlyGrown(file, saved)) return [wholeOf(file)];
@@ -127,7 +127,7 @@ type IsWanted = (bytes: Buffer, start: number, end: number, offset: number) => b
 
 interface Scanner {
   readonly search: ByteSearch;
-  /** One of them is in every line that matches; undefined if every line has to be parsed. */
+  /** Byte sequences of which every matching line contains at least one; undefined if every line has to be parsed. */
   readonly needles: readonly Needle[] | undefined;
   readonly isWanted: IsWanted | undefined;
 }
@@ -179,12 +179,12 @@ function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine:
       counted = lineStart;
       searchLine(bytes.subarray(lineStart, lineEnd), { line, offset }, onLine);
     }
-    // The number of the lines is only needed for a region after this one.
+    // The lines are counted only if another region follows.
     if (region.offset + (end - region.start) < stretch.until) line += countLines(bytes, counted, end);
   });
 }
 
-/** Searches the records of a line. If none of them matches and the line is damaged, its text is searched as it is. */
+/** Searches the records of a line. If none of them matches and the line is damaged, its text is searched unchanged. */
 function searchLine(bytes: Buffer, place: LinePlace, onLine: OnLine): void {
   let text: string | undefined;
   let isFound = false;

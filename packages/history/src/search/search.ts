@@ -28,9 +28,9 @@ export interface SearchMatch {
   readonly match: string;
   /** The line of the match with the lines around it. */
   readonly context: readonly string[];
-  /** From 1, within the text of the message's block. */
+  /** The line number within the text of the message's block, starting at 1. */
   readonly lineNumber: number;
-  /** What matched: a prompt that a person typed, text, thinking, a tool's input or its result. */
+  /** The kind of the matching text: a prompt that a person typed, text, thinking, a tool's input or its result. */
   readonly kind: "prompt" | "text" | "thinking" | "tool_use" | "tool_result" | "other";
   readonly toolName: string | null;
   readonly agentId: string | null;
@@ -39,7 +39,7 @@ export interface SearchMatch {
   readonly sessionSummary: string | null;
   readonly projectPath: string;
   readonly path: string;
-  /** The line of the file, from 1. */
+  /** The line number in the file, starting at 1. */
   readonly fileLine: number;
   /** Where the line begins in the file, in bytes. */
   readonly fileOffset: number;
@@ -50,12 +50,12 @@ export interface SearchOptions extends LibraryConfig, TextFilter {
   readonly includeAgents?: boolean;
 }
 
-/** How many matches are counted exactly. A search for a frequent word reads only what may be on the page. */
+/** How many matches are counted exactly. With more matches, only lines that may be on the page are read. */
 const exactTotal = 500;
 
 /**
  * Matches in all sessions, best first: prompts and answers before tool output, whole words before parts, then the newest.
- * The total is exact up to 500; beyond that only what may be on the page is read.
+ * The total is exact up to 500; with more matches, only lines that may be on the page are read.
  */
 export async function searchSessions(
   query: string,
@@ -115,7 +115,7 @@ interface Hit {
   readonly found: FoundLine["found"][number];
 }
 
-/** What the order of matches depends on: the best score first, then the newest, then the order of the files. */
+/** The values by which matches are sorted: best score first, then newest, then the order of the files. */
 interface Placed {
   readonly line: { readonly file: DataFile; readonly time: number; readonly line: { readonly offset: number } };
   readonly found: { readonly score: number };

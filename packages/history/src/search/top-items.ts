@@ -1,4 +1,4 @@
-/** Keeps the best `count` items of a stream, in bounded memory. */
+/** Keeps the best `count` items of a stream, in limited memory. */
 export interface TopItems<T> {
   add(item: T): void;
   /** The worst of the best items; undefined until there are `count` of them. Items that are not better are dropped. */
@@ -19,11 +19,11 @@ export function createTopItems<T>(count: number, compare: (a: T, b: T) => number
     add(item) {
       if (count === 0 || (worst !== undefined && compare(item, worst) >= 0)) return;
       items.push(item);
-      // Sorting in batches costs less than keeping the items sorted.
+      // Sorting in batches is cheaper than keeping the items sorted.
       if (items.length >= count * 2 + 100) trim();
     },
     worst() {
-      // The value may be a few items old: then it only drops fewer items.
+      // The value may be outdated by a few items: then fewer items are dropped.
       if (items.length >= (worst === undefined ? count : count + 20)) trim();
       return worst;
     },

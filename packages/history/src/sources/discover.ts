@@ -7,10 +7,10 @@ import { dataPaths } from "./claude-code/discover/data-paths.ts";
 import { newWalk, walkRoot } from "./claude-code/discover/transcripts.ts";
 import { markOf, sourceOfRoot, type RootMark } from "./mirror/source-of-root.ts";
 
-/** Every transcript in every data directory. Sessions of other agents have their lines then. */
+/** Every transcript in every data directory. The lines of other agents' sessions are prepared first. */
 export function discover(config: LibraryConfig): Discovered {
   for (const mirror of config.mirrors?.values() ?? []) mirror.translateNow();
-  // A mirror knows its files: walking through its folders would take longer than a search.
+  // A mirror knows its files: reading its folders would take longer than a search.
   return find(config, (root) =>
     config.mirrors
       ?.get(root)
@@ -19,12 +19,12 @@ export function discover(config: LibraryConfig): Discovered {
   );
 }
 
-/** Like `discover`, but sessions of other agents need no lines yet: `origin` tells whether they have them. */
+/** Like `discover`, but sessions of other agents need no lines yet: `origin` says whether they exist. */
 export function discoverUnread(config: LibraryConfig): Discovered {
   return find(config, (root) => config.mirrors?.get(root)?.files());
 }
 
-/** Only the transcripts that are read in place; the roots of other agents are among the roots. */
+/** Only the transcripts that are read in place; roots of other agents are still listed as roots. */
 export function discoverOwn(config: LibraryConfig): Discovered {
   return find(config, (root) => (config.mirrors?.has(root) ? [] : undefined));
 }
@@ -40,12 +40,12 @@ function find(config: LibraryConfig, knownFiles: (root: string) => readonly Data
   }
   for (const { path, message } of roots.flatMap((root) => markOf(root)?.problems ?? []))
     walk.skipped.push({ path, reason: "unreadable", message });
-  // A session that two agents show stays with the one that claims it, also if that one is not asked for.
+  // A session that two agents show belongs to the one that claims it, even if that agent was not requested.
   const marks = all.flatMap((root) => markOf(root) ?? []);
   return { roots, ...walk, files: unclaimed(marks, walk.files) };
 }
 
-/** Without the transcripts that another source shows as its own, and without their subagents. */
+/** The files without transcripts that another source shows as its own, and without their subagents. */
 function unclaimed(marks: readonly RootMark[], files: readonly DataFile[]): readonly DataFile[] {
   const claims = new Set(marks.flatMap((mark) => mark.claims));
   if (claims.size === 0) return files;

@@ -8,7 +8,7 @@ import { sources } from "./registry.ts";
 
 /**
  * The original of a message, as its agent wrote it: a line of a file, a part of a document, or a row of a database as JSON.
- * Undefined if it is gone.
+ * Undefined if it no longer exists.
  */
 export function readOriginal(
   session: { readonly path: string },
@@ -29,11 +29,11 @@ export function readOriginal(
   const id = Object.entries(state.units).find(([, unit]) => unit.place === place)?.[0];
   const unit = units.find((each) => each.id === id);
   if (!unit) return undefined;
-  // A line that was copied unchanged has no name of its own.
+  // A line that was copied unchanged has no reference to an original.
   return from === null ? JSON.stringify(message.raw) : source?.original(unit, from);
 }
 
-/** The data directory that a transcript lies in. */
+/** The data directory that contains a transcript. */
 function rootOf(path: string): string | undefined {
   for (let at = dirname(path); at !== dirname(at); at = dirname(at))
     if (basename(at) === "projects") return join(at, "..");

@@ -16,8 +16,8 @@ export interface SourceOptions extends LibraryConfig {
   /** Where to look; this machine's places if not given. */
   readonly places?: Places;
   /**
-   * `all`, the default: the lines of every session are made before this call returns. `as-needed`: only those that a function
-   * reads, which a list and the usage mostly do without.
+   * `all`, the default: the lines of every session are created before this call returns. `as-needed`: only the lines that a
+   * function reads; lists and usage mostly need none.
    */
   readonly lines?: "all" | "as-needed";
   /** Called for sessions that are read for the first time or have changed. */
@@ -26,11 +26,11 @@ export interface SourceOptions extends LibraryConfig {
 
 export interface WithSources {
   readonly config: LibraryConfig;
-  /** Places of other agents that could not be read, or not as a whole. */
+  /** Places of other agents that could not be read, or only partly. */
   readonly problems: readonly (Problem & { readonly source: SourceName })[];
 }
 
-/** The same configuration, which reads the sessions of all agents, or of those that were asked for. */
+/** A configuration that also reads the sessions of all other agents, or of the requested ones. */
 export async function withSources(options: SourceOptions = {}): Promise<WithSources> {
   const { sources: asked, places = placesHere(), lines = "all", onTranslated, ...config } = options;
   const wanted = new Set(asked ?? sourceNames);
@@ -52,7 +52,7 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
   const dataPath = [...inPlace, ...mirrors.keys()];
   if (dataPath.length > 0) return { config: { ...config, dataPath, ...(mirrors.size > 0 && { mirrors }) }, problems };
   if (!wanted.has("claude-code")) throw new DataNotFoundError(looked[0] ?? "");
-  // Without any data the usual places stay, so that an error names them.
+  // Without any data, the default places stay, so that an error names them.
   return { config: config.dataPath === undefined ? config : { ...config, dataPath: [] }, problems };
 }
 
@@ -61,7 +61,7 @@ interface Roots {
   readonly looked: readonly string[];
 }
 
-/** A given path is recognised by its form, unless its agent is named. */
+/** A given path is recognised by its layout, unless its agent is named. */
 function rootsOf(
   config: LibraryConfig,
   wanted: ReadonlySet<SourceName>,
@@ -84,12 +84,15 @@ function rootsOf(
   return { found, looked: given };
 }
 
-/** The agent of this data, by its form. Data of an unknown form is read as Claude Code's, whose errors then say what is missing. */
+/**
+ * The agent of this data, by its layout. Data with an unknown layout is read as Claude Code's, whose errors then say what is
+ * missing.
+ */
 function recognise(path: string): HistorySource {
   return sources.find((source) => source.owns(path)) ?? claudeCode;
 }
 
-/** The name of the source whose data this is; Claude Code if it has no other's shape. */
+/** The name of the source whose data this is; Claude Code if it does not look like another's. */
 export function recogniseSource(path: string): SourceName {
   return recognise(path).name;
 }
@@ -105,13 +108,13 @@ function orNone<T>(work: () => T): T | undefined {
 function mirrorFolder(config: LibraryConfig, name: SourceName, root: string): string {
   const cache = cacheFolder(config) ?? temporaryFolder();
   mkdirSync(cache, { recursive: true, mode: 0o700 });
-  // As the roots of a list are named.
+  // The real path, as in the roots of a list.
   return join(realpathSync(cache), "agents", `${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
 }
 
 let temporary: string | undefined;
 
-/** Without a cache the translated sessions last as long as the process. */
+/** Without a cache folder, translated sessions are kept until the process ends. */
 function temporaryFolder(): string {
   if (temporary !== undefined) return temporary;
   removeAbandoned();

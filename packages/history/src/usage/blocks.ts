@@ -4,7 +4,7 @@ import type { UsageBlock } from "./usage-report.ts";
 const hour = 3_600_000;
 const blockLength = 5 * hour;
 
-/** Keeps calls in little memory and hands them out in the order of time. */
+/** Stores calls in little memory and returns them in the order of time. */
 export interface CallLog {
   add(call: PricedCall): void;
   inOrder(): Iterable<PricedCall>;
@@ -60,8 +60,8 @@ function callAt(numbers: Float64Array, at: number): PricedCall {
 
 /**
  * Five-hour blocks, which people use to estimate their limits. A block starts at the full hour of its first call. A call
- * more than five hours after the start or after the last call starts the next block, with a gap between if there were no
- * calls. The real limits are not in the files, so blocks are an estimate.
+ * more than five hours after the start or after the last call starts the next block, with a gap in between if there were
+ * no calls. The real limits are not in the files, so blocks are an estimate.
  */
 export function toBlocks(calls: Iterable<PricedCall>): readonly UsageBlock[] {
   const blocks: UsageBlock[] = [];

@@ -3,7 +3,7 @@ import type { BlockForecast, BurnRate, UsageBlock } from "./usage-report.ts";
 
 const minute = 60_000;
 
-/** The block that a call of now would belong to, if there is one. */
+/** The block that a call at this moment would belong to, if there is one. */
 export function forecastOf(blocks: readonly UsageBlock[], now: Date): BlockForecast | null {
   const block = blocks.at(-1);
   if (!block || block.isGap || now >= block.endsAt || now < block.startsAt) return null;

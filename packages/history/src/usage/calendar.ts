@@ -2,7 +2,7 @@
 export function createDayOf(timeZone: string): (time: number) => string {
   const calendar = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
   const known = new Map<number, string>();
-  // Some time zones have an offset with a quarter of an hour.
+  // The offsets of some time zones include a quarter of an hour.
   const step = 15 * 60_000;
   return (time) => {
     const at = Math.floor(time / step);
@@ -14,7 +14,7 @@ export function createDayOf(timeZone: string): (time: number) => string {
   };
 }
 
-/** The Monday of the week that a day is in. */
+/** The Monday of a day's week. */
 export function createMondayOf(): (day: string) => string {
   const known = new Map<string, string>();
   return (day) => {

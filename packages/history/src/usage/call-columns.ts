@@ -12,7 +12,7 @@ export interface CallColumns {
   model(row: number): string;
   /**
    * Finds copies in the given order of rows: a row whose call is in an earlier file raises the counters there. Returns a
-   * function that tells which rows are copies.
+   * function that checks whether a row is a copy.
    */
   mergeCopies(ranges: Iterable<RowRange>): (row: number) => boolean;
 }
@@ -65,7 +65,10 @@ export function createCallColumns(): CallColumns {
   const isSameId = (a: number, b: number): boolean =>
     keyOf(a, key.id) === keyOf(b, key.id) && keyOf(a, key.id2) === keyOf(b, key.id2);
 
-  /** The same request id, or one of the two has none, or one is a copy in a side chain. */
+  /**
+   * Whether two rows are the same request: they have the same request id, one of them has none, or one is a copy in a
+   * side chain.
+   */
   const isSameRequest = (a: number, b: number): boolean => {
     const [a1, a2, b1, b2] = [
       keyOf(a, key.request),

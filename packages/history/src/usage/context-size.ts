@@ -6,7 +6,7 @@ import { numberOf, objectOf } from "../model/value.ts";
 const tailBytes = 256 * 1024;
 
 /**
- * How many tokens the last answer of a transcript was given: the size of the context now. Null if the end of the file
+ * The input tokens of a transcript's last answer, which is the current size of the context. Null if the end of the file
  * has no answer.
  */
 export function contextTokens(path: string): number | null {

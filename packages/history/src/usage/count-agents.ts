@@ -1,4 +1,4 @@
-/** The usage of other agents' sessions. Their sources count it, so no lines are made for it. */
+/** The usage of other agents' sessions. Their sources count it, so no lines are created for it. */
 import type { FacetStore, SavedFacet } from "../facets/facet.ts";
 import { createPause } from "../scan/pause.ts";
 import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";
@@ -9,7 +9,7 @@ import { holdingDatabases } from "../sources/port/sqlite.ts";
 import type { CallCounter } from "./count-calls.ts";
 import type { UsageOptions } from "./usage-options.ts";
 
-/** Raise it when a source counts in another way. */
+/** Increase it when a source counts differently. */
 const agentUsage = { name: "agent-usage", version: usageFacet.version * 100 + 1 };
 const maxUnsaved = 500;
 
@@ -24,7 +24,7 @@ interface Unreadable {
   readonly reason: string;
 }
 
-/** Answers the sessions that could not be read. */
+/** Counts the usage of other agents. Returns the sessions that could not be read. */
 export async function countAgents(
   mirrors: readonly Mirror[],
   { options, store, counter }: CountOptions,
@@ -67,7 +67,7 @@ interface Counted {
 
 interface Usages {
   of(mirror: Mirror, unit: Unit): Counted;
-  /** The counts from when the session could last be read. */
+  /** The counts from the last time the session could be read. */
   before(mirror: Mirror, id: string): FileUsage | undefined;
   save(): void;
 }
@@ -100,7 +100,7 @@ function createUsages(store: FacetStore): Usages {
         }
         return { usage, isNew: true };
       } catch (error) {
-        // The earlier counts are better than none. Their stamp differs, so the next call tries again.
+        // Earlier counts are better than none. Their stamp differs, so the next call tries again.
         const earlier = before(mirror, unit.id);
         return { ...(earlier && { usage: earlier }), isNew: true, error: String(error) };
       }

@@ -1,5 +1,5 @@
-/** Counts each call once over all files. A copy in a later file (a resume, a fork) only raises counters of the first. */
-import { picosOfCall, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
+/** Counts each call once over all files. A copy in a later file (a resume, a fork) can only raise the counters of the first. */
+import { earlierPrice, picosOfCall, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import { createCallColumns, type CallColumns, type RowRange } from "./call-columns.ts";
@@ -18,17 +18,17 @@ export interface Owner {
   readonly costStateUsd: number | null;
 }
 
-/** Takes the usage of files one by one, then hands out every call once, with its price and its session. */
+/** Receives the usage of files one by one, then returns every call once, with its price and its session. */
 export interface CallCounter {
   /**
-   * Adds the usage of a file, and answers how to say which file it is. For sessions of other agents that is known later,
-   * and their usage would fill the memory until then.
+   * Adds the usage of a file. Returns a function that sets which file it is: for sessions of other agents this is known
+   * only later, and keeping their usage until then would fill the memory.
    */
   add(usage: FileUsage): (file: DataFile) => void;
   count(onCall: (call: PricedCall, owner: Owner) => void): void;
 }
 
-/** What is kept of a file; its calls are in the columns. */
+/** The data that is kept of a file; its calls are in the columns. */
 interface CountedFile extends RowRange {
   readonly file: DataFile;
   readonly since: number;
@@ -92,7 +92,7 @@ function ownersOf(ordered: readonly CountedFile[]): ReadonlyMap<DataFile, Owner>
   const isOwn = ({ file }: CountedFile): boolean => file.kind === "session" && file.sessionId !== undefined;
   const projects = new Map<string, string>();
   const states = new Map<string, number | null>();
-  // The session's own lines come first. Lines of its subagents are used if the session has none.
+  // The session's own lines are used first. Lines of its subagents are used if the session has none.
   for (const counted of ordered.toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)))) {
     const key = keyOf(counted);
     if (counted.projectPath !== undefined && !projects.has(key)) projects.set(key, counted.projectPath);
@@ -135,7 +135,8 @@ function pricedCall(columns: CallColumns, row: number): PricedCall {
   const output = columns.value(row, column.output);
   const cacheRead = columns.value(row, column.cacheRead);
   const searches = columns.value(row, column.searches);
-  const cost = picosOfCall(model, {
+  const time = columns.value(row, column.time);
+  const usage = {
     input_tokens: input,
     output_tokens: output,
     cache_creation_input_tokens: cacheWrite,
@@ -143,9 +144,10 @@ function pricedCall(columns: CallColumns, row: number): PricedCall {
     cache_creation: { ephemeral_5m_input_tokens: write5m, ephemeral_1h_input_tokens: write1h },
     server_tool_use: { web_search_requests: searches },
     speed: (columns.value(row, column.flags) & 1) === 0 ? "standard" : "fast",
-  });
+  };
+  const cost = picosOfCall(model, usage, time > 0 ? earlierPrice(model, time) : undefined);
   return {
-    time: columns.value(row, column.time),
+    time,
     model,
     inputTokens: input,
     outputTokens: output,

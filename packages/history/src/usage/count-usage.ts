@@ -17,7 +17,7 @@ import { createSplitTallies, createTallies, createTally, type PricedCall } from 
 import type { SourceName } from "../sources/port/source.ts";
 import type { SessionUsage, UsageReport } from "./usage-report.ts";
 
-/** Makes the report of `getUsage`. */
+/** Computes the report of `getUsage`. */
 export async function countUsage(options: UsageOptions): Promise<UsageReport> {
   return await withStore(options, async (store) => {
     const { files, roots } = discoverOwn(options);

@@ -1,4 +1,4 @@
-/** Keeps the last report until a file changes, so that the same request again only has to look at the folders. */
+/** Keeps the last report until a file changes, so that a repeated request only has to check the folders. */
 import { createHash } from "node:crypto";
 import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";

@@ -12,7 +12,7 @@ export interface PricedCall {
   readonly cacheReadInputTokens: number;
   readonly webSearchRequests: number;
   readonly calls: number;
-  /** Exact, in pico-dollars. Undefined: the model has no price. */
+  /** Exact, in pico-dollars. Undefined if the model has no price. */
   readonly costPicos: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export function createTally(): Tally {
     calls: 0,
     unpricedCalls: 0,
   };
-  // As two sums of integers: one of pico-dollars would be too large for a number at $9,007.
+  // Two sums of integers, because a single sum of pico-dollars would exceed an exact number at $9,007.
   const cost = { micros: 0, rest: 0 };
   return {
     add(call) {

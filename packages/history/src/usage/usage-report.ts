@@ -5,7 +5,7 @@ export interface UsageTotals {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cacheCreationInputTokens: number;
-  /** The part of the cache writes that lives for an hour and costs twice the input. */
+  /** The part of the cache writes that is cached for an hour and costs twice the input price. */
   readonly cacheCreation1hInputTokens: number;
   readonly cacheReadInputTokens: number;
   readonly webSearchRequests: number;
@@ -61,8 +61,8 @@ export interface SessionUsage extends UsageTotals {
   readonly firstActivityAt: Date;
   readonly lastActivityAt: Date;
   /**
-   * The session's cost as Claude Code last recorded it, for comparison. It includes calls that are in no transcript (titles,
-   * searches). Sessions before August 2026 or without a terminal have none.
+   * The session's cost as last recorded by Claude Code, for comparison. It includes calls that no transcript contains
+   * (titles, searches). Sessions before August 2026 or without a terminal have none.
    */
   readonly costStateUsd: number | null;
 }

@@ -11,7 +11,7 @@ export const column = {
   cacheWrite5m: 4,
   cacheWrite1h: 5,
   searches: 6,
-  /** Bit 1: fast mode. Bit 2: in a side chain, where the copy of a parent's message has another request id. */
+  /** Bit 1 means fast mode. Bit 2 means a side chain, where the copy of a parent's message has another request id. */
   flags: 7,
   /** The time of the call's first line in milliseconds; 0 if unknown. */
   time: 8,
@@ -23,7 +23,7 @@ export const width = 10;
 const counters = 7;
 
 export interface UsageTable {
-  /** `message.id`, or the line's uuid where there is none. */
+  /** `message.id`, or the line's uuid if it has none. */
   readonly ids: string[];
   readonly requestIds: string[];
   readonly models: string[];
@@ -95,7 +95,7 @@ export function raiseAt(known: number[] | Float64Array, from: number, numbers: F
   if (time > 0 && (before === 0 || time < before)) known[from + column.time] = time;
 }
 
-/** The same request id, or one of the two has none, or one is a copy in a side chain. */
+/** Whether a row is the same call: the request ids are equal, one of them is missing, or one is a copy in a side chain. */
 function isSameCall(table: UsageTable, row: number, requestId: string, flags: number): boolean {
   const known = table.requestIds[row] ?? "";
   if (known === requestId || known === "" || requestId === "") return true;

@@ -9,7 +9,7 @@ import type { WatchEvent } from "./watch-event.ts";
 /** Follows the end of one file. */
 export interface Tail {
   file(): DataFile;
-  /** What was written since the last call. Only whole lines: a line that is still being written comes later. */
+  /** The lines since the last call. Only complete lines: a line that is still being written is returned later. */
   read(now: DataFile): readonly WatchEvent[];
 }
 
@@ -47,7 +47,7 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
           offset = region.offset + (region.end - region.start);
         });
       } catch {
-        // The file was deleted again. The next look reports it.
+        // The file was deleted again. The next check reports it.
         return events;
       }
       if (lines.length > 0 || damage.length > 0) events.push({ type: "lines", file: now, lines, damage });

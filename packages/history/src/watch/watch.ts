@@ -7,11 +7,11 @@ import type { WatchEvent } from "./watch-event.ts";
 
 export interface WatchOptions extends LibraryConfig {
   readonly signal?: AbortSignal;
-  /** Reads what is new of other agents, before each look: for a configuration of `withSources`. */
+  /** Reads new data of other agents before each check, for a configuration of `withSources`. */
   readonly refresh?: () => Promise<LibraryConfig>;
 }
 
-/** File system events arrive at once. Changes without an event are found by looking every second. */
+/** File system events arrive at once. Changes without an event are found by a check every second. */
 const lookEveryMs = 1000;
 const settleMs = 10;
 
@@ -43,7 +43,7 @@ export async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchEv
       const took = performance.now() - started;
       yield* queue.splice(0);
       if (state.isClosed || options.signal?.aborted) break;
-      // Looking may take at most a twentieth of the time.
+      // Checks may take at most a twentieth of the time.
       await sleep(Math.max(lookEveryMs, took * 20), state);
     }
   } finally {
@@ -91,7 +91,7 @@ function look(options: LibraryConfig, tails: Map<string, Tail>, queue: WatchEven
   }
 }
 
-/** Undefined where folders cannot be watched, for example on some network drives. Looking every second remains. */
+/** Undefined if folders cannot be watched, for example on some network drives. The check every second remains. */
 function watcherOn(folder: string, onChange: () => void): FSWatcher | undefined {
   try {
     const watcher = watchFolder(folder, { recursive: true }, onChange);

@@ -100,7 +100,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       }
     });
 
-    it("a missing root and an empty one have no sessions and no problems", async () => {
+    it("a missing root and an empty root have no sessions and no problems", async () => {
       const source = sources.find(({ name }) => name === agentData(agent).name);
       const folder = temporaryFolder();
       mkdirSync(join(folder, "sessions"));
@@ -108,14 +108,14 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(source?.units(join(folder, "missing"))).toEqual({ units: [], problems: [] });
     });
 
-    it("writes nothing where the agent has its data", async () => {
+    it("nothing is written into the agent's data", async () => {
       const data = agentData(agent);
       const before = stateOf(data.folder);
       await read(data);
       expect(stateOf(data.folder)).toBe(before);
     });
 
-    it("reads what has changed and nothing else, and forgets what is gone", async () => {
+    it("only changed sessions are read again, and deleted ones are dropped", async () => {
       const data = agentData(agent);
       const cache = join(temporaryFolder(), "cache");
       const { config } = await read(data, cache);
@@ -131,7 +131,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(gone === null ? [] : await idsIn(gone.config).catch(() => [])).toEqual([]);
     });
 
-    it("lists sessions and counts their usage without making lines, as the lines would give them", async () => {
+    it("sessions are listed and their usage is counted without creating lines, with the same result as from the lines", async () => {
       const data = agentData(agent);
       const cache = join(temporaryFolder(), "cache");
       const unread = await read(data, cache, "as-needed");
@@ -151,7 +151,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(listed.data.map(placeless)).toEqual(asLines.data.map(placeless));
     });
 
-    it("makes only the lines of the session that is read, and of its subagents", async () => {
+    it("only the lines of the session that is read, and of its subagents, are created", async () => {
       const data = agentData(agent);
       const cache = join(temporaryFolder(), "cache");
       const { config } = await read(data, cache, "as-needed");
@@ -163,7 +163,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(filesIn(cache, /\.jsonl$/)).toHaveLength(isInPlace ? 0 : 1 + (first?.agentIds.length ?? 0));
     });
 
-    it("the original of every translated line is one call away", async () => {
+    it("the original of every translated line can be read with one call", async () => {
       const data = agentData(agent);
       const { config } = await read(data);
       const { data: sessions } = await listSessions({ ...config, limit: Infinity });
@@ -176,7 +176,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
     });
 
     if (lines)
-      it("a torn, a glued, an unknown and a foreign line cost no good session", async () => {
+      it("a torn, a glued, an unknown and a foreign line do not hide a valid session", async () => {
         const data = agentData(agent);
         const whole = await idsIn((await read(data)).config);
         for (const path of filesIn(data.folder, lines)) {
@@ -207,7 +207,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (lines)
-      it("a line of 20 MB costs no session and no token", async () => {
+      it("a line of 20 MB does not hide a session or a token", async () => {
         const data = agentData(agent);
         const before = (await read(data)).config;
         const [ids, { totals }] = [await idsIn(before), await getUsage({ ...before, timeZone: "UTC" })];
@@ -223,7 +223,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (lines)
-      it("an empty file and a file of another agent hide no sessions", async () => {
+      it("an empty file and a file of another agent do not hide sessions", async () => {
         const data = agentData(agent);
         const whole = await idsIn((await read(data)).config);
         const [first = ""] = filesIn(data.folder, lines);
@@ -240,7 +240,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (database && table)
-      it("a database that is being written is read, and its writer is not held up", async () => {
+      it("a database that is being written is read, and its writer is not blocked", async () => {
         const data = agentData(agent);
         const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
         const writer = new DatabaseSync(join(data.folder, database), { timeout: 0 });
@@ -276,7 +276,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (database && table)
-      it("sessions of a database that cannot be read for a while are not lost", async () => {
+      it("sessions of a temporarily unreadable database are not lost", async () => {
         const data = agentData(agent);
         const cache = join(temporaryFolder(), "cache");
         const whole = await idsIn((await read(data, cache)).config);
@@ -288,7 +288,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
         expect(await idsIn(config)).toEqual(whole);
       });
 
-    it("a copy of the data in a read-only folder is read all the same", async () => {
+    it("a copy of the data in a read-only folder can be read", async () => {
       const data = agentData(agent);
       const copy = join(temporaryFolder(), "copy");
       cpSync(data.folder, copy, { recursive: true });

@@ -16,7 +16,8 @@ import {
   withSources,
   type LibraryConfig,
 } from "../../src/index.ts";
-import { agentData, temporaryFolder, type AgentData } from "./agent-data.ts";
+import { agentTitles, speakerOf } from "../../src/sources/port/source.ts";
+import { agentData, agentNames, temporaryFolder, type AgentData } from "./agent-data.ts";
 
 async function libraryOf(
   data: readonly AgentData[],
@@ -38,7 +39,7 @@ function rolloutIn(folder: string): string {
   return join(folder, names.find((name) => name.endsWith("0a.jsonl")) ?? "");
 }
 
-test("watch tells of a line that another agent appends", async () => {
+test("watch reports a line that another agent appends", async () => {
   const data = agentData("codex");
   const cache = join(temporaryFolder(), "cache");
   const stop = new AbortController();
@@ -54,7 +55,7 @@ test("watch tells of a line that another agent appends", async () => {
   expect(seen.join("")).toContain("0198c0de-0000-7000-8000-00000000000a");
 });
 
-test("the archive keeps sessions of another agent that are gone, and doubles none that is there", async () => {
+test("the archive keeps deleted sessions of another agent, and does not duplicate existing ones", async () => {
   const data = agentData("codex");
   const cache = join(temporaryFolder(), "cache");
   const archiveFolder = join(temporaryFolder(), "archive");
@@ -74,7 +75,7 @@ test("the archive keeps sessions of another agent that are gone, and doubles non
   expect(new Set(left.map(({ source }) => source))).toEqual(new Set(["codex"]));
 });
 
-test("blocks of five hours, search and the index take in every agent, and sources chooses among them", async () => {
+test("blocks of five hours, search and the index include every agent, and `sources` selects among them", async () => {
   const agents = [agentData("codex"), agentData("opencode"), agentData("gemini"), agentData("pi")];
   const config = await libraryOf(agents);
   const { blocks, bySource, totals } = await getUsage({ ...config, timeZone: "UTC" });
@@ -109,7 +110,7 @@ test("a session with a clock in the future is listed first, counted once and hid
   expect((await getUsage({ ...config, timeZone: "UTC" })).totals).toEqual(whole.totals);
 });
 
-test("a folder that several agents claim: each session is read once, by the agent that wrote it", async () => {
+test("in a folder that several agents claim, each session is read once, by the agent that wrote it", async () => {
   const agents = [agentData("codex"), agentData("pi")] as const;
   const shared = temporaryFolder();
   for (const { roots } of agents) for (const root of roots) cpSync(root, shared, { recursive: true });
@@ -135,7 +136,7 @@ test("the same folder of two agents is one project", async () => {
   expect(byProject.filter(({ projectPath }) => projectPath === "/srv/demo")).toHaveLength(1);
 });
 
-test("before a session is carried over, files that it names and that are not there are told", async () => {
+test("before a session is carried over, missing files that it names are reported", async () => {
   const data = agentData("codex");
   const here = join(temporaryFolder(), "here.ts");
   writeFileSync(here, "");
@@ -157,12 +158,38 @@ test("before a session is carried over, files that it names and that are not the
   expect(await missingIn(await libraryOf([data]))).toBe(before + 1);
 });
 
-test.each(["codex", "opencode", "gemini"] as const)(
-  "a session of %s is exported as page, Markdown and JSON",
+test.each(agentNames)(
+  "sessions of %s are exported as page, Markdown and JSON, under the name of their agent",
   async (agent) => {
-    const config = await libraryOf([agentData(agent)]);
-    const [first] = (await listSessions(config)).data;
-    for (const format of ["html", "markdown", "json"] as const)
-      expect((await exportSession(first?.id ?? "", format, config)).length).toBeGreaterThan(100);
+    const data = agentData(agent);
+    const config = await libraryOf([data]);
+    const { data: sessions } = await listSessions(config);
+    expect(sessions.length).toBeGreaterThan(0);
+    for (const { id, source } of sessions) {
+      const [page, markdown, json] = [
+        await exportSession(id, "html", config),
+        await exportSession(id, "markdown", config),
+        await exportSession(id, "json", config),
+      ];
+      expect(page).toContain(`<dt>Agent</dt><dd>${agentTitles[source]}`);
+      const speakers = [...page.matchAll(/<section class="assistant[^>]*><h3>([A-Z][\w ]*?) </gi)].map(
+        ([, name]) => name,
+      );
+      expect(new Set(speakers)).toEqual(new Set(speakers.length > 0 ? [speakerOf(source)] : []));
+      expect(markdown).toContain(`| Agent | ${agentTitles[source]}`);
+      expect(JSON.parse(json)).toMatchObject({ id, source });
+    }
   },
 );
+
+test("the first list has the order of every later one, also for copies of files", async () => {
+  const config = await libraryOf([agentData("grok"), agentData("opencode"), agentData("copilot")]);
+  const order = async (library: LibraryConfig): Promise<readonly string[]> =>
+    (await listSessions({ ...library, limit: 100 })).data.map(({ id }) => id);
+  const first = await order(config);
+  await buildIndex(config);
+  const { data } = await listSessions({ ...config, limit: Infinity });
+  expect(first).toEqual(
+    data.toSorted((a, b) => b.lastActivityAt.getTime() - a.lastActivityAt.getTime()).map(({ id }) => id),
+  );
+});

@@ -18,7 +18,7 @@ async function configOf(data: AgentData): Promise<LibraryConfig> {
 }
 
 describe.each(agentNames)("%s", (agent) => {
-  it("has the sessions that its agent wrote", async () => {
+  it("a source has the sessions that its agent wrote", async () => {
     const data = agentData(agent);
     const config = await configOf(data);
     const { data: listed } = await listSessions({ ...config, limit: Infinity });
@@ -49,7 +49,7 @@ describe.each(agentNames)("%s", (agent) => {
     }
   });
 
-  it("counts every token once", async () => {
+  it("a source counts every token once", async () => {
     const data = agentData(agent);
     const config = await configOf(data);
     const { totals, bySession } = await getUsage({ ...config, timeZone: "UTC" });

@@ -34,7 +34,10 @@ export type ActionType = (typeof ACTION_TYPES)[number];
 /** The Claude API's stream events. */
 export type FrameType = "init" | "message" | "partial" | "question" | "result" | "error" | "done";
 
-/** A row of agent_runs, as a pick from the data of a fact: SQL views and documents are made from the same line. */
+/**
+ * A row of agent_runs, described as a selection from a fact's data. SQL views and documents are both made from this
+ * description.
+ */
 export interface ActionRow {
   readonly action: ActionType;
   /** Only when this key of the data has this value. */
@@ -148,7 +151,7 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   "step.error": { actions: [{ action: "api_error", data: same("error") }, failure()], frames: [] },
   "step.abandoned": {
     actions: [
-      // A cancel is not an error. What had arrived by then is an interrupted answer.
+      // A cancelled call is not an error. The text that had arrived is kept as an interrupted answer.
       { action: "api_error", unless: ["reason", "cancelled"], data: same("model", "usage", "reason") },
       {
         action: "api_response_received",
@@ -284,7 +287,7 @@ export function isRowOf({ when, unless }: ActionRow, data: Readonly<Record<strin
   return (!when || data[when[0]] === when[1]) && (!unless || data[unless[0]] !== unless[1]);
 }
 
-/** The rows of agent_runs that a fact gives; none for a type of a newer version. */
+/** The rows of agent_runs that a fact gives; none if the fact's type is from a newer version. */
 export function actionLogs(event: Event): readonly ActionLog[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;
@@ -308,18 +311,21 @@ export function runLogs(events: readonly Event[], runId: string): readonly Actio
 
 /** The value of the first of these keys that has a number. */
 function firstNumber(data: Readonly<Record<string, unknown>>, ...keys: readonly string[]): number | null {
-  return keys.map((key) => data[key]).find((value) => typeof value === "number") ?? null;
+  const key = keys.find((name) => typeof data[name] === "number");
+  return key === undefined ? null : (data[key] as number);
 }
 
 /** The agent_runs row of a fact: what `action_data` holds. */
 export function actionData(row: ActionRow, data: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(row.data).map(([key, pick]) => [key, picked(pick, data)]));
+  const shown: Record<string, unknown> = {};
+  for (const key in row.data) shown[key] = picked(row.data[key] ?? "", data);
+  return shown;
 }
 
 function picked(pick: string, data: Readonly<Record<string, unknown>>): unknown {
   if (pick.startsWith("=")) return pick === "=true" ? true : pick.slice(1);
   if (pick.startsWith("!")) return data[pick.slice(1)] !== true;
-  const [key = "", inner] = pick.split(".");
-  if (inner === undefined) return data[key] ?? null;
-  return (data[key] as Record<string, unknown> | undefined)?.[inner] ?? null;
+  const dot = pick.indexOf(".");
+  if (dot === -1) return data[pick] ?? null;
+  return (data[pick.slice(0, dot)] as Record<string, unknown> | undefined)?.[pick.slice(dot + 1)] ?? null;
 }

@@ -45,7 +45,7 @@ export const runtimeFacts = {
     error: Failure.nullable(),
     duration_ms: Count,
   }),
-  /** Entries of a Claude Code transcript, kept as they are. */
+  /** Entries of a Claude Code transcript, stored unchanged. */
   "transcript.appended": z.object({
     entries: z.array(JsonObject),
     /** Which transcript of the session: null is its own, others are those of its subagents. */
@@ -78,6 +78,6 @@ export const runtimeFacts = {
     /** Set when nothing was restored. */
     error: Failure.nullable(),
   }),
-  /** A request that the session uses another model or permission mode from now on, also for a run in progress. */
+  /** A request to use another model or permission mode from now on, also for a run in progress. */
   "control.requested": z.object({ permission_mode: z.string().nullable(), model: Line.max(100).nullable() }),
 };

@@ -23,7 +23,7 @@ const runTotals = {
   duration_ms: Count,
 };
 
-/** The runtime's own result. The loop has none beside the totals; Claude Code has. */
+/** The runtime's own result. Claude Code reports one; the loop has only the totals. */
 const ownResult = { result: JsonObject.optional() };
 
 /** What happens to a session as a whole, and to the prompts and messages in it. */
@@ -41,10 +41,11 @@ export const sessionFacts = {
     metadata: JsonObject,
     /** Where a fork comes from: the parent's log up to this sequence. */
     parent: z.object({ session_id: Uuid, sequence: z.int().positive() }).nullable(),
-    /** The call in another session that this one works for. */
+    /** The tool call in another session that this session works for (a subagent). */
     subagent_of: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable(),
     /**
-     * The name of the key that opened the session; a subagent's session has its caller's. Absent if no key was used.
+     * The name of the key that opened the session; a subagent's session has the name from its caller. Absent if no key
+     * was used.
      */
     opened_by: z.string().max(255).optional(),
   }),
@@ -54,13 +55,15 @@ export const sessionFacts = {
     model_id: Uuid.nullable().optional(),
     metadata: JsonObject.optional(),
   }),
-  /** A message of the parent's transcript, copied when a session is forked. Brings no usage with it. */
+  /** A message of the parent's transcript, copied when a session is forked. It adds no usage. */
   "message.copied": z.object({
     message_id: Uuid,
     role: z.enum(["user", "assistant", "system"]),
     content: Content,
   }),
-  /** A prompt is durable from here on. It enters the transcript when its run starts, or when the running one reads it. */
+  /**
+   * A prompt is durable from here on. It enters the transcript when its run starts, or when the run in progress reads it.
+   */
   "prompt.accepted": z.object({
     message_id: Uuid,
     /** The run that this prompt will start, unless it steers a run in progress. */
@@ -77,15 +80,17 @@ export const sessionFacts = {
   "cancel.requested": z.object({ run_id: Uuid, reason: z.string().nullable() }),
   /** A run begins: the platform API's notice that the session is processing. */
   "session.started": z.object({ run_id: Uuid, message_id: Uuid, user_message: z.string(), formatter: z.string() }),
-  /** A worker took up an open run; calls opened before are orphans. */
+  /** A worker took over an open run. Calls that were opened before have lost their worker. */
   "run.resumed": z.object({ run_id: Uuid, fence: z.int().positive() }),
-  /** A message took its place in the transcript. Its rows in the platform API's messages were made by the fact that brought its content. */
+  /**
+   * A message took its place in the transcript. Its rows in the platform API's messages were made by the fact that contains its content.
+   */
   "message.created": z.object({
     message_id: Uuid,
     run_id: Uuid,
     step: Count,
     role: z.enum(["user", "assistant", "system"]),
-    /** How many rows it has. */
+    /** How many rows the message has. */
     rows: Count,
     transformation_type: z.enum([
       "user_message_added",
@@ -108,7 +113,7 @@ export const sessionFacts = {
     ...runTotals,
     ...ownResult,
   }),
-  /** The run failed or was cancelled: the platform API has one word for both, the outcome tells them apart. */
+  /** The run failed or was cancelled: the platform API has one event for both; `outcome` says which. */
   "session.failed": z.object({
     run_id: Uuid,
     step: Count,

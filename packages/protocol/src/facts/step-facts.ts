@@ -11,8 +11,8 @@ const inStep = { run_id: Uuid, step: Count };
 const Purpose = z.enum(["step", "summary", "title", "compaction"]);
 
 /**
- * What is known of a call without a whole answer, and what it may have cost beyond that. Facts from before 2026-11-16
- * have neither `estimated` nor `reserved_micros`: their cost is the most that the call can have cost.
+ * The known usage and cost of a call without a complete answer, and what it may have cost beyond that. Facts from
+ * before 2026-11-16 have neither `estimated` nor `reserved_micros`: their cost is the most that the call can have cost.
  */
 const broken = {
   /** The model's own counts if the stream had them; else output as measured from what arrived. */
@@ -22,7 +22,10 @@ const broken = {
   estimated: z.literal(true).optional(),
   /** What the call may have cost beyond `cost`. */
   reserved_micros: Count.optional(),
-  /** What is reserved from here on, this call included: in its run, in its session, and until when at most. */
+  /**
+   * The reserved money including this call: of its run, of its session, and the time at which the reservation ends at
+   * the latest.
+   */
   reservation: z.object({ run_micros: Count, session_micros: Count, until: z.iso.datetime() }).optional(),
   simulated: z.literal(true).optional(),
 };
@@ -75,11 +78,13 @@ export const stepFacts = {
     lost: Lost.optional(),
     /** The model that is asked for the rest of the run, in place of the one that failed. */
     model: z.string().optional(),
-    /** The provider rejected the schema of the answer: it is asked for by a tool for the rest of the run. */
+    /**
+     * The provider rejected the schema of the answer: for the rest of the run, the answer is requested as a tool call.
+     */
     output: z.literal("tool").optional(),
   }),
   "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count, lost: Lost.optional(), ...interrupted }),
-  /** A model call was given up: its run was cancelled, or its worker is gone or stops. */
+  /** A model call was given up: its run was cancelled, or its worker died or stops. */
   "step.abandoned": z.object({
     ...inStep,
     model: z.string(),
@@ -121,7 +126,7 @@ export const stepFacts = {
         name: z.string(),
         input: z.unknown(),
         expires_at: z.iso.datetime().nullable(),
-        /** The session that works on it, for a subagent. */
+        /** The session that works on the call, for a subagent. */
         session_id: Uuid.nullable(),
         /**
          * Further information for the person who decides: why it is asked, and rules that would allow such calls from

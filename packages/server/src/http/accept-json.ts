@@ -10,7 +10,10 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The SHA-256 of the body of a request with an Idempotency-Key. */
     bodyDigest: string | undefined;
-    /** Says that the body is not needed any more, so that the next large one may be read. At the latest when the answer is over. */
+    /**
+     * Call when the body is no longer needed, so that the next large body may be read. It is called automatically when the answer
+     * has been sent.
+     */
     bodyDone(): void;
   }
 }
@@ -20,7 +23,7 @@ export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void
   app.removeAllContentTypeParsers();
   app.decorateRequest("bodyDigest", undefined);
   app.decorateRequest("bodyDone", () => {});
-  // A parser does not get the reply, whose end is the end of the request.
+  // A parser does not get the reply, whose end is needed here: it is the end of the request.
   app.addHook("onRequest", (request, reply, done) => {
     if (!(lengthOf(request.headers) <= LARGE)) reply.raw.once("close", () => request.bodyDone());
     done();
@@ -47,17 +50,17 @@ export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void
     try {
       const giveBack = await places.body(request.principal?.tenant ?? "", bytes);
       request.bodyDone = giveBack;
-      // The caller may have left in the meantime: then the answer is over.
+      // The caller may have disconnected in the meantime: then the room is released at once.
       if (request.raw.destroyed) giveBack();
     } catch (error) {
-      // A client that is still sending would not read the answer.
+      // A client that is still sending would not read the answer, so the rest is read and dropped.
       payload.resume();
       throw error;
     }
   }
 }
 
-/** The announced length of a body; 0 for a request without one, NaN for one that comes in pieces. */
+/** The announced length of a body; 0 for a request without a body, NaN for a chunked body. */
 function lengthOf(headers: IncomingHttpHeaders): number {
   return headers["content-length"] === undefined && headers["transfer-encoding"] === undefined
     ? 0

@@ -1,5 +1,6 @@
 import { type RouteName, withoutSecrets } from "@skein/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { OPERATOR } from "../keys.ts";
 import type { ServerContext } from "../request-context.ts";
 
 /** Requests that are always in the audit log, whatever their result, with the name of their action. */
@@ -33,21 +34,17 @@ const AUDITED: Partial<Record<RouteName, string>> = {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Why the request was refused or failed. */
+    /** Why the request was rejected or failed. */
     problem: { readonly code: string; readonly message: string } | undefined;
   }
 }
 
-/** The tenant whose audit log has entries that belong to no tenant. */
-const OPERATOR_TENANT = "default";
-
-/** Codes of refusals by the operator's rules or the sandbox: they are in the audit log on every route. */
+/** Codes of rejections by the operator's rules or the sandbox. They are recorded in the audit log on every route. */
 export const REFUSED: ReadonlySet<string> = new Set(["not_allowed", "arg_not_allowed", "forbidden", "sandbox_missing"]);
 
 /**
- * Writes the audit log. An entry is written before its request is answered, so that nothing is answered as done that is
- * not in the log. If the store cannot store the entry, this is reported and the answer is sent: the work is done
- * already.
+ * Writes the audit log. An entry is written before its request is answered, so that every answered request is in the
+ * log. If the entry cannot be stored, this is reported, and the answer is still sent: the work is already done.
  */
 export function auditRequests(
   app: FastifyInstance,
@@ -81,7 +78,8 @@ export function auditRequests(
       const minute = Math.floor(now() / 60_000);
       if (!principal && problem?.code === "unauthorized" && sentKey(request) && minute !== wrongKeyMinute) {
         wrongKeyMinute = minute;
-        await audit.append(OPERATOR_TENANT, { ...entry, action: "key.wrong", outcome: "refused" });
+        // An entry that belongs to no tenant is in the log of the operator.
+        await audit.append(OPERATOR, { ...entry, action: "key.wrong", outcome: "refused" });
       }
     } catch (error) {
       report(error);
@@ -93,12 +91,12 @@ function sentKey({ headers }: FastifyRequest): boolean {
   return headers["x-api-key"] !== undefined || headers.authorization !== undefined;
 }
 
-/** What a request is about: the last thing that its path names, or the name of what it makes. */
+/** The target of a request: the last resource in its path, or the name of what it creates. */
 function targetOf({ params, body }: FastifyRequest): string | null {
   const named = Object.values((params ?? {}) as Record<string, string>).at(-1);
   if (named !== undefined) return named.slice(0, 100);
   const { name, url } = (body ?? {}) as { readonly name?: unknown; readonly url?: unknown };
   if (typeof name === "string") return name.slice(0, 100);
-  // Of an address only its host: what follows may be a secret.
+  // Only the host of an address: the rest may contain a secret.
   return typeof url === "string" ? (URL.parse(url)?.host ?? null) : null;
 }

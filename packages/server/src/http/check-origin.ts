@@ -31,7 +31,7 @@ export function checkOrigin(
 
 /** Rejects requests that a proxy in front of this server may have understood differently. */
 export function checkForm({ url = "", headers }: IncomingMessage): void {
-  // An absolute URL instead of a path names the host a second time.
+  // The request line has an absolute URL instead of a path, and its host differs from the Host header.
   if (!url.startsWith("/") && url !== "*" && URL.parse(url)?.host !== headers.host)
     throw new ApiError("malformed", "Expected one Host.");
   const coding = headers["transfer-encoding"];

@@ -68,7 +68,7 @@ export function consoleFile({ method, url, headers }: Pick<FastifyRequest, "meth
   return path === "/" || isPage ? PAGE : undefined;
 }
 
-/** Serves the files and pages of the console. Other requests are answered as without a console. */
+/** Serves the files and pages of the console. Other requests are answered as if there were no console. */
 export function registerConsole(app: FastifyInstance, files: ConsoleFiles): void {
   app.route({
     method: ["GET", "HEAD"],
@@ -102,7 +102,7 @@ export async function sendFile(
     void reply
       .code(200)
       .type(TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream")
-      // The same bytes, without a copy for each request.
+      // Uses the same bytes, without a copy per request.
       .send(Buffer.from(content.buffer, content.byteOffset, content.byteLength));
   return true;
 }

@@ -43,7 +43,7 @@ export function addGuards(app: FastifyInstance, shared: ServerContext): void {
     meter.request(principal.keyId);
     keyUses.used(principal.keyId);
   };
-  // With `done` instead of a promise where nothing is asynchronous: this runs for every request.
+  // Uses `done` instead of a promise if nothing is asynchronous, because this runs for every request.
   app.addHook("onRequest", (request, reply, done) => {
     try {
       reply.headers(HEADERS).header("x-request-id", request.id);
@@ -85,7 +85,10 @@ function isConsole(request: FastifyRequest): boolean {
   return request.routeOptions.config.console === true && consoleFile(request) !== undefined;
 }
 
-/** While the store is unavailable, keys cannot be checked: open routes such as `/health` are answered without a caller. */
+/**
+ * While the store is unavailable, keys cannot be checked: open routes such as `/health` are answered as if the caller had
+ * no key.
+ */
 function nobodyIfOpen({ routeOptions }: FastifyRequest, error: unknown): undefined {
   if (!isOpen(routeOptions.config.route)) throw error;
 }

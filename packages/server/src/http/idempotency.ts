@@ -18,7 +18,7 @@ const Entry = z.object({
   owner: z.string(),
   /** When the owner last reported that it is working on the request. */
   since: z.number(),
-  /** The id of what the request creates: a repetition after a crash creates the same thing. */
+  /** The id of what the request creates: a repeated request after a crash creates the same thing. */
   new_id: z.string().optional(),
   answer: z.object({ status: z.number(), body: z.unknown() }).nullable(),
   /** The session that the answer was about, if it was deleted since. */
@@ -30,11 +30,14 @@ type Entry = z.infer<typeof Entry>;
 export interface IdempotencyKey {
   readonly id: string;
   readonly fingerprint: string;
-  /** The id for what the request creates, the same for each repetition; undefined if the response is a stream. */
+  /** The id for what the request creates, the same for each repeated request; undefined if the response is a stream. */
   readonly newId: string | undefined;
 }
 
-/** Runs the work of a request once for each Idempotency-Key: repetitions get the stored response. Reasons: decision 062. */
+/**
+ * Runs the work of a request once for each Idempotency-Key: repeated requests get the stored response. Reasons: decision
+ * 062.
+ */
 export interface Idempotency {
   run(
     key: { readonly id: string; readonly fingerprint: string },
@@ -45,7 +48,7 @@ export interface Idempotency {
 }
 
 const PLACE = { tenant: "$idempotency", kind: "answer" } as const;
-/** The record of the last day that was swept, so that a server that was off for weeks leaves no day out. */
+/** The record of the last day that was swept, so that no day is skipped after a server was off for weeks. */
 const SWEPT = { tenant: "$idempotency", kind: "sweep", id: "last" } as const;
 const Swept = z.object({ day: z.iso.date() });
 const DAY_MS = 24 * 3600 * 1000;
@@ -70,7 +73,7 @@ interface Claimed {
 
 export function createIdempotency({ records, now, ids, report, process }: IdempotencyDeps): Idempotency {
   const instance = randomUUID();
-  /** `process` is the name of the process, `instance` tells two servers in one process apart. */
+  /** `process` is the name of the process, `instance` distinguishes two servers in one process. */
   const owner = `${process?.owner ?? "?"} ${instance}`;
   const running = new Set<string>();
 
@@ -108,7 +111,10 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
     return record?.version ?? 0;
   }
 
-  /** Makes the key usable again. If the work may have had an effect, the entry keeps its id, so that a repetition creates the same thing. */
+  /**
+   * Makes the key usable again. If the work may have had an effect, the entry keeps its id, so that a repeated request creates the same
+   * thing.
+   */
   async function free(id: string, entry: Entry, error: unknown): Promise<void> {
     const isRefused = error instanceof ApiError || (isKnownError(error) && error.code !== "store_unavailable");
     if (isRefused) await records.delete(PLACE.tenant, PLACE.kind, id);
@@ -154,7 +160,8 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
         }
         await release();
         const { status, body, sessionId } = answer;
-        // The work is done even if its response cannot be stored: a repetition then does it again and creates the same thing.
+        // The work is done even if its response cannot be stored: a repeated request then does it again and creates the same
+        // thing.
         const entry = { ...claimed.entry, since: now(), answer: { status, body } };
         await put(id, entry, undefined, sessionId).catch(report);
         return { ...answer, replayed: false };
@@ -173,8 +180,8 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
 }
 
 /**
- * Removes the stored answers about a session that is deleted. A repetition of such a request is told that the session
- * was deleted.
+ * Removes the stored answers about a session that is deleted. A repeated request gets the error that the session was
+ * deleted.
  */
 export async function forgetAnswers(records: Records, sessionId: string): Promise<void> {
   const field = { name: "session", value: sessionId };

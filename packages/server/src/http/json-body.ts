@@ -20,7 +20,7 @@ export interface JsonBody {
   readonly digest: string | undefined;
 }
 
-/** A body of at least this many bytes is parsed in a turn of the event loop of its own, after pending responses. */
+/** A body of at least this many bytes is parsed in a separate turn of the event loop, after pending responses. */
 export const LARGE = 256 * 1024;
 
 /**
@@ -47,7 +47,7 @@ function readText(
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     const check = createShapeCheck(shape);
     const hash = digested ? createHash("sha256") : undefined;
-    // One place for a large body: a string that grows would be in memory twice when it is parsed.
+    // One buffer for a large body: a growing string would be in memory twice when it is parsed.
     const whole = announced > LARGE ? Buffer.from(new ArrayBuffer(announced)) : undefined;
     let text = "";
     let length = 0;

@@ -2,9 +2,9 @@
 export interface Shape {
   /** The most levels of nesting: more than any real message has, and far below what overflows the stack. */
   readonly depth: number;
-  /** The most entries of one object or list. Validating half a million unknown keys blocked the server for a second. */
+  /** The most entries of one object or list: validating half a million unknown keys blocks the server for a second. */
   readonly entries: number;
-  /** The most values in all. */
+  /** The most values in total. */
   readonly values: number;
 }
 
@@ -44,7 +44,7 @@ export function createShapeCheck({ depth, entries, values }: Shape): (piece: Uin
         const count = (counts[level] ?? 0) + 1;
         counts[level] = count;
         all += 1;
-        // The last one has no comma after it.
+        // The last entry has no comma after it, so commas count one less than entries.
         if (count >= entries) return `An object or a list of the body has more than ${entries} entries.`;
         if (all > values) return `The body has more than ${values} values.`;
       } else if (OPENING.includes(byte)) {

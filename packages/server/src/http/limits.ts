@@ -2,9 +2,9 @@ import { ApiError } from "./api-error.ts";
 
 /** The limits of one key, and of the server. docs/reference/http.md has the defaults. */
 export interface Limits {
-  /** Requests per second that a key may make on average. */
+  /** The average number of requests that a key may make per second. */
   readonly requestsPerSecond: number;
-  /** Requests that a key may make at once before the average counts. */
+  /** The number of requests that a key may make at once, above the average. */
   readonly requestBurst: number;
   /** Streams (SSE and WebSocket) that a key may have open. */
   readonly streams: number;
@@ -18,7 +18,10 @@ export interface Limits {
   readonly bodyBytes: number;
   readonly messageBytes: number;
   readonly importBytes: number;
-  /** Bytes of large bodies that are read and worked on at once, of all keys together. Others wait for their turn. */
+  /**
+   * Bytes of large bodies that are read and worked on at once, of all keys together. Other large bodies wait for their
+   * turn.
+   */
   readonly bytesInFlight: number;
   /** How long a request may take to arrive, its headers and its body. */
   readonly requestMs: number;
@@ -27,7 +30,7 @@ export interface Limits {
   /** How long a reader may stay behind before it is disconnected. */
   readonly backlogMs: number;
   readonly heartbeatMs: number;
-  /** How long a request may wait for the end of a run. */
+  /** How long a request may wait for the end of its run. */
   readonly answerMs: number;
   /** SQL statements that may run at once, of all keys together. */
   readonly statements: number;
@@ -62,14 +65,17 @@ export const DEFAULT_LIMITS: Limits = {
   statementBytes: 10 * 1024 * 1024,
 };
 
-/** Counts what each key uses. Several processes on one store each grant a share, so that the limits hold for all together. */
+/**
+ * Counts what each key uses. Several processes on one store each grant a share, so that the limits hold for all processes
+ * together.
+ */
 export interface Meter {
   /** Counts one request of a key. Throws `rate_limited` with the time to wait. */
   request(keyId: string): void;
   session(keyId: string): void;
   /** Counts one wrong key from an address. */
   wrongKey(address: string): void;
-  /** Counts one stream as open. Returns a function that ends it. */
+  /** Counts one stream as open. Returns a function that counts it as closed. */
   stream(keyId: string): () => void;
 }
 
@@ -115,7 +121,7 @@ function ratesOf(limits: Limits): Record<"request" | "session" | "wrongKey", Rat
   };
 }
 
-/** How many buckets are kept. A full bucket can be dropped without any effect. */
+/** How many buckets are kept. A full bucket can be dropped, because a new bucket is full too. */
 const BUCKETS = 10_000;
 
 export function createMeter(limits: Limits, now: () => number, processes: () => number = () => 1): Meter {
@@ -130,7 +136,7 @@ export function createMeter(limits: Limits, now: () => number, processes: () => 
     const at = now();
     const [rate, size] = [all / processes(), Math.max(1, most / processes())];
     const bucket = buckets.get(keyId) ?? { tokens: size, at };
-    // The clock may go back: tokens are never taken away for that.
+    // The clock may go back: that must not remove tokens.
     bucket.tokens = Math.min(size, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * rate);
     bucket.at = at;
     if (buckets.size > BUCKETS) buckets.clear();

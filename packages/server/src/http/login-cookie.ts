@@ -6,7 +6,8 @@ const VALUE = /^[\w-]{43}$/;
 
 /**
  * The login of a request, if its cookie may be used. Browsers send cookies with every request, also with requests that a
- * page of another origin made: the cookie of such a GET is ignored, and any other such request is rejected.
+ * page of another origin made: in a GET from another origin the cookie is ignored, any other request from there is
+ * rejected.
  */
 export function loginIn(headers: IncomingHttpHeaders, method: string): string | undefined {
   const value = cookieIn(headers);
@@ -30,10 +31,10 @@ export function cookieIn(headers: IncomingHttpHeaders): string | undefined {
   return value !== undefined && VALUE.test(value) ? value : undefined;
 }
 
-/** The header that gives a browser its login, or with an empty value takes it away. */
+/** The header that gives a browser its login, or with an empty value removes it. */
 export function loginCookie(headers: IncomingHttpHeaders, value: string): string {
   const age = value === "" ? 0 : LOGIN_SECONDS;
-  // The server itself has no TLS. A proxy in front of it has, if the page's origin is https.
+  // The server itself has no TLS. If the page's origin is https, a proxy in front of it has.
   const secure = headers.origin?.startsWith("https://") ? "; Secure" : "";
   return `${nameOf(headers)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${age}${secure}`;
 }

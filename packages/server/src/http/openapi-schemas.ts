@@ -6,7 +6,7 @@ type Direction = "input" | "output";
 
 /** JSON Schemas of the protocol's shapes: each under the name by which the protocol exports it, described once. */
 export interface OpenApiSchemas {
-  /** A schema, or the reference to one that has a name. */
+  /** A schema, or a reference if it has a name. */
   of(schema: z.ZodType, io: Direction): Json;
   /** The schemas that were referenced so far, by name. */
   readonly named: Readonly<Record<string, Json>>;
@@ -34,7 +34,7 @@ export function createOpenApiSchemas(): OpenApiSchemas {
     return referring(rest, renamed);
   }
 
-  /** Adds a schema under a name. Its request variant has another name if a request may leave out fields that a response always has. */
+  /** Adds a schema under a name. Its request variant has another name if requests may leave out fields that responses always have. */
   function keep(name: string, shape: Json, io: Direction): string {
     const known = named[name];
     const same = new Map(Object.keys(named).map((one) => [one, one]));

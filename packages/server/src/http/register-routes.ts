@@ -70,7 +70,7 @@ export function isOpen(name: RouteName | undefined): boolean {
   return name !== undefined && ROUTES[name].scope === "open";
 }
 
-/** Refuses callers without the scope of a route. Runs before the body is read. */
+/** Rejects callers without the scope of a route. Runs before the body is read. */
 export function checkScope(
   name: RouteName | undefined,
   principal: Principal | undefined,
@@ -125,7 +125,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     const own = key && newId !== undefined ? { ...call, idempotency: { ...key, newId } } : call;
     return checked(route, name, await handle(input as ParsedRequest<RouteName>, own));
   };
-  // Streams are not stored: the key makes sure that the work begins once, and its stream can be followed again.
+  // Streams are not stored: the key ensures that the work begins only once, and its stream can be followed again.
   const { status, body, replayed } =
     key && !route.stream
       ? await runOnce(route, (keep) =>

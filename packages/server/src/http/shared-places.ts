@@ -2,7 +2,7 @@ import { type FairQueue, type GiveBack, createFairQueue } from "@skein/core";
 import { LARGE } from "./json-body.ts";
 import { type Limits, tooMany } from "./limits.ts";
 
-/** What the tenants of a server share besides the places in which sessions are driven. */
+/** The resources that the tenants of a server share, besides the places for driving sessions. */
 export interface SharedPlaces {
   readonly notices: FairQueue;
   readonly queues: Readonly<Record<"statements" | "bodies" | "streams" | "notices", FairQueue>>;
@@ -16,9 +16,9 @@ export interface SharedPlaces {
    * request's time limit.
    */
   body(tenant: string, bytes: number): Promise<GiveBack>;
-  /** Room for what is done with a message of a WebSocket. A small one needs none. */
+  /** Room for handling a WebSocket message. A small message needs none. */
   message(tenant: string, bytes: number): Promise<GiveBack | undefined>;
-  /** Room for a stream, at once: a stream is open for as long as its reader likes. */
+  /** Room for a stream. It does not wait: a stream may stay open for as long as its reader wants. */
   stream(tenant: string): GiveBack;
 }
 
@@ -62,14 +62,14 @@ export function createSharedPlaces(limits: Limits, isShared: () => boolean): Sha
 }
 
 /**
- * A large body keeps this process busy, and so does the run that it starts. The next one of the same tenant waits for
- * as long as this one took, so that half of the time is left for others.
+ * A large body keeps this process busy, and so does the run that it starts. The tenant's next large body waits for as
+ * long as this one took, so that half of the time is left for other tenants.
  */
 function pauseAfter(began: number): number {
   return Math.min(performance.now() - began, 1000);
 }
 
-/** How long a statement waits for a place: until a statement that began just before it must have ended. */
+/** How long a statement waits for a place: until a statement that has just begun must have ended. */
 function patienceMs({ statementMs }: Limits): number {
   return statementMs * 1.5 + 1000;
 }

@@ -3,7 +3,10 @@ import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError, errorAnswer } from "./api-error.ts";
 
-/** Answers a request whose address the router cannot parse. No hook ran for it, so the response repeats nothing of it. */
+/**
+ * Answers a request whose address the router cannot parse. No hook has checked the request, so the response repeats no
+ * part of it.
+ */
 export function answerBadAddress(_: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const error = new ApiError("malformed", "The address of the request cannot be read, or a part of it is too long.");
   const { status, body } = errorAnswer(error, request.id);
@@ -25,7 +28,7 @@ export function createUnreadableAnswer(ids: () => string): (error: NodeJS.ErrnoE
     const id = ids();
     const { status, body } = errorAnswer(errorOf(code), id);
     const text = JSON.stringify(body);
-    // Without "close" the client would send its next request into a connection that is about to end.
+    // Without "close", the client would send its next request on a connection that is about to end.
     socket.end(
       [
         `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

@@ -4,7 +4,7 @@ import { capMetrics, queueMetrics } from "./queue-metrics.ts";
 
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-/** All metrics of a server. Metrics of runs are about every tenant, so they are left out for callers of other tenants. */
+/** All metrics of a server. Metrics of runs cover all tenants, so only the operator's tenant gets them. */
 export async function metricsText(
   shared: ServerContext,
   { withRuns }: { readonly withRuns: boolean },

@@ -13,7 +13,7 @@ interface Series {
   readonly statuses: Map<number, number>;
   count: number;
   sum: number;
-  /** The number of responses within each limit and above the limit before it. */
+  /** The number of responses per bucket: at most this limit, and above the previous one. */
   readonly buckets: number[];
 }
 

@@ -8,7 +8,10 @@ export interface RunMetricsDeps {
   readonly now: () => number;
 }
 
-/** Metrics of runs in Prometheus text format. Counters start with the process, and count what it appended itself. */
+/**
+ * Metrics of runs in Prometheus text format. Counters start with the process, and count only events that this process
+ * appended.
+ */
 export interface RunMetrics {
   text(): Promise<string>;
   stop(): void;
@@ -61,7 +64,7 @@ export function createRunMetrics({ store, driven, now }: RunMetricsDeps): RunMet
   }
 
   const stop = store.onNews((_, events) => {
-    // A log that is appended as a whole was copied: its runs happened elsewhere.
+    // A log that is appended as a whole was copied. Its runs happened elsewhere, and are not counted.
     if (events && !isCopied(events)) for (const event of events) count(event);
   });
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { TelemetryAttributes, TelemetrySpan } from "@skein/core";
-import type { Event, FactData } from "@skein/protocol";
+import { type Event, type FactData, providerOf } from "@skein/protocol";
 
-/** The trace of a run: that of the request, or its own. */
+/** The trace of a run: the trace of its request, or a trace of its own. */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string | undefined;
@@ -13,11 +13,18 @@ export interface TracedRun {
   readonly runId: string;
   /** The events of the run as far as they are known, from its beginning. */
   readonly events: readonly Event[];
-  readonly agent: { readonly id: string; readonly name: string; readonly version: number };
+  readonly agent: { readonly id: string; readonly name: string; readonly version: number; readonly model: string };
   readonly parent: TraceParent | undefined;
   /** Whether spans contain the content of messages and tool calls. */
   readonly withContent: boolean;
 }
+
+/** Names of providers that differ from ours. */
+const PROVIDER_NAMES: ReadonlyMap<string, string> = new Map([
+  ["bedrock", "aws.bedrock"],
+  ["vertex", "gcp.vertex_ai"],
+  ["mistral", "mistral_ai"],
+]);
 
 type Values = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
@@ -33,8 +40,9 @@ export function endsSpan({ event_type }: Event): boolean {
 }
 
 /**
- * The span that ends with this event, with the GenAI names: a model call, a tool call, or the run itself. Its ids come
- * from the log, so a repeated span is the same span, and calls can name the run before the run is over.
+ * The span that ends with this event, with the names of OpenTelemetry's GenAI conventions: a model call, a tool call,
+ * or the run itself. Its ids come from the log, so a repeated span is the same span, and calls can name the run before
+ * the run is over.
  */
 export function spanOf(event: Event, run: TracedRun): TelemetrySpan | undefined {
   const mine = run.events.filter(({ data }) => (data as { run_id?: string }).run_id === run.runId);
@@ -68,7 +76,7 @@ function runSpan(begun: Of<"session.started">, ended: Event, run: TracedRun): Te
     kind: "internal",
     attributes: attributesOf(begun, {
       "gen_ai.operation.name": "invoke_agent",
-      "gen_ai.provider.name": "anthropic",
+      "gen_ai.provider.name": providerName(agent.model),
       "gen_ai.agent.id": agent.id,
       "gen_ai.agent.name": agent.name,
       "gen_ai.agent.version": String(agent.version),
@@ -100,7 +108,7 @@ function modelSpan(
     kind: "client",
     attributes: attributesOf(event, {
       "gen_ai.operation.name": "chat",
-      "gen_ai.provider.name": "anthropic",
+      "gen_ai.provider.name": providerName(begun.data.model),
       "gen_ai.request.model": begun.data.model,
       "gen_ai.request.max_tokens": begun.data.max_tokens,
       "gen_ai.response.model": reply?.model,
@@ -141,6 +149,12 @@ function toolSpan(
     }),
     ...failed(is_error ? "The tool answered with an error." : undefined),
   };
+}
+
+/** The provider of a model under the name that OpenTelemetry has for it, if it has one. */
+function providerName(model: string): string {
+  const provider = providerOf(model) ?? "anthropic";
+  return PROVIDER_NAMES.get(provider) ?? provider;
 }
 
 function messages(role: string, content: unknown): string {

@@ -1,4 +1,4 @@
-import type { Store, Telemetry } from "@skein/core";
+import type { Store, Telemetry, TelemetrySpan } from "@skein/core";
 import type { Event } from "@skein/protocol";
 import { type TraceParent, type TracedRun, endsSpan, parseTraceParent, spanOf } from "./run-spans.ts";
 
@@ -18,7 +18,7 @@ export interface Tracing {
   stop(): void;
 }
 
-/** Runs whose trace, and whose beginnings of calls, this process remembers. */
+/** How many runs' traces and start events this process remembers. */
 const REMEMBERED = 10_000;
 const PLACE = { tenant: "$trace", kind: "parent" } as const;
 const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
@@ -26,7 +26,7 @@ const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
   if (!telemetry) return { remember: async () => {}, stop: () => {} };
   const told = telemetry;
-  /** Parents of runs of this process, known before they are stored: a call may have ended by then. */
+  /** Parents of runs of this process, known before they are stored: a call may end before they are stored. */
   const parents = new Map<string, TraceParent>();
   /** The start events in runs in progress. */
   const begun = new Map<string, Event[]>();
@@ -61,7 +61,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
     const [created] = await store.read(sessionId, { limit: 1 });
     if (created?.event_type !== "session.created") return undefined;
     const { agent_id: id, agent_version: version, agent } = created.data;
-    remembered(agents, sessionId, { id, version, name: agent.name });
+    remembered(agents, sessionId, { id, version, name: agent.name, model: agent.model });
     return agents.get(sessionId);
   }
 
@@ -74,7 +74,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
     const span =
       agent && spanOf(event, { runId, events: [...events, event], agent, parent, withContent: traceContent });
     if (span) told.span(span);
-    if (event.event_type === "step.generated") tellCall(event, span ? span.endMs - span.startMs : undefined);
+    if (event.event_type === "step.generated" && span) tellCall(event, span);
     if (event.event_type !== "session.completed" && event.event_type !== "session.failed") return;
     const outcome = event.event_type === "session.completed" ? "completed" : event.data.outcome;
     told.value({ name: "skein.runs", kind: "counter", unit: "{run}", value: 1, attributes: { outcome } });
@@ -84,10 +84,10 @@ export function createTracing({ store, telemetry, traceContent = false, report }
     if (parent) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
   }
 
-  function tellCall({ data }: Extract<Event, { event_type: "step.generated" }>, tookMs: number | undefined): void {
+  function tellCall({ data }: Extract<Event, { event_type: "step.generated" }>, span: TelemetrySpan): void {
     const attributes = {
       "gen_ai.operation.name": "chat",
-      "gen_ai.provider.name": "anthropic",
+      "gen_ai.provider.name": span.attributes["gen_ai.provider.name"] ?? "",
       "gen_ai.response.model": data.model,
     };
     for (const [type, value] of [
@@ -101,14 +101,13 @@ export function createTracing({ store, telemetry, traceContent = false, report }
         value,
         attributes: { ...attributes, "gen_ai.token.type": type },
       });
-    if (tookMs !== undefined)
-      told.value({
-        name: "gen_ai.client.operation.duration",
-        kind: "histogram",
-        unit: "s",
-        value: tookMs / 1000,
-        attributes,
-      });
+    told.value({
+      name: "gen_ai.client.operation.duration",
+      kind: "histogram",
+      unit: "s",
+      value: (span.endMs - span.startMs) / 1000,
+      attributes,
+    });
   }
 
   const stop = store.onNews((_, events) => {
@@ -130,10 +129,10 @@ export function createTracing({ store, telemetry, traceContent = false, report }
       remembered(parents, runId, parent);
       try {
         await store.records.put([{ ...PLACE, id: runId, value: traceparent }]);
-        // The run was over by then.
+        // The run had already ended.
         if (!parents.has(runId)) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
       } catch (error) {
-        // The message was accepted, and its answer does not depend on a trace.
+        // Only reported: the message was accepted, and its answer does not depend on a trace.
         report(error);
       }
     },

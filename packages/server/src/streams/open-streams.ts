@@ -10,7 +10,9 @@ interface OpenStream {
 
 export type StreamEnd = "shutdown" | "revoked" | "deleted";
 
-/** The open streams of a server. Those of a revoked key are closed, and all of them when the server stops. */
+/**
+ * The open streams of a server. The streams of a revoked key are closed. All streams are closed when the server stops.
+ */
 export interface OpenStreams {
   readonly size: number;
   add(stream: OpenStream): () => void;

@@ -1,13 +1,13 @@
 import { type Live, type Sessions, draftsOf, followLive } from "@skein/core";
 import { type Draft, type Event, isKnownError, type Session } from "@skein/protocol";
 
-/** Where the frames of a session go: an SSE connection or a WebSocket. */
+/** The target of a session's frames: an SSE connection or a WebSocket. */
 export interface FrameSink {
   readonly signal: AbortSignal;
   event(event: Event): boolean | Promise<boolean>;
   /** Sends a draft. It may be dropped: the fact that follows has the whole text. */
   draft(draft: Draft): void;
-  /** Tells the reader that its place is not in this log, and that the log follows from the beginning. */
+  /** Tells the reader that its place is not in this log, and that the log is sent from the beginning. */
   reset(given: string): boolean | Promise<boolean>;
 }
 
@@ -49,7 +49,7 @@ async function send(options: SessionStreamOptions, sink: FrameSink): Promise<voi
 /** Where to begin: after the reader's last event, or at the start if that event is not in this log. */
 async function startOf({ sessions, session, after }: SessionStreamOptions, sink: FrameSink): Promise<number> {
   const place = /^\d{1,15}$/.test(after) ? Number(after) : -1;
-  // Every session has its first event.
+  // 0 is the start, and every session has event 1: no read is needed.
   if (place === 0 || place === 1) return place;
   if (place > 0) {
     const [known] = await sessions.events(session.id, { after: place - 1, limit: 1 });

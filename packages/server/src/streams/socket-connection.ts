@@ -13,7 +13,7 @@ export interface Connection {
   end(): void;
 }
 
-/** Close codes: going away, unsupported kind of message, revoked key. */
+/** Close codes: going away, unsupported message type, revoked key. */
 const AWAY = 1001;
 const NOT_TEXT = 1003;
 const REVOKED = 4401;
@@ -67,7 +67,9 @@ export function acceptSockets(
   app.route({ method: "GET", url: path, handler, wsHandler });
 }
 
-/** Pauses reading from a client that does not read its answers, or has too many messages in progress: memory stays bounded. */
+/**
+ * Pauses reading from a client that does not read its answers, or has too many messages in progress: this limits the memory.
+ */
 function createHold(socket: WebSocket, shared: ServerContext): { check(): void; begin(isLarge: boolean): () => void } {
   let open = 0;
   let isHeld = false;

@@ -13,8 +13,8 @@ export interface StreamAnswer {
 }
 
 /**
- * Answers a request with a stream, which counts as one of its key and is closed when the key is revoked. The limit of
- * streams is checked before the requested work begins: otherwise a rejected request would have an effect.
+ * Answers a request with a stream, which counts as a stream of its key and is closed when the key is revoked. The limit
+ * of streams is checked before the requested work begins, so that a rejected request has no effect.
  */
 export async function answerWithStream(
   call: RequestContext,
@@ -24,7 +24,7 @@ export async function answerWithStream(
   const giveBack = openStreamPlace(call);
   try {
     const { send, closing } = await begin();
-    // What the request brought is stored: the stream does not keep its room.
+    // The content of the request is stored, so its room in memory is released while the stream is open.
     call.request.bodyDone();
     reply.hijack();
     const headers = Object.fromEntries(

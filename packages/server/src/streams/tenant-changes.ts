@@ -6,7 +6,7 @@ export interface TenantChangesDeps {
   readonly report: (error: unknown) => void;
   /** How long changed session ids are collected before the sessions are read. */
   readonly gatherMs?: number;
-  /** How often the store is asked for changes that were not announced. */
+  /** How often the store is queried for changes that were not announced. */
   readonly sweepMs?: number;
 }
 
@@ -25,8 +25,8 @@ interface TenantSubscription {
 }
 
 /**
- * How far a sweep and a reader that reconnects go back before the last change they have seen: an event has the time of
- * its writer's clock, and may be committed later.
+ * How far before the last seen change a sweep and a reconnecting reader start: an event has the time of its writer's
+ * clock, and may be committed later.
  */
 export const MARGIN_MS = 60_000;
 const GATHER_MS = 100;

@@ -1,7 +1,7 @@
 import type { ChangedSession, Store } from "@skein/core";
 import { MARGIN_MS, type TenantChanges } from "./tenant-changes.ts";
 
-/** Where the changes of a tenant's sessions go. */
+/** The target of the changes of a tenant's sessions. */
 export interface ChangeSink {
   readonly signal: AbortSignal;
   /** Tells the reader that the stream has begun. A reader that reconnects with the cursor misses no later change. */
@@ -106,7 +106,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
         });
         continue;
       }
-      // Only the last change of a batch moves the cursor: a reader that is disconnected before it gets the whole batch again.
+      // Only the last change of a batch moves the cursor: a reader that is disconnected earlier gets the whole batch again.
       const next = Math.max(complete, subscription.completeUntil());
       for (const [at, change] of batch.entries())
         if (!(await send(change, at === batch.length - 1 ? next : complete))) return;

@@ -18,22 +18,22 @@ export interface DeliveriesDeps {
   readonly store: Store;
   readonly sender: WebhookSender;
   readonly now: () => number;
-  /** How many notices are on their way at once, by tenant; as many as there are without it. */
+  /** How many notices are on their way at once, by tenant; without it, unlimited. */
   readonly places?: FairQueue;
-  /** The delays before each retry of a failed notice, each counted from the attempt before. */
+  /** The delays before each retry of a failed notice, each counted from the previous attempt. */
   readonly retryMs?: readonly number[];
   readonly report: (error: unknown) => void;
 }
 
 /** Sends notices. Each is stored until its receiver has accepted it, or all retries are used up. */
 export interface Deliveries {
-  /** Stores a notice and sends it. A notice that this or another process has stored before is left alone. */
+  /** Stores a notice and sends it. A notice that this or another process has stored before is not changed. */
   add(webhook: StoredWebhook, event: ToldEvent): Promise<void>;
   list(
     webhookId: string,
     page: { limit?: number; cursor?: string },
   ): Promise<{ items: readonly Delivery[]; cursor: string | null }>;
-  /** Sends a notice again, whether or not it was delivered. Rejects an unknown one with `not_found`. */
+  /** Sends a notice again, whether or not it was delivered. Throws `not_found` for an unknown notice. */
   again(webhookId: string, id: string): Promise<Delivery>;
   /** Continues every waiting notice: the process that stored it may have ended. */
   resume(): Promise<void>;
@@ -51,7 +51,7 @@ export type ToldEvent = Extract<Event, { event_type: z.infer<typeof WebhookEvent
 /** The webhooks of all tenants are stored under one tenant, because sending needs all of them. */
 export const TENANT = "$webhooks";
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000];
-/** How long a process owns an attempt. Longer than an attempt takes; then another process may try. */
+/** How long a process owns an attempt. It is longer than an attempt takes. After that another process may try. */
 const CLAIM_MS = 60_000;
 /** How many notices of one webhook are sent at once, so that a slow receiver does not use many connections. */
 const AT_ONCE = 4;

@@ -13,7 +13,7 @@ export interface NoticesDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** Makes notices of facts: at once for those that this process appends, and by reading logs for all others. */
+/** Creates notices from facts: at once for facts that this process appends, and by reading logs for all others. */
 export interface Notices {
   /** Reads the logs for facts that were appended while no server ran, or by a process that died before its notice was stored. */
   catchUp(): Promise<void>;
@@ -103,7 +103,10 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     timers.set(sessionId, timer);
   }
 
-  /** Stores the mark before which all notices are stored. Sessions that still have to be read hold it back. */
+  /**
+   * Stores the mark before which all notices are stored. The mark does not pass facts of sessions that still have to be
+   * read.
+   */
   async function mark(): Promise<void> {
     await deliveries.resume();
     if (timers.size > 0 || (await webhooks()).length === 0) return;

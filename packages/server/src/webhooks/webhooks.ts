@@ -13,7 +13,7 @@ export interface Webhooks {
   create(
     tenant: string,
     input: { url: string; events: readonly z.infer<typeof WebhookEvent>[] },
-    /** If a webhook with this id exists, it is returned: the request is a repetition. */
+    /** If a webhook with this id exists, the request is a repeat and that webhook is returned. */
     id?: string,
   ): Promise<Webhook & { secret: string }>;
   list(tenant: string): Promise<readonly Webhook[]>;

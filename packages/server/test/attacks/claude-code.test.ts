@@ -193,7 +193,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
       .toBe("403");
   });
 
-  test("too many processes end the run with an error, and not the server", async () => {
+  test("too many processes end the run with an error, but not the server", async () => {
     const frames = await ask("processes", [bash("for i in $(seq 1 150); do sleep 60 & done; wait")], {
       allowed_tools: ["Bash"],
     });

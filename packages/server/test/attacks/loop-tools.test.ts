@@ -190,7 +190,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
   });
 
   test.skipIf(process.arch !== "x64")(
-    "does not escape by calls to the kernel: ptrace, keys, user faults, bpf, performance events, io_uring, foreign sockets",
+    "Bash does not escape by calls to the kernel: ptrace, keys, user faults, bpf, performance events, io_uring, foreign sockets",
     async () => {
       const calls = {
         ptrace: [101, 16, "$child"],
@@ -212,7 +212,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
     },
   );
 
-  test("a setuid file gives nobody rights: inside it has none, and outside it belongs to the server's user without the bit being used", async () => {
+  test("a setuid file gives no rights: inside it has no effect, and outside it belongs to the server's user and is never run", async () => {
     const said = await bash("cp /usr/bin/id own-id; chmod 4755 own-id; ./own-id -u; grep NoNewPrivs /proc/self/status");
     expect(said).toContain("1000");
     expect(said).toMatch(/NoNewPrivs:\\t1/);

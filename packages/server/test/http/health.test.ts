@@ -1,10 +1,11 @@
 import { type Store, createMemoryLive, createMemoryStore } from "@skein/core";
 import { KnownError } from "@skein/protocol";
-import { createServer } from "@skein/server";
+import { createKeys, createServer } from "@skein/server";
 import { expect, onTestFinished, test } from "vitest";
 
-async function serverOn(store: Store) {
+async function serverOn(store: Store, deps: Partial<Parameters<typeof createServer>[0]> = {}) {
   const server = await createServer({
+    ...deps,
     store,
     live: createMemoryLive(),
     defaultModel: "claude-sonnet-5-5",
@@ -12,8 +13,9 @@ async function serverOn(store: Store) {
     logRequests: false,
   });
   onTestFinished(() => server.close());
-  return async (url: string) => {
-    const answer = await server.inject({ method: "GET", url });
+  return async (url: string, key?: string) => {
+    const headers = key === undefined ? {} : { "x-api-key": key };
+    const answer = await server.inject({ method: "GET", url, headers });
     return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
   };
 }
@@ -38,4 +40,21 @@ test("both APIs report a store that can only be read because its disk is full", 
   isFull = false;
   expect(await get("/health")).toMatchObject({ status: 200, body: { status: "ok", failing: [] } });
   expect((await get("/ready")).status).toBe(200);
+});
+
+test("a part that the server can do without is named with what its absence means, and without its address", async () => {
+  let isAway = true;
+  const store = createMemoryStore();
+  const key = await createKeys({ records: store.records }).make({ name: "k", tenant: "t", scopes: ["read"] });
+  const get = await serverOn(store, {
+    async engineCheck() {
+      if (isAway) throw new Error("No ingress of Restate answers at http://secret-host:8080.");
+    },
+  });
+  const { status, body } = await get("/health", key);
+  expect({ status, body }).toMatchObject({ status: 200, body: { status: "degraded", failing: ["restate"] } });
+  expect(JSON.stringify(body)).toContain("No Restate server answers");
+  expect(JSON.stringify(body)).not.toContain("secret-host");
+  isAway = false;
+  expect((await get("/health")).body).toMatchObject({ status: "ok", failing: [] });
 });

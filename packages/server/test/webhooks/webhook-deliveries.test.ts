@@ -22,7 +22,7 @@ async function begun(store: Store): Promise<ToldEvent> {
   return (await store.read(script.sessionId))[0] as ToldEvent;
 }
 
-test("a receiver that does not answer uses few connections, and others get their notices meanwhile", async () => {
+test("a receiver that does not answer uses few connections, and other receivers get their notices", async () => {
   const store = createMemoryStore();
   const stuck: (() => void)[] = [];
   const told: string[] = [];

@@ -5,23 +5,23 @@ import type { AssistantMessage, JsonObject, MessagesRequest, Usage } from "../wi
 import type { StreamEvent } from "./stream.ts";
 
 /**
- * An API of models that the simulator speaks.
+ * A model API that the simulator implements.
  *
  * Dialects only translate: a request becomes one of the Messages API, a step of a script becomes an answer in that
  * format, and the answer is translated to the API that was called.
  */
 export interface Dialect {
-  /** What the ids of tool calls begin with. */
+  /** The prefix of tool call ids. */
   readonly callPrefix: string;
   /** Throws the API's own error if the request has no key. */
   checkKey(head: RequestHead): void;
   /** Throws the API's own error if the API would reject the request. */
   parse(body: unknown, head: RequestHead): MessagesRequest;
-  /** What the API counts, from what the simulator counts. */
+  /** Converts the simulator's counts into the counts that the API reports. */
   readonly usage?: (usage: Usage) => Usage;
-  /** The content type of a stream that does not have server-sent events. */
+  /** The content type of a stream that does not use server-sent events. */
   readonly streamType?: string;
-  /** An answer as one document. */
+  /** An answer as one JSON document. */
   whole(answer: Answer): JsonObject;
   /** An answer as the events of a stream. */
   events(answer: Answer): readonly StreamEvent[];
@@ -37,11 +37,11 @@ export interface RequestHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What was made of a step, and for which request. */
+/** The answer made from a step, and its request. */
 export interface Answer {
   readonly message: AssistantMessage;
   readonly request: MessagesRequest;
-  /** The request as it came. */
+  /** The request as it was received. */
   readonly asked: JsonObject;
   readonly step: Step;
   /** Milliseconds since 1970. */

@@ -2,16 +2,16 @@
 import type { Block, JsonObject } from "../wire.ts";
 
 export interface StreamEvent {
-  /** Bytes where the stream is not text. */
+  /** The text of the event, or bytes if the stream is not text. */
   readonly text: string | Buffer;
   /**
-   * `start` comes before all content. Deltas are what `chunk…` and `after…Chunks` of a step count. `end` says how the
-   * answer ended, or follows that event; an interrupted answer has none. `part` is everything else.
+   * `start` comes before all content. `delta` events are counted by `chunk…` and `after…Chunks` of a step. `end`
+   * reports how the answer ended, or follows that report; an interrupted answer has none. `part` is everything else.
    */
   readonly kind: "start" | "part" | "delta" | "end";
 }
 
-/** Characters per delta, unless the step says otherwise. */
+/** Characters per delta, unless the step sets another number. */
 export const DEFAULT_CHUNK = 64;
 
 /** A text in pieces of at most this many characters. */
@@ -21,7 +21,7 @@ export function pieces(text: string, size: number = DEFAULT_CHUNK): readonly str
   let start = 0;
   while (start < text.length) {
     let end = Math.min(text.length, start + step);
-    // The API never cuts a character in two; JSON would carry the halves as escapes.
+    // The API never splits a character; JSON would encode the two halves as escapes.
     if (isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length) end += 1;
     result.push(text.slice(start, end));
     start = end;
@@ -29,7 +29,7 @@ export function pieces(text: string, size: number = DEFAULT_CHUNK): readonly str
   return result;
 }
 
-/** What the model wrote as the input of a call. A script that wants broken JSON gives the input `{ "$raw": text }`. */
+/** The model's text for the input of a call. For broken JSON, a script sets the input to `{ "$raw": text }`. */
 export function inputText({ input }: Block): string {
   const raw = (input as JsonObject | undefined)?.$raw;
   return typeof raw === "string" ? raw : JSON.stringify(input ?? {});

@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<number, readonly [type: string, code: string | null
   503: ["service_unavailable_error", null, "The engine is currently overloaded, please try again later."],
 };
 
-/** A 400 with the parameter that it is about. */
+/** A 400 that names the wrong parameter. */
 export function refused(message: string, param?: string, code?: string): ApiError {
   return new ApiError(400, { message, param, code });
 }
@@ -30,11 +30,11 @@ export function wrongValue(param: string, value: unknown, supported: readonly st
   return refused(`Invalid value: '${String(value)}'. Supported values are: ${list}.`, param, "invalid_value");
 }
 
-/** What stands under `error`, in an answer and in a stream. */
+/** The object under `error`, in an answer and in a stream. */
 export function errorOf(error: ApiError): JsonObject {
   const overloaded = error.status === 529 ? 503 : error.status;
   const [type, code, message] = TYPES[overloaded] ?? ["invalid_request_error", null, error.message];
-  // In OpenAI's API an exhausted quota is a type and a code of the same name.
+  // In OpenAI's API, an exhausted quota has the same word as type and code.
   const givenCode = error.code ?? (error.givenType === "insufficient_quota" ? error.givenType : undefined);
   return {
     message: error.givenMessage ?? message,

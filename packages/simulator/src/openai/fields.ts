@@ -1,10 +1,10 @@
-/** What Chat Completions and Responses check in the same way. */
+/** Checks that Chat Completions and Responses have in common. */
 import { ApiError } from "../api-error.ts";
 import { isObject, type Block, type CacheControl, type JsonObject, type MessagesRequest, type Tool } from "../wire.ts";
 import type { RequestHead } from "../dialects/dialect.ts";
 import { missing, refused, wrongType, wrongValue } from "./errors.ts";
 
-/** OpenAI caches prefixes without being asked to. */
+/** OpenAI caches prefixes automatically. */
 export const AUTOMATIC_CACHE: CacheControl = { type: "ephemeral" };
 /** The longest answer if the request sets no limit. */
 export const LONGEST_ANSWER = 128_000;
@@ -67,7 +67,7 @@ export function booleanAt(value: unknown, param: string): boolean {
   return value;
 }
 
-/** A function that the model may call; `where` is the object that has its name. */
+/** A function that the model may call; `where` is the object that contains its name. */
 export function functionTool(tool: JsonObject, where: string): Tool {
   const name = stringAt(tool.name, `${where}.name`);
   if (!NAME.test(name)) {
@@ -88,7 +88,7 @@ export function functionTool(tool: JsonObject, where: string): Tool {
   return { name, ...description, input_schema: input };
 }
 
-/** A strict schema names every property as required and allows no other. */
+/** A strict schema must list every property as required and allow no other properties. */
 function checkStrict(schema: JsonObject, owner: string, param: string): void {
   const wrong = (what: string): ApiError => {
     const message = `Invalid schema for ${owner}: In context=(), ${what}`;
@@ -122,7 +122,7 @@ export function outputSchema(format: JsonObject, param: string): JsonObject {
   return schema;
 }
 
-/** `auto`, `none`, `required` or the name that a choice gives. */
+/** `auto`, `none`, `required` or the name of a tool. */
 export function toolChoice(
   choice: unknown,
   tools: readonly Tool[],
@@ -153,7 +153,10 @@ export function attachment(url: string, type: "image" | "document", param: strin
   );
 }
 
-/** The input of a call: text that should be the JSON of an object. Models send back what they once wrote, so nothing is refused. */
+/**
+ * The input of a call: text that should be the JSON of an object. It may be a model's own invalid JSON that the client sends back,
+ * so nothing is rejected.
+ */
 export function inputOf(text: string): JsonObject {
   try {
     const value = JSON.parse(text) as unknown;

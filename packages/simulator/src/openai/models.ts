@@ -9,7 +9,10 @@ const MODELS: readonly JsonObject[] = NAMES.map((id) => ({
   owned_by: "skein-simulator",
 }));
 
-/** What `/v1/models` says to a client of OpenAI: the list, or one model. Answers are given for any other name too. */
+/**
+ * The answer of `/v1/models` for an OpenAI client: the list, or one model. Other model names are accepted in requests
+ * too.
+ */
 export function openaiModels(id: string): JsonObject {
   if (id === "") return { object: "list", data: MODELS };
   const found = MODELS.find((each) => each.id === id);

@@ -26,7 +26,7 @@ async function bedrock() {
   return { simulator, client, ask };
 }
 
-test("the client of Bedrock reads a streamed answer as one that is not streamed", async () => {
+test("the client of Bedrock reads a streamed answer like one that is not streamed", async () => {
   const { simulator, client, ask } = await bedrock();
   const whole = await client.messages.create(ask(play(EVERYTHING)));
   const streamed = await client.messages.stream(ask(play(EVERYTHING))).finalMessage();

@@ -60,7 +60,7 @@ test("usage counts the cached prefix in the prompt and the reasoning in the answ
   });
 });
 
-test("a conversation continues with the results of its calls, images among what the user says", async () => {
+test("a conversation continues with the results of its calls, and with images in user messages", async () => {
   const { openai } = await rig();
   const prompt = play({ tools: [{ name: "read", input: { path: "a" }, id: "call_1" }] }, { text: "It says $LAST" });
   const messages: ChatMessage[] = [
@@ -86,7 +86,7 @@ test.each([
   ["max_completion_tokens", { max_completion_tokens: 5 }, { text: "x".repeat(100) }, "length"],
   ["a refusal", {}, { text: "No.", stop: "refusal" as const }, "content_filter"],
   ["stop", { stop: ["STOP"] }, { text: "one STOP two" }, "stop"],
-])("%s is told by the finish reason", async (_, more, step, reason) => {
+])("%s is reported by the finish reason", async (_, more, step, reason) => {
   const { openai } = await rig();
   const completion = await openai.chat.completions.create(ask(play(step), more));
   expect(completion.choices[0]?.finish_reason).toBe(reason);
@@ -141,7 +141,7 @@ describe("quirks of other servers", () => {
     return { seen, deltas, calls };
   };
 
-  test("deltas of calls without an index, all with index 0, without an id, whole, by turns, as objects", async () => {
+  test("deltas of calls can be without an index, with index 0, without an id, whole, interleaved, or objects", async () => {
     expect((await chunks({ index: "missing" })).calls.some((call) => "index" in call)).toBe(false);
     expect(new Set((await chunks({ index: "zero" })).calls.map(({ index }) => index))).toEqual(new Set([0]));
     expect((await chunks({ id: "missing" })).calls.some((call) => "id" in call)).toBe(false);
@@ -152,12 +152,12 @@ describe("quirks of other servers", () => {
     });
   });
 
-  test.each(["reasoning_content", "reasoning", "reasoning_text"] as const)("reasoning as %s", async (place) => {
+  test.each(["reasoning_content", "reasoning", "reasoning_text"] as const)("reasoning is sent as %s", async (place) => {
     const { deltas } = await chunks({ reasoning: [place] });
     expect(deltas.map((delta) => (delta[place] as string | undefined) ?? "").join("")).toBe(EVERYTHING.thinking);
   });
 
-  test("usage with the finish reason, or not at all, or as DeepSeek counts it", async () => {
+  test("usage can be sent with the finish reason, not at all, or as DeepSeek reports it", async () => {
     expect((await chunks({ usage: "last" })).seen.at(-1)).toMatchObject({
       choices: [{ finish_reason: "tool_calls" }],
       usage: { prompt_tokens: expect.any(Number) as number },

@@ -36,7 +36,7 @@ async function streamed(dialect: string, step: Step) {
 }
 
 describe.each(Object.keys(STREAMS))("%s", (dialect) => {
-  test("an error in mid-stream comes after its deltas and is thrown by the client", async () => {
+  test("an error in the middle of a stream comes after its deltas and is thrown by the client", async () => {
     const { text, error } = await streamed(dialect, {
       text: "one two three",
       chunk: 4,
@@ -46,7 +46,7 @@ describe.each(Object.keys(STREAMS))("%s", (dialect) => {
     expect(error).toBeInstanceOf(Error);
   });
 
-  test("a stream that ends early looks whole to the client, and the ledger knows better", async () => {
+  test("a stream that ends early looks complete to the client, but not in the ledger", async () => {
     const { text, error, call } = await streamed(dialect, {
       text: "one two three",
       chunk: 4,
@@ -61,7 +61,7 @@ describe.each(Object.keys(STREAMS))("%s", (dialect) => {
     expect(call?.outcome).toBe("faulted");
   });
 
-  test("a page or nothing instead of an answer brings no text", async () => {
+  test("a web page or an empty body instead of an answer has no text", async () => {
     for (const body of ["html", "empty"] as const) {
       const { text, call } = await streamed(dialect, { text: "never", instead: { body } });
       expect([text, call?.status, call?.outcome]).toEqual(["", 200, "faulted"]);

@@ -53,7 +53,7 @@ test("a streamed answer has the same parts as one that is not streamed", async (
   expect(whole.modelVersion).toBe("gemini-3-pro");
 });
 
-test("a turn continues with one response for each call, signatures untouched", async () => {
+test("a turn continues with one response for each call, with signatures unchanged", async () => {
   const { google } = await rig();
   const prompt = play(
     { thinking: "hm", tools: [{ name: "read", input: { path: "a" } }, { name: "list" }] },

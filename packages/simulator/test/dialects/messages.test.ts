@@ -48,7 +48,7 @@ test("the events of a stream come in the order of the API", async () => {
   ]);
 });
 
-test("a ping follows the start of a stream, as bytes show", async () => {
+test("a ping follows the start of a stream, in the bytes", async () => {
   const { simulator } = await rig();
   const response = await fetch(`${simulator.url}/v1/messages?beta=true`, {
     method: "POST",
@@ -103,7 +103,7 @@ test("steps follow the number of answers, so any copy of a conversation continue
   expect(textOf(await client.messages.create({ ...ask(""), messages: history }))).toBe("anew");
 });
 
-test("$LAST is the result of the last call, in whatever order the results come", async () => {
+test("$LAST is the result of the last call, whatever the order of the results", async () => {
   const { client } = await rig();
   const messages: Anthropic.MessageParam[] = [
     { role: "user", content: script([{ tools: [{ name: "t" }] }, { text: "$LAST" }]) },
@@ -123,7 +123,7 @@ test("$LAST is the result of the last call, in whatever order the results come",
   expect(textOf(await client.messages.create({ ...ask(""), messages }))).toBe("of toolu_2");
 });
 
-test("entries of the role system in mid-conversation are neither steps nor errors", async () => {
+test("entries of the role system in the middle of a conversation are neither steps nor errors", async () => {
   const { client } = await rig();
   const messages = [
     {
@@ -138,7 +138,7 @@ test("entries of the role system in mid-conversation are neither steps nor error
   expect(textOf(await client.messages.create({ ...ask(""), messages }))).toBe("second");
 });
 
-test("an answer ends for the reason that its step or its request gives", async () => {
+test("an answer ends for the reason that its step or its request sets", async () => {
   const { client } = await rig();
   const reason = async (body: Anthropic.MessageCreateParamsNonStreaming) => {
     const { stop_reason, stop_sequence, content, usage } = await client.messages.stream(body).finalMessage();
@@ -159,7 +159,7 @@ test("an answer ends for the reason that its step or its request gives", async (
   });
 });
 
-test("a refusal says so in its details", async () => {
+test("a refusal is described in its details", async () => {
   const { client } = await rig();
   const message = await client.messages
     .stream(
@@ -171,7 +171,7 @@ test("a refusal says so in its details", async () => {
   expect(plain.stop_details).toMatchObject({ type: "refusal" });
 });
 
-test("usage can be replaced by the step", async () => {
+test("a step can replace the usage", async () => {
   const { client } = await rig();
   const { usage } = await client.messages
     .stream(play({ text: "hi", usage: { input_tokens: 7, output_tokens: 9 } }))
@@ -179,7 +179,7 @@ test("usage can be replaced by the step", async () => {
   expect(usage).toMatchObject({ input_tokens: 7, output_tokens: 9, cache_read_input_tokens: 0 });
 });
 
-test("thinking is signed, and counted as such", async () => {
+test("thinking is signed, and counted as thinking", async () => {
   const { client } = await rig();
   const message = await client.messages.create({
     ...play({ thinking: "x".repeat(40), text: "y".repeat(8) }),
@@ -200,7 +200,7 @@ test("raw blocks are sent as they are, streamed or not", async () => {
   expect((await client.messages.stream(play({ blocks })).finalMessage()).content).toEqual(blocks);
 });
 
-test("tokens are counted without an answer, by the same measure", async () => {
+test("tokens can be counted without an answer, by the same measure", async () => {
   const { client } = await rig();
   const { max_tokens: _, ...prompt } = { ...ask("How much?"), system: "Be brief.", tools: [tool("read")] };
   const { input_tokens } = await client.messages.countTokens(prompt);

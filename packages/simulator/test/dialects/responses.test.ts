@@ -71,7 +71,7 @@ test("the events of a stream are named, numbered and in the order of the API", a
   ]);
 });
 
-test("a turn continues if all its items come back, reasoning untouched", async () => {
+test("a turn continues if all its items are sent back, with reasoning unchanged", async () => {
   const { openai } = await rig();
   const prompt = play({ thinking: "hm", tools: [{ name: "read", input: { path: "a" } }] }, { text: "It says $LAST" });
   const first = await openai.responses.create(ask(prompt));
@@ -136,7 +136,7 @@ test.each<[string, Partial<Body>, string]>([
   ["a parameter that is not there", { foo: 1 } as object, "Unknown parameter: 'foo'"],
   ["an id that is too long", { input: [user, { ...call, call_id: "c".repeat(65) }] }, "maximum length 64"],
   ["an effort that is not there", { reasoning: { effort: "huge" as "high" } }, "Invalid value: 'huge'"],
-])("what OpenAI would not take is refused: %s", async (_, more, sentence) => {
+])("a request that OpenAI would reject is rejected: %s", async (_, more, sentence) => {
   const { openai } = await rig();
   await expect(openai.responses.create(ask("hi", more))).rejects.toThrow(sentence);
 });

@@ -27,7 +27,7 @@ async function vertex() {
   return { simulator, client, ask };
 }
 
-test("the client of Vertex AI reads a streamed answer as one that is not streamed", async () => {
+test("the client of Vertex AI reads a streamed answer like one that is not streamed", async () => {
   const { simulator, client, ask } = await vertex();
   const whole = await client.messages.create(ask(play(EVERYTHING)));
   const streamed = await client.messages.stream(ask(play(EVERYTHING))).finalMessage();

@@ -3,18 +3,24 @@ import { join } from "node:path";
 import { abandonedSessions } from "@skein/adapters/runtimes/claude-code";
 import type { Store } from "@skein/core";
 
-/** How often files of deleted sessions are searched: they may have been deleted while this server was off, or by another one. */
+/**
+ * How often leftover files of deleted sessions are searched: a session may have been deleted while this server was off, or by
+ * another server.
+ */
 const SWEEP_MS = 3600 * 1000;
 
 export interface AbandonedFilesDeps {
-  /** Where Claude Code has its files: a folder for each tenant. */
+  /** The folder of Claude Code's files, with a folder for each tenant. */
   readonly folder: string;
   readonly store: Store;
   readonly remove: (session: { readonly tenant: string; readonly sessionId: string }) => void;
   readonly report: (error: unknown) => void;
 }
 
-/** Removes files of deleted sessions that killed servers have left, now and every hour. Returns how to stop. */
+/**
+ * Removes files of deleted sessions that killed servers have left, now and every hour. Returns a function that stops
+ * this.
+ */
 export function sweepAbandonedFiles({ folder, store, remove, report }: AbandonedFilesDeps): () => void {
   async function sweep(): Promise<void> {
     for (const tenant of existsSync(folder) ? readdirSync(folder) : [])

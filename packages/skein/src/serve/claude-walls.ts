@@ -13,8 +13,8 @@ export interface ServerWalls {
   /** Why there is no sandbox on this machine; undefined if there is one. */
   problem(): Promise<string | undefined>;
   /**
-   * Copies a working folder, for a fork. The copy is made inside the sandbox: a link that a session planted in its folder must not
-   * lead the server elsewhere.
+   * Copies a working folder, for a fork. The copy is made inside the sandbox: a symbolic link in the session's folder must not
+   * make the server read other files.
    */
   copyFolder(from: string, to: string): Promise<void>;
   close(): Promise<void>;

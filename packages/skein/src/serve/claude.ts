@@ -30,13 +30,13 @@ import { hookSecret } from "./hook-secret.ts";
 export interface ClaudeDeps {
   readonly dataDir: string;
   readonly records: Records;
-  /** What the operator has opened. */
+  /** What the operator has allowed. */
   readonly settings: ClaudeSettings;
   /** The rules of keys, and whether their sessions run in a sandbox. */
   readonly rules: ServerPolicy;
-  /** Told about a session that may not run Claude Code by the operator's rules. */
+  /** Called for a session that the operator's rules do not allow to run Claude Code. */
   readonly refused?: ClaudeCodeDeps["refused"];
-  /** Addresses that hooks and MCP servers may have although they are not public. */
+  /** Addresses that are not public but that hooks and MCP servers may have. */
   readonly allowedAddresses: readonly string[];
   /** The address and key of the model, for child processes. */
   readonly api: OpenModel["api"];
@@ -59,7 +59,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
   let runtime: ClaudeCode | undefined;
   let proxy: Promise<GuardedProxy> | undefined;
   let stopSweeping = (): void => {};
-  // While Claude Code is missing, it is searched again with each request: it may have been installed.
+  // While Claude Code is missing, each request looks for it again: it may have been installed.
   let problem: string | undefined = "";
   const folder = (tenant: string, name: string): string => {
     const path = join(dataDir, "claude", tenant, name);
@@ -70,7 +70,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
   const places = placesWith(allowedAddresses);
   const model = { headers: headersOf({ api, oauth }), baseUrl: (oauth ?? api).baseUrl };
   const walls = createServerWalls(settings, { api: model, places });
-  // Every session has folders of its own: it must not see another one's.
+  // Every session has its own folders: it must not see those of other sessions.
   const ownFolder = (tenant: string, name: string, sessionId: string): string => folder(tenant, join(name, sessionId));
   const removeFolders = ({ tenant, sessionId }: { readonly tenant: string; readonly sessionId: string }): void => {
     removeSessionFiles(join(dataDir, "claude", tenant, "config"), sessionId);
@@ -123,6 +123,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
         policy.admit(options, { tenant, sessionId, key: name, isAdmin: scopes.includes("admin") }),
       refusal,
       bypass: settings.bypassPermissions,
+      hasSandboxRules: rules.hasSandboxRules,
       processes: async () => runtime?.figures(),
       async offer(options, { tenant, name, scopes }) {
         const request = { tenant, sessionId: crypto.randomUUID() };

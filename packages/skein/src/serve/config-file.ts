@@ -14,19 +14,21 @@ import { type ConfiguredModels, type GivenModels, configuredModels } from "../mo
 import { checkedLimits } from "./limits.ts";
 import { checkedRetention } from "./retention.ts";
 
-/** What `skein.config.ts` exports by default: the code that agents of this server may name. */
+/** The default export of `skein.config.ts`: the code that agents of this server may use. */
 export interface SkeinConfig {
-  /** Agents made with `createAgent`: stored at the start, with their tools. */
+  /** Agents made with `createAgent`. They are stored when the server starts, with their tools. */
   readonly agents?: readonly Agent[];
   /** Tools that agents made over HTTP may name. */
   readonly tools?: readonly Tool[];
   /** Folders with skills that agents made over HTTP may name, by the skill's name or the folder. */
   readonly skills?: readonly string[];
-  /** The options of Claude Code that requests may use. Everything that is left out is closed. */
+  /** The options of Claude Code that requests may use. Options that are left out are not allowed. */
   readonly claude?: z.input<typeof ClaudeSettings>;
-  /** The limits of one key. SKEIN_LIMITS has precedence. */
+  /** The limits of one key. SKEIN_LIMITS takes precedence. */
   readonly limits?: Partial<Limits>;
-  /** Days that sessions are kept after their last event, by tenant; `*` is every other tenant. SKEIN_RETENTION has precedence. */
+  /**
+   * Days that sessions are kept after their last event, by tenant; `*` is every other tenant. SKEIN_RETENTION takes precedence.
+   */
   readonly retention?: RetentionDays;
   /** What keys may do: which runtimes, tools, models, folders and hosts, and whether programs run in a sandbox. */
   readonly policy?: z.input<typeof Policy>;
@@ -94,7 +96,7 @@ export function codeOf({
   if (!Array.isArray(skills) || skills.some((folder) => typeof folder !== "string"))
     throw new KnownError("invalid", 'skills must be a list of folders: skills: ["./skills"].');
   const ofAgents = registered.flatMap((one) => [...one.tools.values()]);
-  // A tool that loads the skills of one agent is not for another.
+  // A tool that loads the skills of one agent must not be used by another agent.
   const all = [...tools, ...ofAgents.filter(({ name }) => name !== SKILL_TOOL)];
   return {
     agents: registered,

@@ -12,7 +12,7 @@ export interface ServerOptions extends SkeinConfig {
   readonly data?: string;
   /** Where files that agents make are kept: a folder or `s3://BUCKET/PREFIX`. Default: beside the sessions. */
   readonly files?: string;
-  /** One line per request and per bug, without secrets. */
+  /** Receives one line per request and per bug, without secrets. */
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -21,7 +21,7 @@ const OPTIONS = "port host store data files log limits retention agents tools sk
 /** The server of `skein serve` inside another program. Options that are left out come from the environment. */
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
   refuseUnknown(options, OPTIONS, "createServer");
-  // Loaded here: a program that only makes agents does not need them.
+  // Loaded here, because a program that only creates agents does not need these modules.
   const { codeOf, serveSettings, startServer } = await import("./index.ts");
   const {
     port,

@@ -13,7 +13,7 @@ export interface RestateSettings {
   /** The address under which Restate reaches the workers: usually a load balancer. */
   readonly workersUrl: string | undefined;
   readonly identityKeys: readonly string[];
-  /** The name of the virtual object. Clusters that share a Restate have different ones. */
+  /** The name of the virtual object. Clusters that share a Restate need different names. */
   readonly service: string;
   readonly token: string | undefined;
 }
@@ -21,14 +21,14 @@ export interface RestateSettings {
 /** The role and the engine of a process. */
 export interface EngineSettings {
   readonly role: Role;
-  /** Without it, the local engine drives. */
+  /** Without it, the local engine drives the sessions. */
   readonly restate: RestateSettings | undefined;
 }
 
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const DEFAULT_ENDPOINT = "127.0.0.1:9080";
 
-/** Settings of role and engine, or an `invalid` with the sentence that says what is wrong. */
+/** Settings of role and engine. Throws `invalid` with a sentence about what is wrong. */
 export function engineSettings(config: EngineConfig, role = config.role ?? "all", storeUrl = ""): EngineSettings {
   if (role !== "all" && role !== "api" && role !== "worker")
     throw new KnownError("invalid", `The role is "${role}". Expected all, api or worker (--role or SKEIN_ROLE).`);

@@ -11,9 +11,9 @@ export interface FirstKey {
 }
 
 /**
- * The operator's key, else the one in the data folder, else a new one that is written there. The key in the data folder
- * is also accepted by a store that does not know it yet: another store of the same user then replaces nothing, and
- * commands go on working with both.
+ * The operator's key, otherwise the one in the data folder, otherwise a new one, which is written there. If a store
+ * does not know the key in the data folder yet, it accepts it: so the user's other stores keep working with the same
+ * key.
  */
 export async function firstKey(
   keys: Keys,
@@ -28,7 +28,7 @@ export async function firstKey(
   const file = join(dataDir, "admin-key");
   const kept = read(file);
   if (kept !== undefined && (await keys.recognise(kept))) return { key: kept, file, isNew: false };
-  // A key that this store has was revoked or expired, and must not become valid again.
+  // A key that this store already knows was revoked or has expired, and must not become valid again.
   const isReusable = kept !== undefined && KEY.test(kept) && !(await keys.has(kept));
   const first = { name: "first start", scopes: ["admin" as const], tenant: "default" };
   if (isReusable) return { key: await keys.make({ ...first, key: kept }), file, isNew: true };

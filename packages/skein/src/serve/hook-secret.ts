@@ -5,7 +5,10 @@ import { z } from "zod";
 
 const Stored = z.object({ secret: z.string() });
 
-/** The secret that signs calls of a tenant's hooks without a secret of their own. Created once for all servers of a store. */
+/**
+ * The secret that signs calls of a tenant's hooks without a secret of their own. It is created once for all servers of a
+ * store.
+ */
 export async function hookSecret(records: Records, tenant: string): Promise<string> {
   const place = { tenant, kind: "hook_secret", id: "current" } as const;
   const known = await records.get(place.tenant, place.kind, place.id);

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import type { Limits } from "@skein/server";
 
-/** The names of all limits of the HTTP server. The type makes the list complete. */
+/** The names of all limits of the HTTP server. The compiler reports a missing one. */
 const NAMES = Object.keys({
   requestsPerSecond: 0,
   requestBurst: 0,

@@ -2,7 +2,10 @@ import { resolve } from "node:path";
 import type { FoundSkill } from "@skein/adapters/skills";
 import { KnownError } from "@skein/protocol";
 
-/** The skills that a request names, out of those that the operator opened: by name, or by a folder. A folder is compared and never read. */
+/**
+ * The skills that a request names, by name or by folder, from those that the operator allowed. A folder's path is only compared; the folder
+ * is never read.
+ */
 export function namedSkills(opened: readonly FoundSkill[], names: readonly string[]): readonly FoundSkill[] {
   const found = new Set(
     names.flatMap((name) => {

@@ -14,6 +14,7 @@ import {
   explainPolicy,
   policyOf,
   policyProblem,
+  tenantRules,
 } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import type { KeyInfo, Keys, Principal, WallsState } from "@skein/server";
@@ -21,7 +22,7 @@ import type { ServedCode } from "./config-file.ts";
 import { LOOPBACK, openedByBoth } from "./settings.ts";
 import type { StartOptions } from "./start-options.ts";
 
-/** A key as far as rules depend on it. */
+/** The properties of a key on which rules depend. */
 interface PolicyKey {
   readonly name: string;
   readonly tenant: string;
@@ -30,15 +31,19 @@ interface PolicyKey {
 /** The operator's rules as they apply now. The sandbox depends on who can reach the server, which changes while it runs. */
 export interface ServerPolicy {
   of(key: PolicyKey): KeyPolicy;
+  /** Whether there are rules for keys of this name. */
+  hasKey(name: string): boolean;
   /** What all keys of a tenant may use together; undefined if there is no such rule. */
   ofTenant(tenant: string): Policy["tenants"][string] | undefined;
   /** Whether programs of this key's sessions run in a sandbox. Without a key: the rule of the server. */
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
-  /** The strictest mode of any key: for sessions of the loop, which do not record the key that began them. */
+  /** The strictest mode of any key: used for sessions of the loop, which do not record the key that created them. */
   strictestSandbox(): Promise<ChosenSandboxMode>;
-  /** Whether several tenants have keys, as last looked up; it is looked up again after a moment. */
+  /** Whether single keys have their own sandbox rules. */
+  readonly hasSandboxRules: boolean;
+  /** Whether several tenants have keys, as of the last lookup, which is repeated after two seconds. */
   isShared(): boolean;
-  /** Whether any rule caps how many runs are under way. */
+  /** Whether any rule caps how many runs are in progress. */
   readonly capsRuns: boolean;
   /** The caps of a run. */
   capsOf(owner: RunOwner): readonly Cap[];
@@ -46,7 +51,7 @@ export interface ServerPolicy {
   readonly hasCaps: boolean;
   /** Names of agents that have caps. */
   readonly cappedAgents: readonly string[];
-  /** The hosts that every key may have called. */
+  /** The hosts that programs of every key may call. */
   commonHosts(): readonly string[];
 }
 
@@ -77,6 +82,7 @@ export async function explainKey(
     sandbox: await rules.sandbox({ name, tenant }),
     sandboxProblem: "problem" in found ? found.problem : undefined,
     isOpened: claude.keys.includes(name),
+    opened: { folders: [...Object.keys(claude.folders), ...claude.roots], hosts: claude.hosts },
   });
 }
 
@@ -85,7 +91,7 @@ interface PolicyDeps {
   /** The value of SKEIN_SANDBOX. */
   readonly sandbox?: SandboxMode | undefined;
   readonly isLoopback: boolean;
-  /** Hosts that the operator opened. */
+  /** Hosts that the operator allowed. */
   readonly hosts: readonly string[];
   readonly keys: Pick<Keys, "valid">;
   readonly now?: () => number;
@@ -124,7 +130,9 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
 
   return {
     of: (key) => policyOf(policy, key),
-    ofTenant: (tenant) => policy.tenants[tenant] ?? policy.tenants["*"],
+    hasSandboxRules: Object.values(policy.keys).some(({ sandbox }) => sandbox !== undefined),
+    hasKey: (name) => Object.hasOwn(policy.keys, name),
+    ofTenant: (tenant) => tenantRules(policy, tenant),
     capsRuns: rules.some(({ concurrentRuns }) => concurrentRuns !== undefined),
     hasCaps: rules.some((rule) => rule.concurrentRuns !== undefined || rule.spendPerDayUsd !== undefined),
     capsOf: (owner) => capsOf(policy, owner),
@@ -189,7 +197,7 @@ function stricter(one: SandboxMode | undefined, other: SandboxMode | undefined):
   return sandbox === undefined ? {} : { sandbox };
 }
 
-/** Rejects a policy that contradicts itself, or names what this server does not have. */
+/** Rejects a policy that contradicts itself, or names things that this server does not have. */
 function checkPolicy(
   policy: Policy,
   { claude, tools }: { readonly claude: ClaudeSettings; readonly tools: Iterable<string> },

@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 /** The vault for secrets in the store. Without a vault they are stored unsealed. */
 export interface SecretsSettings {
   readonly vault: Vault | undefined;
-  /** Ids of keys that are lost: what they sealed has to be set again. */
+  /** Ids of keys that are lost: the secrets that they sealed must be set again. */
   readonly lost: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export function secretsSettings({ key, file, lost = "" }: Config["secrets"], fol
   return { vault: text === undefined ? undefined : createVault(text), lost: ids };
 }
 
-/** The store with its secrets sealed. Refuses one whose secrets cannot be opened. */
+/** The store with its secrets sealed. Throws if its secrets cannot be decrypted. */
 export async function withSealedSecrets<Opened extends Store>(
   store: Opened,
   settings?: SecretsSettings,

@@ -39,7 +39,7 @@ export interface ServerParts {
   readonly workplaces: Workplaces;
   /** Stops driving sessions and answering SQL. */
   stop(): Promise<void>;
-  /** Closes the other parts, the store included. */
+  /** Closes the other parts, including the store. */
   close(): Promise<void>;
 }
 
@@ -229,7 +229,10 @@ async function openHistory(store: Store, { history, dataDir }: StartOptions): Pr
   }
 }
 
-/** Throws the error of a part that is not installed whenever the part is used. Any other error is thrown now. */
+/**
+ * For a part that is not installed: returns a function that throws this error when the part is used. Any other error is
+ * thrown now.
+ */
 function refusal(error: unknown): () => never {
   if (!isKnownError(error, "not_installed")) throw error;
   return () => {

@@ -57,6 +57,7 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
       ...serverDeps(options, { store, parts }),
       telemetry,
       policyOf: rules.of,
+      hasKeyRules: (name: string) => rules.hasKey(name) || claude.keys.includes(name),
       caps: { of: rules.capsOf, agents: rules.cappedAgents },
       isShared: rules.isShared,
       ...(rules.capsRuns && {

@@ -27,7 +27,7 @@ export interface ServeSettings {
   readonly limits: Partial<Limits>;
   /** How many days sessions are kept, by tenant, from the environment. */
   readonly retention: RetentionDays;
-  /** What this process does, and who drives its sessions. */
+  /** What this process does, and which engine drives its sessions. */
   readonly engine: EngineSettings;
   readonly configFile: string | undefined;
   readonly apiKey: string | undefined;
@@ -36,7 +36,9 @@ export interface ServeSettings {
   readonly allowedWebhookAddresses: readonly string[];
   readonly openedToModels: Config["openedToModels"];
   readonly sqlHistory: readonly string[];
-  /** Where Claude Code's sessions are read over HTTP, and by which keys besides admin keys. Undefined: closed. */
+  /**
+   * Which of Claude Code's data directories are read over HTTP, and by which keys besides admin keys. Undefined: none.
+   */
   readonly history: HistorySettings | undefined;
   /** The Redis that carries drafts and nudges between machines that share the store. */
   readonly redisUrl: string | undefined;
@@ -44,11 +46,11 @@ export interface ServeSettings {
   /** Whether spans contain the content of messages and tool calls. */
   readonly traceContent: boolean;
   readonly traceService: string | undefined;
-  /** Where the built console is; null for none, undefined for the one of its package. */
+  /** The folder of the built console; null for no console, undefined for the one of its package. */
   readonly consoleFolder: string | null | undefined;
   /** Whether this server creates and drives sessions of Claude Code. */
   readonly claudeCode: boolean;
-  /** The options of Claude Code that the environment opens. */
+  /** The options of Claude Code that the environment allows. */
   readonly claudeOpened: ClaudeSettings;
   /** How many days the audit log is kept. */
   readonly auditDays: number | undefined;
@@ -65,7 +67,7 @@ export interface ServeSettings {
   readonly needsRealBecause?: string | undefined;
 }
 
-/** Without roots, the usual folders of the user who started the server. */
+/** Without roots, the default folders of the user who started the server. */
 interface HistorySettings {
   readonly roots: readonly string[] | undefined;
   readonly keys: readonly string[];
@@ -85,7 +87,10 @@ const DEFAULT_PORT = "7433";
 export const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const CONFIG_FILE = "skein.config.ts";
 
-/** Whether a real model is needed. A server that others can reach must not simulate answers unless its operator asks for it. */
+/**
+ * Whether a real model is needed. A server that other machines can reach must not simulate answers unless its operator asks for
+ * it.
+ */
 function realModel(config: Config, host: string) {
   const { simulates, needsRealBecause } = simulationChoice(config);
   const reached = LOOPBACK.includes(host) ? undefined : `${host} can be reached from other machines`;
@@ -176,7 +181,7 @@ function consoleSetting(text: string | undefined, folder: string): string | null
   throw new KnownError("invalid", `SKEIN_CONSOLE is "${text}". Expected "off" or a folder with a built console.`);
 }
 
-/** The default: open to admin keys on a loopback address, closed on an address that others can reach. */
+/** By default open to admin keys on a loopback address, and closed on an address that other machines can reach. */
 function historySettings(
   { history, historyKeys: keys }: Config,
   { isLocal, folder }: { isLocal: boolean; folder: string },
@@ -244,7 +249,7 @@ function sandboxSetting(text: string | undefined): SandboxMode | undefined {
   return data;
 }
 
-/** The union of two settings: what either of them opens is open. */
+/** The union of two settings: everything that either of them allows is allowed. */
 export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): ClaudeSettings {
   return {
     ...one,

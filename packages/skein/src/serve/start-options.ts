@@ -10,7 +10,7 @@ export interface RunningServer {
   readonly metricsUrl: string | undefined;
   readonly key: FirstKey;
   readonly model: { readonly description: string; readonly simulated: boolean };
-  /** The state of the sandbox around programs that a model can steer, as a sentence. */
+  /** The state of the sandbox around programs that a model can control, as a sentence. */
   readonly walls: string;
   /** Whether the console is served at `/`. */
   readonly hasConsole: boolean;

@@ -5,14 +5,14 @@ import type { StartOptions } from "./start-options.ts";
 type Log = NonNullable<StartOptions["log"]>;
 
 export interface OpenTelemetry {
-  /** Undefined where no collector is named. */
+  /** Undefined if no collector is configured. */
   readonly telemetry: Telemetry | undefined;
   /** Writes a line to the operator's log, and sends it to the collector. */
   readonly log: Log | undefined;
   close(): Promise<void>;
 }
 
-/** Opens the telemetry of this server, if the operator named a collector. */
+/** Opens the telemetry of this server, if the operator configured a collector. */
 export async function openTelemetry({ traceEndpoint, traceService, log }: StartOptions): Promise<OpenTelemetry> {
   if (traceEndpoint === undefined) return { telemetry: undefined, log, close: async () => {} };
   const { createOpenTelemetry } = await loadPart.telemetry();

@@ -22,14 +22,14 @@ export interface Workplaces {
 interface WorkplacesDeps {
   readonly dataDir: string;
   readonly rules: Pick<ServerPolicy, "strictestSandbox" | "commonHosts">;
-  /** Addresses that may be called besides public ones. */
+  /** Addresses that programs may call besides public ones. */
   readonly places?: GatePlaces;
   /** Limits from Claude Code's settings, which apply to every program that a model controls. */
   readonly limits: { readonly memoryBytes: number } & Omit<SandboxLimits, "memoryBytes" | "totalMemoryBytes">;
   readonly store: Pick<Store, "get">;
   readonly report: (error: unknown) => void;
   readonly open?: typeof openSandbox;
-  /** Told about a session whose programs are off. */
+  /** Called for a session whose programs are off. */
   readonly refused?: (session: SessionPlace, problem: string) => Promise<void>;
 }
 

@@ -20,7 +20,7 @@ export function describeList(list: ConformanceList): void {
     }, 120_000);
     afterAll(() => stores?.close());
 
-    test("has a check for what is there, a reason for a departure, an issue for what is open", () => {
+    test("the list has a check for each implemented line, a reason for each departure, and an issue for each open line", () => {
       for (const { at, what, status, note, check } of list.lines)
         expect(status === "there" ? check : note, `${at}: ${what}`).toBeTruthy();
     });

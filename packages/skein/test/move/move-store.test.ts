@@ -75,7 +75,7 @@ test.each([
   ["sqlite", "postgres"],
   ["postgres", "file"],
   ["file", "sqlite"],
-] as const)("everything of a store moves from %s to %s, and a run that waits goes on there", async (...kinds) => {
+] as const)("everything in a store moves from %s to %s, and a waiting run continues there", async (...kinds) => {
   const { from, to, agentOn } = await world(kinds);
   const before = agentOn(from);
   const { sessionId: done } = await before.run(scripted("done", [{ text: "Done." }]));
@@ -138,7 +138,7 @@ test("a run that is being driven moves only after its lease is free", async () =
   await after.close();
 });
 
-test("a session that continued in both stores is not changed, and reported", async () => {
+test("a session that continued in both stores is reported and not changed", async () => {
   const { from, to, agentOn } = await world(["sqlite", "sqlite"]);
   const [here, there] = [agentOn(from), agentOn(to)];
   const { sessionId } = await here.run(scripted("one", [{ text: "One." }]));

@@ -46,7 +46,7 @@ async function serving(data: string, args: readonly string[] = [], env: NodeJS.P
   return { child, text, url, key, call: caller(url, key) };
 }
 
-test("a run that is under way when the server is killed continues at the next start, and its stream has no gap", async () => {
+test("a run in progress when the server is killed continues at the next start, and its stream has no gap", async () => {
   const data = folder();
   const first = await serving(data);
   const { path } = await session(first.call);
@@ -71,7 +71,7 @@ test("a run that is under way when the server is killed continues at the next st
   expect(log).toEqual([...before, ...facts.map((frame) => frame.data)]);
 });
 
-test("SIGTERM ends streams with a hint and the process in time, also under a tool that does not stop; what was under way continues", async () => {
+test("SIGTERM ends streams with a hint and the process in time, also under a tool that does not stop; unfinished runs continue", async () => {
   const data = folder();
   const skein = fileURLToPath(new URL("../../src/index.ts", import.meta.url));
   writeFileSync(
@@ -107,7 +107,7 @@ export default { agents: [createAgent({ name: "Stubborn", tools: [stubborn] })] 
   expect(await settled(second.call, path)).toMatchObject({ status: "completed" });
 });
 
-test("the first start makes a key for its user alone, and its curl line works", async () => {
+test("the first start creates a key that only its user can read, and its curl line works", async () => {
   const data = folder();
   const oldMask = process.umask(0);
   const { text, key } = await serving(data).finally(() => process.umask(oldMask));

@@ -46,11 +46,11 @@ test.each([
     /set SKEIN_RESTATE_IDENTITY_KEYS/,
   ],
   ["a key of the cluster that is none", { ...RESTATE, SKEIN_RESTATE_IDENTITY_KEYS: "secret" }, /publickeyv1_/],
-])("%s is refused with a sentence before anything is opened", (_, env, sentence) => {
+])("%s is rejected with a sentence before anything is opened", (_, env, sentence) => {
   expect(configured(env)).toThrow(sentence);
 });
 
-test("an api or worker process on a store that others cannot share is refused", () => {
+test("an api or worker process on a store that cannot be shared is rejected", () => {
   expect(() => engineSettings(readConfig({ SKEIN_ROLE: "worker" }).engine, undefined, "sqlite:x.db")).toThrow(
     /postgres:\/\//,
   );
@@ -103,7 +103,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     return place;
   }
 
-  test("an api process takes a prompt, waits visibly for a worker, and a worker answers it", async () => {
+  test("an api process accepts a prompt, waits visibly for a worker, and a worker answers it", async () => {
     const api = await process_("api");
     const { path } = await session(api.call);
     await say(api.call, path, `Please. ${script([{ text: "Here." }], "roles")}`);

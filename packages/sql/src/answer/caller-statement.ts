@@ -2,9 +2,9 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { MemoryLimit } from "../database/memory-limit.ts";
 import { SqlError } from "../sql-error.ts";
 
-/** Runs the statement of the caller, who may stop it. Skein's own statements are never stopped: they must not end halfway. */
+/** Runs the statement of the caller, who may stop it. Skein's own statements are never stopped: they must not end in the middle. */
 export interface CallerStatement {
-  /** Forgets that the last statement was stopped, and resets the memory limit. */
+  /** Resets the state for a new statement: it was not stopped, and the memory limit is the default. */
   begin(): Promise<void>;
   /** Runs a part of the statement. Fails at once if the statement was stopped before. */
   run<Result>(sql: string, work: () => Promise<Result>): Promise<Result>;

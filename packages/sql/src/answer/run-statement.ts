@@ -19,12 +19,12 @@ export interface SqlResult {
   readonly rows: readonly Row[];
 }
 
-/** How often a question is asked because a file changed while it was read. */
+/** How often a question is tried, because a file changed while it was read. */
 export const ATTEMPTS = 3;
 
 /**
- * Runs a statement and holds its answer. A question is asked again if a file changed meanwhile: lines are numbered by counts that
- * were made before. A statement that changes something runs once.
+ * Runs a statement and holds its answer in memory. A question is run again if a file changed in the meantime, because line
+ * numbers come from counts that were made before. A statement that changes something runs once.
  */
 export async function runStatement({ preparer, caller, memory }: AnswerDeps, given: string): Promise<SqlResult> {
   await caller.begin();
@@ -50,7 +50,7 @@ export async function runStatement({ preparer, caller, memory }: AnswerDeps, giv
   }
 }
 
-/** The reader met a line that it cannot read, or that is longer than it expected. */
+/** Whether DuckDB's reader found a line that it cannot read, or that is longer than expected. */
 function isBadLine(error: unknown): boolean {
   return error instanceof Error && /JSON|maximum_object_size/.test(error.message);
 }

@@ -11,10 +11,10 @@ export interface SqlStream {
   readonly rows: AsyncGenerator<readonly Row[]>;
 }
 
-/** How many rows are held so that a question can be asked again; with more, the files are counted first. */
+/** How many rows are held so that a question can be run again. For longer answers, the files are counted first. */
 const SHORT_ROWS = 10_000;
 
-/** Runs a statement without holding its answer. */
+/** Runs a statement without holding its answer in memory. */
 export async function streamStatement(deps: AnswerDeps, given: string): Promise<SqlStream> {
   await deps.caller.begin();
   const files = await deps.preparer.refresh();
@@ -22,7 +22,7 @@ export async function streamStatement(deps: AnswerDeps, given: string): Promise<
   return short ?? longAnswer(deps, given);
 }
 
-/** Rows that were handed out cannot be taken back, so all files are counted before the first row. */
+/** Rows that were returned cannot be taken back, so all files are counted before the first row. */
 async function longAnswer(deps: AnswerDeps, given: string): Promise<SqlStream> {
   const { connection, preparer, caller, memory } = deps;
   const { plan, files, statement, isQuestion } = await preparer.prepare(given, { counted: true });
@@ -62,8 +62,8 @@ async function longAnswer(deps: AnswerDeps, given: string): Promise<SqlStream> {
 }
 
 /**
- * An answer of few rows is held before it is handed out. Then the files need not be counted first, and the question can be asked
- * again if one of them changes meanwhile. Undefined if the answer is longer, or if anything failed.
+ * A short answer is held before it is returned. Then the files need not be counted first, and the question can be run again if a
+ * file changes in the meantime. Undefined if the answer is longer, or if anything failed.
  */
 async function shortAnswer(deps: AnswerDeps, given: string, attempt = 1): Promise<SqlStream | undefined> {
   const { connection, preparer, caller } = deps;

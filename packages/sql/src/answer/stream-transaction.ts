@@ -1,10 +1,10 @@
 /**
- * DuckDB's Node package ends a stream that failed like one that is complete. A transaction tells the two apart, because it is
- * aborted after a failure. The error itself is found by running the statement again.
+ * DuckDB's Node package ends a failed stream in the same way as a complete one. A transaction tells the two apart, because it
+ * is aborted after a failure. The error itself is found by running the statement again.
  */
 import type { DuckDBConnection, DuckDBPreparedStatement } from "@duckdb/node-api";
 
-/** Throws the error of a stream that ended because of one. `run` runs in the transaction of the stream. */
+/** Throws the error of a stream that ended because of an error. `run` runs in the transaction of the stream. */
 export async function checkEnd(
   prepared: DuckDBPreparedStatement,
   run: (sql: string) => Promise<unknown>,
@@ -18,7 +18,7 @@ export async function checkEnd(
   }
 }
 
-/** A transaction around a stream. If the caller has begun one, it is used as it is and nothing is checked. */
+/** A transaction around a stream. If the caller has begun one, it is used unchanged, and nothing is checked. */
 export interface StreamTransaction {
   check(prepared: DuckDBPreparedStatement): Promise<void>;
   end(): Promise<void>;
@@ -28,13 +28,13 @@ export async function beginStream(connection: DuckDBConnection): Promise<StreamT
   const run = async (sql: string): Promise<unknown> => connection.run(sql);
   const transactionId = async (): Promise<string> =>
     String((await connection.runAndReadAll("SELECT txid_current()")).getRows()[0]);
-  // Outside of a transaction each statement has its own.
+  // Outside of a transaction, each statement has its own transaction id.
   const isCallers = (await transactionId()) === (await transactionId());
   if (isCallers) return { check: async () => {}, end: async () => {} };
   await run("BEGIN");
   return {
     check: (prepared) => checkEnd(prepared, run),
-    // After a failure the transaction may be over already.
+    // After a failure, the transaction may have ended already.
     end: async () => void (await run("ROLLBACK").catch(() => {})),
   };
 }

@@ -39,7 +39,7 @@ export function rowsOf(reader: DuckDBResultReader): readonly Row[] {
   return reader.getRows().map((row) => plainRow(row, types));
 }
 
-/** The types must be those of the result: those of a chunk do not say which columns are JSON. */
+/** The types must be those of the result: the types of a chunk do not show which columns are JSON. */
 export function plainRow(row: readonly DuckDBValue[], types: readonly DuckDBType[]): Row {
   return row.map((value, at) => plain(value, types[at] ?? ANY));
 }

@@ -22,11 +22,11 @@ import { type CopyPlace, copyPlace } from "./copy-place.ts";
 import { type NextCopy, openNextCopy } from "./next-copy.ts";
 
 export interface BuildCopyOptions {
-  /** Claude Code's data directories; the usual ones if not given. */
+  /** Claude Code's data directories; the default ones if not given. */
   readonly roots?: readonly string[];
   /** Skein's cache folder. */
   readonly cacheFolder: string;
-  /** Begins with nothing instead of the last copy. */
+  /** Begins with an empty copy instead of the last one. */
   readonly afresh?: boolean;
 }
 
@@ -36,12 +36,15 @@ type BuildCopyResult =
   /** Another build is running. */
   | { readonly outcome: "busy" };
 
-/** DuckDB's memory limit while it builds. With less it writes temporary files; the process has about 750 MB in all. */
+/** DuckDB's memory limit while it builds. With less, DuckDB writes temporary files. The whole process uses about 750 MB. */
 const MEGABYTES = 600;
 const THREADS = 2;
-/** Bytes of transcripts that are read at once. Half of it makes twice as many commits, and a fifth more work. */
+/**
+ * Bytes of transcripts that are read at once. With half of it, there are twice as many commits, and the work takes a
+ * fifth longer.
+ */
 const BATCH_BYTES = 48 * 2 ** 20;
-/** A file that changed this recently may change again without getting another time. */
+/** A file that changed this recently may change again without getting a new modification time. */
 const YOUNG_MS = 1000;
 
 export async function buildCopy(options: BuildCopyOptions): Promise<BuildCopyResult> {
@@ -70,7 +73,7 @@ interface Build {
   /** A folder for temporary files. */
   readonly folder: string;
   readonly nextFile: string;
-  /** The copy to begin with, if any. */
+  /** The copy to start from, if any. */
   readonly from: string | null;
 }
 
@@ -101,7 +104,7 @@ async function build({ library, place, folder, nextFile, from }: Build): Promise
   }
 }
 
-/** Paths whose rows the next copy must lose, and files whose rows it lacks. A file that has changed is both. */
+/** Paths whose rows must be removed from the next copy, and files whose rows it lacks. A changed file is in both. */
 function differences(
   { copied }: NextCopy,
   files: readonly DataFile[],
@@ -117,7 +120,7 @@ function differences(
   };
 }
 
-/** Paths of files that changed while they were read: the next copy may have a mix of old and new rows of them. */
+/** Paths of files that changed while they were read: the next copy may have both old and new rows of these files. */
 function changedSince(files: readonly DataFile[], now: readonly DataFile[]): readonly string[] {
   const later = new Map(now.map((file) => [file.path, file]));
   return files.filter((file) => !isSame(later.get(file.path), file)).map(({ path }) => path);
@@ -130,7 +133,7 @@ interface Addition {
   readonly files: readonly DataFile[];
 }
 
-/** Reads files in batches. Returns how many files were left out because they need more memory than there is; questions read those in place. */
+/** Reads files in batches. Returns how many files were left out because they need too much memory; questions read these files in place. */
 async function addFiles({ connection, folder, next, files }: Addition): Promise<number> {
   const memory = createMemoryLimit(connection, MEGABYTES);
   let batch: readonly DataFile[] = [];
@@ -158,7 +161,7 @@ interface Batch {
   readonly files: Files;
 }
 
-/** Files with very long lines get more memory. Returns false if that is not enough. */
+/** Adds the rows of some files. Files with very long lines get more memory. Returns false if that is not enough. */
 async function addBatch({ connection, memory, next, files }: Batch): Promise<boolean> {
   await memory.reset();
   for (;;) {
@@ -167,7 +170,7 @@ async function addBatch({ connection, memory, next, files }: Batch): Promise<boo
       return true;
     } catch (error) {
       if (!isOutOfMemory(error)) throw error;
-      // There is no transaction if it failed before it began one.
+      // If it failed before it began a transaction, there is none to roll back.
       await connection.run("ROLLBACK").catch(() => {});
       if (!(await memory.raise(error))) return false;
     }

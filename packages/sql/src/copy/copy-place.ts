@@ -1,5 +1,6 @@
 /**
- * Where the cached copy of some data directories is: one DuckDB file in Skein's cache folder, readable by its owner alone.
+ * The place of the cached copy of some data directories: one DuckDB file in Skein's cache folder, readable only by its
+ * owner.
  *
  * Its name contains a hash of everything that a copy depends on, so that a copy of another version is another file.
  */
@@ -16,7 +17,7 @@ export interface CopyPlace {
   readonly lock: string;
 }
 
-/** Raised when the copy changes in a way that the definitions of its tables do not show. */
+/** Increased when the copy changes in a way that the definitions of its tables do not show. */
 const VERSION = 7;
 
 /** The roots must be real paths, as `discover` returns them. */

@@ -1,4 +1,4 @@
-/** The next copy while it is made: a DuckDB file, attached for writing, that takes the rows of the files that are scanned. */
+/** The next copy while it is made: a DuckDB file, attached for writing, that receives the rows of the scanned files. */
 import { chmodSync, constants, copyFileSync, existsSync, rmSync } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { appendRows } from "../database/load-rows.ts";
@@ -11,11 +11,11 @@ import type { Files, KnownFile } from "../transcripts/files.ts";
 import { type CopiedFile, readCopiedFiles } from "./read-copy.ts";
 
 export interface NextCopy {
-  /** Whether it began without the rows of an earlier copy. */
+  /** Whether the copy began without the rows of an earlier copy. */
   readonly isNew: boolean;
-  /** The files whose rows it began with, by path. */
+  /** The files whose rows the copy began with, by path. */
   readonly copied: ReadonlyMap<string, CopiedFile>;
-  /** Adds the rows of these files, which the views of the scan must show now. All or nothing. */
+  /** Adds the rows of these files, which the views of the scan must currently show. All rows are added, or none. */
   add(files: Files): Promise<void>;
   /** Removes the rows of files. */
   remove(paths: readonly string[]): Promise<void>;
@@ -28,7 +28,7 @@ const NEXT = "next_copy";
 const ATTACH = "STORAGE_VERSION 'latest', ROW_GROUP_SIZE 8192";
 /** Columns that a search reads completely: uncompressed, they are read at the speed of memory. */
 const UNCOMPRESSED = new Set(["conversation.content"]);
-/** Long texts that few questions read. */
+/** Long texts that few questions need. */
 const STRONGLY_COMPRESSED = new Set([
   "tool_call.result",
   "tool_call.tool_use_result",
@@ -36,9 +36,9 @@ const STRONGLY_COMPRESSED = new Set([
   "message.text",
   "message.thinking",
 ]);
-/** If more than this share of all rows was deleted, the copy is created again: DuckDB does not give back their space. */
+/** If more than this share of all rows was deleted, the copy is created again, because DuckDB does not reuse their space. */
 const MOST_WASTE = 0.3;
-/** With longer lines, the files are scanned once for each piece, which holds fewer lines at once. */
+/** If lines are longer than this, the files are scanned once for each part of the rows, which needs less memory. */
 const MOST_BATCH_LINE_BYTES = 2 * 1024 * 1024;
 
 const FILE_COLUMNS = {
@@ -55,7 +55,7 @@ const FILE_COLUMNS = {
   session_id: "VARCHAR",
 };
 
-/** Begins with a clone of an earlier copy if there is one that can be read; `from` null begins with nothing. */
+/** Begins with a clone of an earlier copy if there is one that can be read. With `from` null, it begins empty.. */
 export async function openNextCopy(connection: DuckDBConnection, file: string, from: string | null): Promise<NextCopy> {
   const cloned = from === null ? undefined : await attachClone(connection, from, file);
   if (!cloned) await attachNew(connection, file);
@@ -107,7 +107,7 @@ async function attachClone(
     const copied = await readCopiedFiles(connection, NEXT);
     if ((await wasteOf(connection)) <= MOST_WASTE) return copied;
   } catch {
-    // Not a copy, or a damaged one: it is created again.
+    // Not a copy, or a damaged one: the copy is created again.
   }
   await connection.run(`DETACH ${NEXT}`);
   return undefined;
@@ -141,11 +141,11 @@ async function createTables(connection: DuckDBConnection): Promise<void> {
   }
 }
 
-/** The first file gets the place `first`, the next one the place below it. */
+/** The first file gets the number `first`, the next one the number below it. */
 async function addRows(connection: DuckDBConnection, known: readonly KnownFile[], first: number): Promise<void> {
-  // The lines are parsed once for all pieces, unless they are too long to be held in a table.
+  // The lines are parsed once for all tables, unless they are too long to be held in a table.
   const isBatch = known.every(({ count }) => (count?.longest ?? 0) <= MOST_BATCH_LINE_BYTES);
-  // DuckDB's buffers have twice the length of the longest line it may meet.
+  // DuckDB's buffers are twice as long as the longest line that it may read.
   const isBuffered = known.every(({ file }) => file.size <= MOST_LINE_BYTES);
   if (isBatch) await connection.run(`${readBatch({ isBuffered })}${BATCH_VIEWS}`);
   await connection.run("BEGIN");

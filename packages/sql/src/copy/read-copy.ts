@@ -7,7 +7,7 @@ import type { CopyPlace } from "./copy-place.ts";
 /** The name under which a copy is attached. */
 export const COPY = "skein_copy";
 
-/** A transcript as it was when its rows went into the copy. */
+/** A transcript as it was when its rows were copied. */
 export interface CopiedFile extends FileStamp, FileHead, RowCount {
   /** The number of the file in the copy's tables: -1, -2, … */
   readonly place: number;
@@ -24,7 +24,7 @@ export interface CopyReader {
   attach(): Promise<Copy | null>;
 }
 
-/** A copy is never changed, only replaced by a new file, so the one that is attached stays valid until it is detached. */
+/** A copy is never changed, only replaced by a new file, so an attached copy stays valid until it is detached. */
 export function createCopyReader(connection: DuckDBConnection, place: CopyPlace | null): CopyReader {
   let copy: Copy | null = null;
   let stamp = "";
@@ -45,7 +45,7 @@ export function createCopyReader(connection: DuckDBConnection, place: CopyPlace 
     try {
       await connection.run(`ATTACH ${literal(file)} AS ${COPY} (READ_ONLY)`);
     } catch {
-      // Not a database: the next build replaces it.
+      // Not a database: the next build of the copy replaces it.
       return null;
     }
     try {

@@ -36,7 +36,7 @@ export interface Loader {
   finish(): Promise<void>;
 }
 
-/** How much text waits for the next batch. DuckDB needs several times that to parse it. */
+/** How much text is collected for one batch. DuckDB needs several times as much memory to parse it. */
 const WAITING_CHARACTERS = 4 * 2 ** 20;
 
 export function createLoader(connection: DuckDBConnection): Loader {

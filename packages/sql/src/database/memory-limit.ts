@@ -1,23 +1,26 @@
-/** DuckDB's memory limit. What does not fit is written to its temporary folder, where an operator can do that. */
+/** DuckDB's memory limit. Data above the limit is written to its temporary folder, if the operator of the plan supports that. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-/** Some statements need more and cannot write it to disk. They get this much more rather than fail: the first step, then the second. */
+/**
+ * Some statements need more memory but cannot write to disk. They get this much more instead of failing: first the first step, then the
+ * second.
+ */
 const EXTRA_MEGABYTES = [700, 2200];
 
 export interface MemoryLimit {
-  /** Raises the limit if this error was for want of memory. Returns whether the statement may be tried again. */
+  /** Raises the limit if this error was a lack of memory. Returns whether the statement may be tried again. */
   raise(error: unknown): Promise<boolean>;
-  /** Back to the usual limit. */
+  /** Sets the default limit again. */
   reset(): Promise<void>;
 }
 
-/** Without `megabytes` the caller has set the limit, and it is never raised. */
+/** Without `megabytes`, the limit was set by the caller and is never raised. */
 export function createMemoryLimit(connection: DuckDBConnection, megabytes: number | undefined): MemoryLimit {
   let step = 0;
   const set = async (): Promise<void> => {
     if (megabytes === undefined) return;
     const limit = megabytes + (EXTRA_MEGABYTES[step - 1] ?? 0);
-    // DuckDB rejects a limit below what it holds now. The next statement then keeps the higher one.
+    // DuckDB rejects a limit below its current use. The next statement then keeps the higher one.
     await connection.run(`SET memory_limit = '${limit}MB'`).catch(() => undefined);
   };
   return {

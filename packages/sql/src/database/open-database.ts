@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 
 export interface DatabaseOptions {
-  /** A folder for temporary files, which the caller removes. */
+  /** A folder for temporary files. The caller removes it. */
   readonly folder: string;
-  /** How much DuckDB may hold before it writes to that folder, such as `205MB`. */
+  /** How much memory DuckDB may use before it writes to that folder, such as `205MB`. */
   readonly memoryLimit: string;
-  /** As many as there are cores, if not given. */
+  /** Default: the number of cores. */
   readonly threads?: number | undefined;
-  /** Keeps more of the memory that a statement frees for the next one: a tenth of the time of many large statements. */
+  /** Keeps more freed memory for the next statement: this saves a tenth of the time of many large statements. */
   readonly keepsFreed?: boolean;
 }
 

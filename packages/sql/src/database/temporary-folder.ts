@@ -10,7 +10,7 @@ export interface TemporaryFolder {
 
 const open = new Set<string>();
 
-/** Makes a folder that is removed when the process exits, if nobody removed it before. */
+/** Makes a folder that is removed when the process exits, if it still exists. */
 export function createTemporaryFolder(prefix: string): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), prefix));
   if (open.size === 0) process.on("exit", removeAll);

@@ -1,8 +1,8 @@
 /**
  * `skein sql init`: Claude Code's tables as plain SQL, for a DuckDB shell without Skein.
  *
- * The views are the same. What Skein does in JavaScript (finding files, reading lines that DuckDB cannot read, small files) is
- * done in SQL as far as possible, and the header of the file lists the differences.
+ * The views are the same. Work that Skein does in JavaScript (finding files, reading lines that DuckDB cannot read, small
+ * files) is done in SQL as far as possible, and the header of the file lists the differences.
  */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -44,7 +44,7 @@ function usualRoot(): string {
   }
 }
 
-/** Makes statements repeatable, so that running the file again brings everything up to date. */
+/** Makes statements repeatable, so that running the file again updates everything. */
 function again(sql: string): string {
   return sql
     .replaceAll(/CREATE SCHEMA (?!IF)/g, "CREATE SCHEMA IF NOT EXISTS ")
@@ -126,7 +126,10 @@ FROM (
 ) o JOIN skein.files f USING (place)
 WHERE o.json IS NULL OR json_type(o.json) <> 'OBJECT';`;
 
-/** The small files, as variables because DuckDB's readers take no subquery. An empty list is an error, so /dev/null stands in for it. */
+/**
+ * Lists of the small files, as variables, because DuckDB's readers accept no subquery. An empty list is an error, so /dev/null is used
+ * instead.
+ */
 const LISTS = {
   plans: "/plans/*.md",
   todos: "/todos/*.json",

@@ -1,10 +1,10 @@
 /**
- * Which scanned files a question can need, as far as DuckDB's own plan shows: a join with `skein.files` on the place,
- * whose rows are filtered by session, project or file. It is used only if every scan is below such a join, and only
- * filters of the forms below are understood.
+ * Which scanned files a question can need, as far as DuckDB's own plan shows: a join with `skein.files` on the place, whose
+ * rows are filtered by session, project or file. It is used only if every scan is below such a join, and only filters of the
+ * forms below are understood.
  *
- * Times are not used. A file that was last written before some moment usually has no later line, but that is not certain:
- * its time may have been set, the clock may have gone back, an archive may have rounded it. A missing row would go unnoticed.
+ * Times are not used. A file that was last written before some moment usually has no later line, but that is not certain: its
+ * time may have been set, the clock may have gone back, an archive may have rounded it. Nobody would notice a missing row.
  */
 import { literal } from "../database/quote.ts";
 
@@ -14,11 +14,11 @@ interface Node {
   readonly extra_info?: Readonly<Record<string, unknown>>;
 }
 
-/** A condition on `skein.files` that every file has which the question can need; null if it may need any. */
+/** A condition on `skein.files` that is true for every file that the question can need; null if it may need any file. */
 export function fileCondition(plan: string, sql: string): string | null {
   const scans = (JSON.parse(plan) as readonly Node[]).flatMap((node) => scansOf(node, []));
   if (scans.length === 0 || scans.some((filters) => filters.length === 0)) return null;
-  // A literal that is not in the statement was misread. One that contains a quote looks like several.
+  // A literal that is not in the statement was misread. A literal with a quote looks like several.
   if (sql.includes("''") || scans.flat().some(({ values }) => values.some((value) => !sql.includes(value))))
     return null;
   const conditions = new Set(scans.map((filters) => filters.map(sqlOf).join(" AND ")));

@@ -1,6 +1,6 @@
 /**
- * Which tables a statement may need, as far as its words tell. Filling an unneeded table only costs time, but a missed
- * table would be empty, so the patterns match too much rather than too little.
+ * Which tables a statement may need, judged by its words. Filling an unneeded table only costs time, but a missed table
+ * would be empty, so the patterns match too much rather than too little.
  */
 
 /** Whether a statement may read the platform's tables. */
@@ -8,7 +8,7 @@ export function namesPlatform(sql: string): boolean {
   return /\b"?(platform|agent|api)"?\s*\.|\ball_(sessions|messages|usage)\b/i.test(sql);
 }
 
-/** Whether a statement reads Claude Code's files, and nothing but these: `all_…` has the platform's rows too. */
+/** Whether a statement reads only Claude Code's files: `all_…` also has the platform's rows. */
 export function namesClaude(sql: string): boolean {
   const words = sql.replaceAll(/'(?:[^']|'')*'/g, "''");
   return /\bclaude_(conversations|plans|todos|history|stats)\b|\bclaude"?\s*\./i.test(words);
@@ -24,7 +24,7 @@ export function namesTranscripts(sql: string): boolean {
   return namesClaude(sql) || namesHistory(sql) || /\ball_(sessions|messages|usage)\b|\bskein"?\s*\./i.test(sql);
 }
 
-/** Whether a statement may depend on Claude Code's files in any way: by their tables, by a function that reads files, or because it asks which tables there are. */
+/** Whether a statement may depend on Claude Code's files in any way: by their tables, by a function that reads files, or because it lists the tables. */
 export function mayReadHistory(sql: string): boolean {
   return (
     namesTranscripts(sql) ||

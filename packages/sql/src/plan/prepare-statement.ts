@@ -1,6 +1,6 @@
 /**
- * Prepares statements: fills the tables that a statement may read, plans it, and carries the plan out. Each step takes what
- * the step before it returns, so that they cannot be taken in another order.
+ * Prepares statements: fills the tables that a statement may read, plans it, and executes the plan. Each step needs the
+ * result of the step before it, so that the order cannot be changed.
  */
 import {
   type DuckDBConnection,
@@ -43,21 +43,24 @@ interface Prepared {
 }
 
 interface PrepareOptions {
-  /** Counts the rows of every file first, so that no line is left that the reader fails on. For callers that cannot ask again. */
+  /**
+   * Whether to count the rows of every file first, so that the reader fails on no line. For callers that cannot run the statement
+   * again.
+   */
   readonly counted: boolean;
 }
 
 export interface Preparer {
   /** Makes the tables agree with the files. */
   refresh(): Promise<Files>;
-  /** Makes the tables of the schema `history`, which are otherwise made when a statement names them. */
+  /** Makes the tables of the schema `history`, which are otherwise made at the first statement that names them. */
   showHistory(): Promise<void>;
   prepare(given: string, options: PrepareOptions): Promise<Prepared>;
-  /** Prepares a statement that the caller keeps: it is not used for a later question. */
+  /** Prepares a statement for a caller who keeps it. It is not reused for a later question. */
   handOut(given: string): Promise<DuckDBPreparedStatement>;
 }
 
-/** How often a statement is prepared again because a file was deleted meanwhile. */
+/** How often a statement is prepared again because a file was deleted in the meantime. */
 const ATTEMPTS = 3;
 
 export function createPreparer({ connection, transcripts, loadTables, checkRoots }: PreparerDeps): Preparer {
@@ -82,7 +85,7 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
   }
 
   async function handOut(given: string): Promise<DuckDBPreparedStatement> {
-    // Counting reads every file, so it is left out for a statement that reads none.
+    // Counting reads every file, so it is skipped for a statement that reads no transcript.
     const { statement } = await prepare(given, { counted: namesTranscripts(given) });
     last = undefined;
     return statement;
@@ -114,13 +117,13 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
     const parts = await connection.extractStatements(statement.sql).catch((error: unknown) => {
       throw failure(statement.sql, error);
     });
-    // Otherwise the tables would look as if Claude Code had never been used.
+    // Throws: otherwise the tables would look as if Claude Code had never been used.
     if (namesClaude(statement.sql)) checkRoots();
     await loadTables(statement.loads);
     return { statement, files, parts };
   }
 
-  /** After the tables are loaded, because DuckDB plans differently for an empty table. */
+  /** Done after the tables are loaded, because DuckDB plans differently for an empty table. */
   async function explain({ statement, files, parts }: Loaded, counted: boolean): Promise<Explained> {
     const shown = await transcripts.show(files, formToExplain(statement, counted));
     const explanation: Explanation = needsExplanation(statement, shown)
@@ -132,7 +135,7 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
   async function carryOut(plan: StatementPlan, { files, parts }: Explained): Promise<Prepared> {
     const shown = await transcripts.show(files, plan.form);
     try {
-      // The first parts of a PIVOT find out which columns it has.
+      // The first parts of a PIVOT determine its columns.
       for (let at = 0; at < parts.count - 1; at += 1) await (await parts.prepare(at)).run();
       const statement = await parts.prepare(parts.count - 1);
       return { plan, files: shown, statement, isQuestion: statement.statementType === StatementType.SELECT };
@@ -153,7 +156,7 @@ interface Explained extends Loaded {
   readonly explanation: Explanation;
 }
 
-/** Looks for files again if one of them was deleted since it was found. */
+/** Searches files again if one of them was deleted since it was found. */
 async function againIfMissing<Value>(look: () => Promise<Value>): Promise<Value> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -164,7 +167,7 @@ async function againIfMissing<Value>(look: () => Promise<Value>): Promise<Value>
   }
 }
 
-/** DuckDB's error for a file that was found and is gone. */
+/** DuckDB's error for a file that was found but has been deleted. */
 export function isMissingFile(error: unknown): boolean {
   return error instanceof Error && /^IO Error: (No files found|Cannot open file)/.test(error.message);
 }

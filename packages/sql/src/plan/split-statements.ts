@@ -1,11 +1,14 @@
 /** Text literals, quoted names and comments: nothing inside them is a call or ends a statement. */
 export const LITERAL_OR_COMMENT =
   /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\$(\w*)\$[^]*?\$\1\$/y;
-/** The same without an end. */
+/** Like LITERAL_OR_COMMENT, for one that does not end. */
 const UNFINISHED = /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*$|'(?:[^']|'')*$|"(?:[^"]|"")*$|\/\*[^]*$|\$(\w*)\$[^]*$/y;
 
 interface Statements {
-  /** Each with as many blank lines before it as it has lines before it in the text, so that an error gives the right line. */
+  /**
+   * The statements. Each has as many blank lines before it as there are lines before it in the text, so that errors have the
+   * right line number.
+   */
   readonly whole: readonly string[];
   /** The text after the last semicolon. */
   readonly rest: string;

@@ -1,6 +1,6 @@
 /**
- * The plan of one statement: everything that has to be true of the tables when it runs. `planStatement` is the only place
- * that decides it, and `prepare-statement.ts` the only place that carries it out.
+ * The plan of one statement: the required state of the tables when it runs. `planStatement` is the only place that
+ * decides it, and `prepare-statement.ts` is the only place that executes it.
  */
 import { type Files, scannedBytes } from "../transcripts/files.ts";
 import { NO_LINE } from "../tables/scan.ts";
@@ -12,28 +12,28 @@ export interface StatementPlan {
   readonly statement: Statement;
   /** How the transcripts are shown while the statement runs. */
   readonly form: TranscriptForm;
-  /** The prepared statement may serve the same text again while no file changes: all of its rows come from the copy. */
+  /** Whether the prepared statement may be reused for the same text while no file changes: all of its rows come from the copy. */
   readonly isReusable: boolean;
 }
 
 /** What must be known before a statement can be planned. */
 export interface Known {
-  /** DuckDB makes several statements of some, such as PIVOT. */
+  /** How many statements DuckDB makes of it: for some, such as PIVOT, several. */
   readonly parts: number;
   readonly explanation: Explanation;
-  /** Whether the caller wants the rows of every file counted first: then no line is left that the reader fails on. */
+  /** Whether the caller wants the rows of every file counted first: then the reader fails on no line. */
   readonly counted: boolean;
 }
 
-/** DuckDB's own plan of a statement, which tells whether it reads line numbers, damage, and which files. */
+/** DuckDB's own plan of a statement. It shows whether the statement reads line numbers or damage, and which files. */
 export type Explanation =
-  /** Not asked for, because the statement reads no transcript in place. */
+  /** Not needed, because the statement reads no transcript in place. */
   | { readonly kind: "unneeded" }
-  /** DuckDB explains only questions. */
+  /** DuckDB only explains questions. */
   | { readonly kind: "unavailable" }
   | { readonly kind: "explained"; readonly json: string };
 
-/** What a plan by DuckDB contains when it reads line numbers. */
+/** The text in DuckDB's plan that shows that line numbers are read. */
 const LINE_NUMBERS = new RegExp(`${NO_LINE}|first_row|first_line`);
 
 export function planStatement(statement: Statement, { parts, explanation, counted }: Known): StatementPlan {
@@ -54,12 +54,15 @@ export function planStatement(statement: Statement, { parts, explanation, counte
   };
 }
 
-/** Whether a plan depends on DuckDB's explanation. Without one, a question over the copy starts sooner. */
+/** Whether a plan depends on DuckDB's explanation. A question over the copy starts faster without one. */
 export function needsExplanation({ namesLines }: Statement, files: Files): boolean {
   return namesLines || scannedBytes(files) > 0;
 }
 
-/** How the transcripts are shown while DuckDB explains a statement: without line numbers, so that a plan that needs them differs. */
+/**
+ * How the transcripts are shown while DuckDB explains a statement: without line numbers, so that a plan that needs them looks
+ * different.
+ */
 export function formToExplain({ namesBranches, namesLines }: Statement, counted: boolean): TranscriptForm {
   return {
     rows: counted ? "counted" : "uncounted",

@@ -7,7 +7,7 @@ export interface Statement {
   readonly given: string;
   /** As DuckDB runs it: with a table in place of each read function. */
   readonly sql: string;
-  /** What has to be loaded into tables before DuckDB sees the statement. */
+  /** The data that must be loaded into tables before DuckDB runs the statement. */
   readonly loads: readonly Load[];
   readonly namesBranches: boolean;
   /** Whether it may read `claude.lines`. */

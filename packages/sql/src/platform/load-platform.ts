@@ -17,7 +17,7 @@ export async function loadPlatform(connection: DuckDBConnection, store: Store): 
   const finish = async (): Promise<void> => {
     if (sessionId === undefined) return;
     const session = await store.get(sessionId);
-    // Undefined if the session was deleted meanwhile.
+    // Undefined if the session was deleted in the meantime.
     if (session) {
       tenants.add(session.tenant);
       await addSession(store, { session, events }, add);
@@ -35,7 +35,7 @@ export async function loadPlatform(connection: DuckDBConnection, store: Store): 
   await loader.finish();
 }
 
-/** The API keys of a server name their tenants: a tenant may have agents and no session yet. */
+/** The API keys of a server name their tenants: a tenant may have agents but no session yet. */
 const KEYS = { tenant: "$keys", kind: "api_key" } as const;
 const Key = z.object({ tenant: z.string() });
 

@@ -1,6 +1,6 @@
 /**
  * The rows that the Claude API's tables (schema `api`) and the agent tables (schema `agent`) derive from a session's log:
- * messages, the messages of each run, actions, and what is needed to resume.
+ * messages, the messages of each run, actions, and the data that is needed to resume.
  */
 import { type SessionState, contextOf, emptyState, fold } from "@skein/core";
 import {
@@ -20,9 +20,9 @@ import type { PlatformRow } from "../tables/platform-tables.ts";
 export interface LogRows {
   readonly sessionMessages: readonly PlatformRow[];
   readonly actions: readonly PlatformRow[];
-  /** Every message of the session, once. What the model was shown at a step is a range of it. */
+  /** Every message of the session, once. The messages that the model was shown at a step are a range of it. */
   readonly transcript: PlatformRow;
-  /** The messages of each run, as the Messages API has them. */
+  /** The messages of each run, in the format of the Messages API. */
   readonly runMessages: ReadonlyMap<string, readonly PlatformRow[]>;
   /** Undefined if the log contains a fact that this version of Skein does not understand. */
   readonly state: SessionState | undefined;
@@ -92,7 +92,7 @@ function folded(state: SessionState, event: Event): SessionState | undefined {
   }
 }
 
-/** The rows of `agent.agent_runs` for one event. A model call says which range of the transcript the model was shown. */
+/** The rows of `agent.agent_runs` for one event. A model call has the range of the transcript that the model was shown. */
 function actionsOf(event: Event, state: SessionState | undefined): readonly PlatformRow[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;
@@ -125,7 +125,7 @@ function shownAt({ compacted, leftOut, transcript }: SessionState): PlatformRow 
     shown_first: compacted?.messages.map(shown) ?? [],
     shown_from: compacted?.until ?? 0,
     shown_until: transcript.length,
-    // A copy, because `fold` changes its own.
+    // Copied, because `fold` changes its own array.
     left_out: [...leftOut],
   };
 }

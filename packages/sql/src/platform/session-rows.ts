@@ -1,10 +1,10 @@
-/** The rows of the platform's tables, from a store of any kind. The caller decides where they go. */
+/** The rows of the platform's tables, from a store of any kind. The caller decides where to store them. */
 import type { Page, Store } from "@skein/core";
 import type { Event, Session } from "@skein/protocol";
 import { configOf, readLog } from "./log-rows.ts";
 import type { PlatformRow, PlatformTable } from "../tables/platform-tables.ts";
 
-/** Takes rows for one table. */
+/** Receives rows for one table. */
 export type AddRows = (table: PlatformTable, rows: readonly PlatformRow[]) => Promise<void>;
 
 /** Adds all rows of one session. */
@@ -71,7 +71,7 @@ export async function addSession(
   }
 }
 
-/** An exact amount as a database reads it: dollars as decimal text. */
+/** An exact amount in the form that databases read: dollars as decimal text. */
 function exactDollars(picos: string): string {
   const digits = picos.padStart(13, "0");
   return `${digits.slice(0, -12)}.${digits.slice(-12)}`;

@@ -1,8 +1,8 @@
 /**
  * The program inside the sandbox that answers one statement over Claude Code's files and the rows of a tenant.
  *
- * The files are read in place or from the cached copy. DuckDB's settings below deny everything else with a clear error; the
- * sandbox enforces it.
+ * The files are read in place or from the cached copy. DuckDB's settings below reject everything else with a clear error;
+ * the sandbox enforces the same.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const sql = await createSql({ roots, cacheFolder, memoryLimit: MEMORY, threads: 
 const ownFolders = readdirSync("/tmp")
   .filter((name) => name.startsWith("skein-sql-"))
   .map((name) => join("/tmp", name));
-// Does everything that needs no question, before there is one.
+// Does all work that does not depend on the question.
 await sql.tables();
 
 await answerQuestion(async ({ file, statement }) => {

@@ -79,7 +79,7 @@ function checkType({ statementType }: DuckDBPreparedStatement): void {
   );
 }
 
-/** Throws if the process can see more than it was given: then the sandbox does not work. */
+/** Throws if the process can see more than it was given, because then the sandbox does not work. */
 function checkWalls(places: readonly string[], isFiltered: boolean): void {
   const seen = readdirSync("/").filter((name) => !places.includes(name));
   const network = visibleNetwork();

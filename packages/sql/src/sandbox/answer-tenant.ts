@@ -1,7 +1,7 @@
 /**
  * The program inside the sandbox that answers one statement over the rows of a tenant.
  *
- * The sandbox (`bubblewrap.ts`) enforces what it may do; the settings below only give clearer errors.
+ * The sandbox (`bubblewrap.ts`) enforces its limits; the settings below only give clearer errors.
  */
 import { DuckDBInstance, StatementType } from "@duckdb/node-api";
 import { statementsOf } from "../plan/split-statements.ts";
@@ -19,7 +19,7 @@ await answerQuestion(async ({ file, statement }) => {
   });
   const connection = await instance.connect();
   const run = async (sql: string): Promise<unknown> => connection.run(sql);
-  // Few rows ahead: they may never be read, and DuckDB counts long texts in this buffer as short.
+  // Only few rows are read ahead: they may never be needed, and DuckDB underestimates long texts in this buffer.
   await run("SET streaming_buffer_size = '64KB'; SET lock_configuration = true");
   const statements = await connection.extractStatements(statement).catch((error: Error) => {
     // DuckDB's error for a text without a statement is unclear.

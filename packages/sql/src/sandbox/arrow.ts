@@ -83,7 +83,7 @@ export async function writeArrow(
     truncated = taken < chunk.rowCount;
     for (let rows = taken; rows > 0; rows = Math.floor(rows / 2), truncated = true) {
       const { batch } = messagesOf({ columns, kinds, cells, rows });
-      // The headers of a batch count too: try half as many rows.
+      // The headers of a batch count too, so half as many rows are tried.
       if (counted.bytes + batch.length > limits.bytes) continue;
       counted.rows += rows;
       counted.bytes += batch.length;
@@ -212,7 +212,7 @@ interface Rows {
 /** The length of the mark that ends a stream. */
 const END_BYTES = 8;
 
-/** The parts of a stream with one batch. The first message, the schema, has no body, so its header says where it ends. */
+/** The parts of a stream with one batch. The first message, the schema, has no body, so its header ends the message. */
 function messagesOf({ columns, kinds, cells, rows, metadata }: Rows) {
   const fields = columns.map(({ name }, at) => new Field(name, (kinds[at] ?? TEXT).type, true));
   const children = kinds.map((kind, at) => dataOf(kind, (cells[at] ?? []).slice(0, rows)));
@@ -226,7 +226,7 @@ function messagesOf({ columns, kinds, cells, rows, metadata }: Rows) {
   };
 }
 
-/** `makeData` without its overloads, of which there is one for each type. */
+/** `makeData` without its overloads, which are one for each type. */
 const dataWith = makeData as unknown as (buffers: Readonly<Record<string, unknown>>) => Data;
 
 function dataOf({ type, width, put }: Kind, cells: readonly Cell[]): Data {

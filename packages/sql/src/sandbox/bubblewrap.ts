@@ -19,7 +19,7 @@ export const FILTER_PIPE = 4;
 /** Where Skein's cache folder is inside the sandbox: DuckDB shows the path of an attached database. */
 const CACHE = "/cache";
 
-/** All namespaces are new, the user is nobody, and the process is killed when the server ends. */
+/** All namespaces are new, the user is nobody, and the process is killed when its server ends. */
 const WALLS =
   "--unshare-all --unshare-user --uid 65534 --gid 65534 --hostname sql --die-with-parent --clearenv --cap-drop ALL --chdir /".split(
     " ",
@@ -30,7 +30,7 @@ export interface Walls {
   readonly cpuSeconds: number;
 }
 
-/** What a sandbox contains beside the rows of a tenant. */
+/** The content of a sandbox, besides the rows of a tenant. */
 export interface SandboxContent {
   /** Claude Code's files, under their own paths. */
   readonly history?: HistoryFolders | undefined;
@@ -43,7 +43,7 @@ export interface HistoryFolders {
   readonly cacheFolder: string;
 }
 
-/** The command that starts a program in the sandbox, or why there is none. */
+/** The command that starts a program in the sandbox, or the reason why there is none. */
 export type FoundSandbox =
   | {
       readonly command: string;
@@ -53,7 +53,7 @@ export type FoundSandbox =
       readonly args: (walls: Walls, data: string, options: { readonly isTrial: boolean }) => readonly string[];
       /** Everything that is in its root folder. */
       readonly places: readonly string[];
-      /** What bubblewrap reads from `FILTER_PIPE`; undefined on a processor for which there is no filter. */
+      /** What bubblewrap reads from `FILTER_PIPE`; undefined on a processor without a known filter. */
       readonly filter: Uint8Array | undefined;
     }
   | { readonly problem: string };
@@ -90,7 +90,7 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
       bwrap,
       ...WALLS,
       ...(filter ? ["--seccomp", String(FILTER_PIPE)] : []),
-      // For temporary files, which stay empty: --fsize=0 allows no content.
+      // For temporary files. They stay empty, because --fsize=0 allows no content.
       ...(history ? ["--tmpfs", "/tmp"] : []),
       ...places.flatMap(({ from, to, link }) => [link ? "--symlink" : "--ro-bind", from, to]),
       ...roots.flatMap((folder) => ["--ro-bind", folder, folder]),
@@ -120,7 +120,7 @@ interface Place {
   readonly link?: true;
 }
 
-/** What is mounted, at paths that reveal nothing about this machine, and the programs that are started. */
+/** What is mounted in the sandbox (at paths that reveal nothing about this machine), and the programs that are started there. */
 function contentOf(history: HistoryFolders | undefined): {
   readonly places: readonly Place[];
   readonly program: readonly string[];
@@ -157,7 +157,10 @@ function contentOf(history: HistoryFolders | undefined): {
   };
 }
 
-/** Node does not run TypeScript below `node_modules`, so a package of a clone is mounted elsewhere and linked from there. */
+/**
+ * Node does not run TypeScript below `node_modules`, so a package of a clone is mounted elsewhere and linked into
+ * `node_modules`.
+ */
 function placesOf(name: string, folder: string): readonly Place[] {
   const to = `/skein/node_modules/${name}`;
   if (folder.includes("/node_modules/")) return [{ from: folder, to }];
@@ -184,7 +187,7 @@ function dependenciesOf(folder: string): readonly string[] {
     "dependencies" | "optionalDependencies" | "peerDependencies",
     Record<string, string> | undefined
   >;
-  // zod is a peer: the application installs it.
+  // zod is a peer dependency: the application installs it.
   const { dependencies, optionalDependencies, peerDependencies } = manifest;
   return [dependencies, optionalDependencies, peerDependencies].flatMap((some) => Object.keys(some ?? {}));
 }

@@ -12,13 +12,13 @@ export interface Question extends Omit<Job, "file" | "places" | "isFiltered"> {
   readonly timeMs: number;
 }
 
-/** A part of an answer: first the columns, then bytes in the wanted format, then how it ended. */
+/** A part of an answer: first the columns, then bytes in the requested format, then how it ended. */
 export type Part =
   | { readonly kind: "columns"; readonly columns: readonly Column[] }
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 
-/** Runs statements from clients, each in a sandboxed process of its own. Reasons: decision 073. */
+/** Runs statements from clients, each in its own sandboxed process. Reasons: decision 073. */
 export interface Sandbox {
   /** Why the sandbox does not work here; undefined if it works. Starts one to find out. */
   problem(): Promise<string | undefined>;
@@ -41,7 +41,7 @@ export interface SandboxOptions extends SandboxContent {
 
 const MEMORY_BYTES = 1536 * 1024 * 1024;
 const SPARE_MS = 60_000;
-/** Processor time of a process. The server stops it much earlier; this is for a process whose server is gone. */
+/** Processor time of a process. The server stops it much earlier; this limit is for a process whose server has died. */
 const CPU_SECONDS = 60;
 const TRY = { statement: "SELECT 42", format: "jsonl", rows: 1, bytes: 1000 } as const;
 const TRY_MS = 30_000;
@@ -86,7 +86,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const sandboxed = findSandbox(commandFolders, { history });
     if ("problem" in sandboxed) return sandboxed;
-    // Starts beside the trial, so that the first question does not wait for two starts.
+    // Started at the same time as the trial, so that the first question does not wait for two starts.
     keepSpare(sandboxed);
     const started = start(sandboxed, true);
     const timer = setTimeout(() => started.stop(), TRY_MS);
@@ -111,7 +111,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     return { problem: `bubblewrap does not work on this machine: ${why}${remedyOf(why)}` };
   }
 
-  /** Tried again until it works: after installing what is missing, the server need not be restarted. */
+  /** Tried again until it works: after the missing part is installed, the server need not be restarted. */
   async function found(): Promise<FoundSandbox> {
     const sandboxed = await (tried ??= trial());
     if ("problem" in sandboxed) tried = undefined;
@@ -140,7 +140,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         for await (const message of untilStopped(started.ask(job, database))) {
           if (message.kind === "failed") throw new KnownError(message.code, message.message);
           if (message.kind === "data") bytes += message.bytes.length;
-          // The process counts too, but a statement may have taken it over.
+          // The process counts too, but a hostile statement may control the process.
           if (bytes > job.bytes + SCHEMA_BYTES) break;
           yield message;
           if (message.kind === "end") return;
@@ -176,7 +176,7 @@ async function* untilStopped(messages: AsyncGenerator<PipeMessage>): AsyncGenera
   }
 }
 
-/** What to do about a sandbox that may not be made. */
+/** What to do if the sandbox may not be created. */
 function remedyOf(problem: string): string {
   return /namespace/.test(problem)
     ? " Set user.max_user_namespaces above 0; in Docker, use a seccomp profile that allows user namespaces."

@@ -6,7 +6,7 @@ import type { HistoryFolders } from "./bubblewrap.ts";
 /** A file of rows as JSON lines. */
 export interface RowsFile {
   readonly file: string;
-  /** Bytes of its longest line. */
+  /** The length of its longest line in bytes. */
   readonly longest: number;
 }
 
@@ -20,9 +20,9 @@ interface CopyRequest {
 
 export interface RowsRequest {
   readonly kind: "rows";
-  /** Where the database without rows is kept, which new ones begin with. */
+  /** The folder of the empty database, from which new databases are copied. */
   readonly folder: string;
-  /** The database to begin with; null begins without rows. */
+  /** The database to start from; null for an empty one. */
   readonly from: string | null;
   readonly to: string;
   /** Sessions whose rows are removed first. */

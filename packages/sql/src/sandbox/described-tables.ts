@@ -9,11 +9,11 @@ export interface DescribedTable {
   readonly columns: { readonly name: string; readonly type: string; readonly about: string }[];
 }
 
-/** Asks for the columns of every table, in their order. */
+/** The statement that lists the columns of every table, in order. */
 export const COLUMNS_STATEMENT = `SELECT schema_name || '.' || table_name AS of, column_name AS name, data_type AS type
 FROM duckdb_columns() WHERE NOT internal ORDER BY table_oid, column_index`;
 
-/** The documented tables, from the answer to that statement as JSON lines. */
+/** The documented tables, from the answer to COLUMNS_STATEMENT as JSON lines. */
 export async function describedTables(parts: AsyncIterable<Part>): Promise<readonly DescribedTable[]> {
   const chunks: Uint8Array[] = [];
   for await (const part of parts) if (part.kind === "data") chunks.push(part.bytes);

@@ -1,5 +1,5 @@
 /**
- * The messages of a sandboxed process. They have a pipe of their own, because a statement can make DuckDB print to standard output.
+ * The messages of a sandboxed process. They have their own pipe, because a statement can make DuckDB print to standard output.
  *
  * A message is one letter (D for bytes of the answer, J for JSON), the length of its content in four bytes, and the content.
  */

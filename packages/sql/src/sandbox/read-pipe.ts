@@ -11,7 +11,7 @@ const JsonMessage = z.discriminatedUnion("kind", [
 /** Enough for the names of a thousand columns, and for an error that quotes the statement. */
 const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-/** The messages of a pipe. Throws if something else arrives: a statement may have taken over the process that writes there. */
+/** The messages of a pipe. Throws if other bytes arrive: a hostile statement may control the process that writes to the pipe. */
 export async function* readMessages(pipe: AsyncIterable<Uint8Array>): AsyncGenerator<PipeMessage> {
   let waiting = Buffer.alloc(0);
   for await (const piece of pipe) {

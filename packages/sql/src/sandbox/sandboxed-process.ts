@@ -28,13 +28,13 @@ export function startSandboxed(
     env: {},
     cwd: "/",
     // Its own process group. bubblewrap's second process ends with the first one only some time after the start; before
-    // that, both are stopped as a group.
+    // that, both must be stopped as a group.
     detached: true,
     // Standard output is ignored: a statement can make DuckDB print there.
     stdio: ["pipe", "ignore", isTrial ? "pipe" : "ignore", "pipe", sandboxed.filter ? "pipe" : "ignore"],
   });
   const filtering = child.stdio[FILTER_PIPE] as Writable | null | undefined;
-  // The process may end before it reads the filter; `ended` tells how.
+  // The process may end before it reads the filter; `ended` reports it.
   filtering?.on("error", () => {}).end(sandboxed.filter);
   let errorOutput = "";
   child.stderr?.on("data", (piece) => (errorOutput += String(piece)));
@@ -51,7 +51,7 @@ export function startSandboxed(
       end(null, null);
     });
   });
-  // The process may end before it reads its question; `ended` tells how.
+  // The process may end before it reads its question; `ended` reports it.
   question.on("error", () => {});
   answer.on("error", () => {});
 
@@ -76,11 +76,11 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // The process has ended meanwhile.
+    // The process has ended in the meantime.
   }
 }
 
-/** Links the database under a second name, which stays when the first is replaced. Copies it where links are not possible. */
+/** Links the database under a second name, which stays valid when the first is replaced. Copies it if links are not possible. */
 function place(database: string, name: string): void {
   try {
     linkSync(database, name);

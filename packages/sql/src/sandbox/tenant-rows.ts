@@ -33,7 +33,7 @@ const SESSION_COLUMNS: Readonly<Record<PlatformTable, string | null>> = {
 };
 const TABLES = Object.keys(SESSION_COLUMNS) as PlatformTable[];
 
-/** A session may change twice in one millisecond, so for a session that changed this recently the log is read too. */
+/** A session may change twice in one millisecond, so the log is also read for a session that changed this recently. */
 const YOUNG_MS = 10_000;
 /** Replaced rows leave unused space. A database that is more than twice its compact size, and larger by this, is rewritten. */
 const HOLES_BYTES = 16 * 1024 * 1024;
@@ -149,7 +149,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
     return (await eventsOf(id, sequence))?.length !== 0;
   }
 
-  /** Undefined if the session was deleted meanwhile. */
+  /** Undefined if the session was deleted in the meantime. */
   async function eventsOf(id: string, after = 0): Promise<readonly Event[] | undefined> {
     const events: Event[] = [];
     try {
@@ -184,7 +184,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
   return {
     current() {
       if (!running) return begin();
-      // The refresh that is running may miss what this caller has just written, so another one follows.
+      // The refresh in progress may miss what this caller has just written, so another refresh follows.
       const again = (): Promise<string> => {
         next = undefined;
         return begin();

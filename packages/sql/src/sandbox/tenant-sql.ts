@@ -13,14 +13,14 @@ import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 export interface TenantSql {
   /** Why statements cannot run here; undefined if they can. */
   problem(): Promise<string | undefined>;
-  /** With the columns comes a notice, if the statement names tables that are closed to the caller and therefore empty. */
+  /** The columns come with a notice if the statement names tables that are empty because the caller may not read them. */
   ask(question: TenantQuestion, signal: AbortSignal): AsyncGenerator<Part & { readonly notice?: string }>;
   /** Every table that statements can read, with its columns and what they mean. */
   tables(
     asking: { readonly tenant: string; readonly timeMs: number },
     signal: AbortSignal,
   ): Promise<readonly DescribedTable[]>;
-  /** Questions to begin with. */
+  /** Questions to start with. */
   examples(): readonly Example[];
   /** Stops every process and removes every database. The store stays open. */
   close(): Promise<void>;
@@ -39,12 +39,12 @@ export interface TenantSqlOptions {
   readonly store?: Store | undefined;
   /** Claude Code's data directories and Skein's cache folder, if statements may read Claude Code's files. */
   readonly history?: { readonly roots: readonly string[]; readonly cacheFolder: string } | undefined;
-  /** For databases, while this process runs. What earlier processes left there is removed. */
+  /** The folder for databases, while this process runs. Leftovers of earlier processes are removed. */
   readonly folder: string;
   readonly now?: () => number;
   /** How long a question waits for the copy of its rows before it fails, and how long it may take while the transcripts have no copy. */
   readonly copyMs?: number;
-  /** Where bubblewrap is looked for; the usual folders if not given. */
+  /** Where bubblewrap is looked for; the default folders if not given. */
   readonly commandFolders?: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   const rowsSandbox = createSandbox({ folder: join(own, "sandbox"), ...commands });
   const historySandbox = options.history && createHistorySandbox(options.history);
   const writer = createDatabaseWriter();
-  // A process of its own: the rows of a tenant do not wait for the copy.
+  // A separate process, so that the rows of a tenant do not wait for the copy.
   const copier = createDatabaseWriter();
   const tenants = new Map<string, TenantRows>();
   let hasFolder = false;
@@ -74,13 +74,13 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
     return { sandbox: createSandbox({ folder: join(own, "history"), history, ...commands }), copy };
   }
 
-  /** Readers who do not see system prompts have a database of their own. */
+  /** Readers who do not see system prompts have a separate database. */
   function rowsOf(all: Store, { tenant, prompts }: { tenant: string; prompts: boolean }): TenantRows {
     const shared = { folder: own, writer };
     const name = `${prompts ? "of" : "readers-of"}-${tenant}`;
     const store = prompts ? all : withHiddenPrompts(all);
     const rows = tenants.get(name) ?? createTenantRows({ store, tenant, folder: join(own, name), shared, now });
-    // Moves the tenant to the end: the first one has not asked for the longest time.
+    // Moves the tenant to the end: the first one is then the one that has been idle for the longest time.
     tenants.delete(name);
     tenants.set(name, rows);
     const [oldest] = tenants;
@@ -117,7 +117,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
         for await (const part of sandbox.ask({ ...question, timeMs, database }, signal))
           yield part.kind === "columns" && notice !== undefined ? { ...part, notice } : part;
       } finally {
-        // After the answer, so that the build does not slow it down.
+        // Done after the answer, so that the build does not slow it down.
         copy?.refresh();
       }
     },
@@ -143,7 +143,7 @@ function realPath(path: string): string {
 }
 
 interface CopyRefresher {
-  /** Starts to bring the cached copy up to date, unless that is running or was done a moment ago. Nobody waits for it. */
+  /** Starts an update of the cached copy, unless one is running or was done a moment ago. Returns at once. */
   refresh(): void;
   /** True until this process has seen a build end. */
   isMissing(): boolean;
@@ -157,7 +157,7 @@ function createCopyRefresher(copy: () => Promise<void>, now: () => number): Copy
     refresh() {
       if (isRunning || (copiedAt !== undefined && now() - copiedAt <= HISTORY_MS)) return;
       isRunning = true;
-      // A failed build is ignored: without a copy the answers are the same, only slower.
+      // A failed build is ignored: without a copy, the answers are the same but slower.
       void copy()
         .catch(() => {})
         .finally(() => {
@@ -210,7 +210,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Why tables that a statement names have no rows for this caller; undefined if it names none that are closed. */
+/** Why tables that a statement names have no rows for this caller; undefined if the caller may read all of them. */
 function closedNotice(statement: string, isOpened: boolean): string | undefined {
   if (!namesClaude(statement) && !namesHistory(statement)) return undefined;
   return isOpened

@@ -49,7 +49,7 @@ async function write({ folder, from, to, gone, compact, tables }: RowsRequest): 
   });
 }
 
-/** Copies the rows into a new file. The old file still contains deleted rows, which a statement could read as bytes. */
+/** Copies the rows into a new file, because the old file still contains the bytes of deleted rows, which a statement could read. */
 async function copyRows(from: string, to: string): Promise<void> {
   await inDatabase(":memory:", async (connection) => {
     await connection.run(`ATTACH ${literal(from)} AS whole (READ_ONLY); ATTACH ${literal(to)} AS fresh`);
@@ -108,7 +108,7 @@ async function shapeOf(source: Sql): Promise<readonly string[]> {
   ];
 }
 
-/** The macros that these texts use, and the macros that those use, in the order in which they were made. */
+/** The macros that these texts use, directly or through other macros, in the order in which they were defined. */
 function macrosIn(texts: readonly string[], macros: readonly (readonly string[])[]): readonly string[] {
   const used = macros.filter(([name = ""]) => texts.some((text) => new RegExp(`skein\\."?${name}"?\\(`).test(text)));
   const more = used.map(([, , definition = ""]) => definition).filter((definition) => !texts.includes(definition));
@@ -116,7 +116,7 @@ function macrosIn(texts: readonly string[], macros: readonly (readonly string[])
   return used.map(([name, parameters, definition]) => `CREATE MACRO skein."${name}"(${parameters}) AS ${definition}`);
 }
 
-/** Makes a file that is either complete or does not exist. */
+/** Writes a file that is either complete or does not exist. */
 async function making(file: string, make: (unfinished: string) => Promise<void>): Promise<void> {
   const unfinished = `${file}.new`;
   rmSync(unfinished, { force: true });

@@ -1,6 +1,6 @@
 /**
  * Fills tables with rows that DuckDB cannot read itself. Each source is imported when a statement first needs it: most
- * statements need none, and then start sooner.
+ * statements need none, and start faster without them.
  */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Store } from "@skein/core";

@@ -94,7 +94,7 @@ export async function loadReadFunction(
   }
 }
 
-/** The source that was named; otherwise the one whose shape the path has. */
+/** The named source; otherwise the source whose files look like those at the path. */
 function sourceOf({ source: name }: ReadCall, path: string | undefined, warn: (text: string) => void): SourceName {
   const known = name?.toLowerCase() === CLAUDE ? "claude-code" : (name?.toLowerCase() ?? "");
   if (isSourceName(known)) return known;
@@ -122,7 +122,7 @@ async function libraryOf(
   return { library: config, problems };
 }
 
-/** Without the roots of other agents, which a question over all of them has added. */
+/** The library without the roots of other agents, which a question over all agents has added. */
 function ownOf(library: LibraryConfig): LibraryConfig {
   if (library.dataPath === undefined || typeof library.dataPath === "string") return library;
   const own = library.dataPath.filter((root) => sourceOfRoot(root) === "claude-code");
@@ -195,7 +195,7 @@ function conversation(file: DataFile): readonly Row[] {
   readLines(file.path, {
     line: ({ line, value }) => {
       projectPath ??= value["cwd"];
-      // The session that the line names comes first: a forked or resumed file contains lines of other sessions.
+      // The session id in the line takes precedence: a forked or resumed file contains lines of other sessions.
       const session_id = text(value["sessionId"]) ?? file.sessionId;
       rows.push({ ...place, line_number: line, session_id, ...fieldsOf(value) });
     },

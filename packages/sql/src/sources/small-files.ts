@@ -221,7 +221,7 @@ async function sessionsOf(library: LibraryConfig): Promise<readonly SessionSumma
   return (await listSessions({ ...library, ...all })).data;
 }
 
-/** Replaces the rows of a table. Without Claude Code on this machine there are none; a directory that was named must exist. */
+/** Replaces the rows of a table. Without Claude Code on this machine there are no rows. A given directory must exist. */
 export async function loadSmallTable(
   connection: DuckDBConnection,
   table: SmallTable,

@@ -1,7 +1,7 @@
 /**
- * The lines of some files, read and parsed once, from which the copy takes all its pieces.
+ * The lines of some files, read and parsed once, from which all pieces of the copy are made.
  *
- * They are a table in a database of its own, because its row groups can be small there: DuckDB gives each thread one row group
+ * They are a table in a separate database, because its row groups can be small there: DuckDB gives each thread one row group
  * at a time, and a batch has fewer rows than a row group of the usual size.
  */
 import { FILE_LINES, LINE_FIELDS, REPAIRED_LINES, USAGE } from "./scan.ts";
@@ -10,7 +10,7 @@ const LINES = "skein_batch.lines";
 export const BATCH_ROWS = "scan.batch_rows";
 export const BATCH_ANSWERS = "scan.batch_answers";
 
-/** The fields of a message that any piece needs. */
+/** The fields of a message that the pieces need. */
 const SAID = JSON.stringify({
   id: "VARCHAR",
   role: "VARCHAR",
@@ -37,7 +37,7 @@ export const ATTACH_BATCH = "ATTACH ':memory:' AS skein_batch (ROW_GROUP_SIZE 20
 const FIELDS = `${LINE_FIELDS}, json_transform(s.message, '${SAID}') AS said`;
 
 /**
- * Fills the table with the lines of the files that are shown now, whose bad lines must be known.
+ * Fills the table with the lines of the current files, whose bad lines must be known.
  *
  * A file that fits into one buffer of the reader is read by one thread, which adds its rows one after the other: their numbers in
  * the table are the numbers of the lines, and both threads read files. A larger file is read by both, so its lines are numbered

@@ -2,9 +2,9 @@
 import { responses } from "./requests.ts";
 import type { ViewPlace } from "./view-place.ts";
 
-/** Claude Code's own files, whatever else is read. */
+/** The views over Claude Code's own files only. */
 const CLAUDE: ViewPlace = { schema: "claude", files: "skein.claude_files", source: "" };
-/** The files of every agent. */
+/** The views over the files of every agent. */
 const HISTORY: ViewPlace = { schema: "history", files: "skein.files", source: "f.source, " };
 
 function transcriptViews({ schema, files, source }: ViewPlace): string {
@@ -75,7 +75,7 @@ SELECT f.session_id, f.project_path, v.path, v.version, v.backup_file_name, v.ba
 FROM skein.file_version v JOIN skein.claude_files f USING (place);
 `;
 
-/** Made only for a question that names them: DuckDB binds a view when it is made, which takes time. */
+/** Made only for a question that names them: DuckDB binds a view when it is created, which takes time. */
 export const HISTORY_TABLES = `CREATE SCHEMA history;
 ${transcriptViews(HISTORY)}
 CREATE TABLE history.sessions (

@@ -3,7 +3,7 @@ import { TABLE_DOCS, columnDoc } from "./table-docs.ts";
 import type { Column } from "../answer/values.ts";
 
 export interface Table {
-  /** With its schema: `claude.responses`. The tables of the schema `main` are without it: `claude_plans`. */
+  /** The name with its schema: `claude.responses`. Tables of the schema `main` are named without it: `claude_plans`. */
   readonly name: string;
   readonly about: string;
   readonly columns: readonly (Column & { readonly about: string })[];

@@ -1,5 +1,5 @@
 /**
- * The pieces from which the tables are composed: what can be said of one transcript without looking at another.
+ * The pieces from which the tables are composed: rows that can be computed from one transcript alone.
  *
  * A piece is read from the files (by the query here) or from the cached copy (a table of the same name and columns). Both have
  * `place`, the number of the file. No piece uses line numbers unless `line` is selected, because numbering takes one of two threads.
@@ -9,7 +9,7 @@
 import { BATCH_ANSWERS, BATCH_ROWS } from "./batch.ts";
 import { NO_REQUESTS, requests } from "./requests.ts";
 
-/** Where the queries of the pieces find the lines, and what is parsed of a message there. */
+/** The sources of the lines in the queries of the pieces, and the parsed parts of a message. */
 interface Lines {
   /** The table of lines. */
   readonly rows: string;
@@ -26,7 +26,7 @@ interface Lines {
   readonly messageText: string;
 }
 
-/** Lines of files. A question pays only for what it parses. */
+/** The lines of files. A question only parses the parts that it needs. */
 const SCANNED: Lines = {
   rows: "scan.rows",
   answers: "scan.answers",
@@ -80,7 +80,8 @@ FROM (SELECT *, blocks[1] AS block FROM (SELECT *, ${lines.said(CONTENT)}.conten
 
 /**
  * Claude Code writes one line for each block of an answer. The lines of one answer are one message; every other line is a message.
- * All are grouped in one step, other lines by a random key: DuckDB would materialize every column of a step that is used twice.
+ * All are grouped in one step, in which other lines get a random key: with two steps, DuckDB would materialize every column of a
+ * step that is used twice.
  */
 const message = (lines: Lines): string => `
 WITH spoken AS (
@@ -182,7 +183,10 @@ SELECT place, min(line) AS line, path, TRY_CAST(json_extract_string(backup, '$.v
   min(skein.time(json_extract_string(backup, '$.backupTime'))) AS backup_time, arg_min(message_uuid, line) AS message_uuid
 FROM versions GROUP BY place, path, version, backup_file_name`;
 
-/** By name: the view `scan.<name>` reads the files, the copy has a table of that name, and `skein.<name>` is the union. */
+/**
+ * The pieces by name: the view `scan.<name>` reads the files, the copy has a table of that name, and `skein.<name>` is the
+ * union of both.
+ */
 function pieces(lines: Lines, { numbered }: { readonly numbered: boolean }) {
   return {
     conversation: conversation(lines),
@@ -195,7 +199,7 @@ function pieces(lines: Lines, { numbered }: { readonly numbered: boolean }) {
   } as const satisfies Readonly<Record<string, string>>;
 }
 
-/** The queries of the pieces with numbered lines, from which the copy is filled: of files in place, and of a batch. */
+/** The queries of the pieces with numbered lines, which fill the copy: for files in place, and for a batch. */
 export const PIECES = pieces(SCANNED, { numbered: true });
 export const BATCH_PIECES = pieces(BATCHED, { numbered: true });
 
@@ -232,8 +236,8 @@ export function scanPieces(form: { readonly numbered: boolean }): string {
 export const SCAN = "scan";
 
 /**
- * The views that all tables read: each piece from every schema that has rows. This is where the rows of another source come
- * in, as a schema with a table or view for each piece.
+ * The views that all tables read: each piece from every schema that has rows. Another source of rows is added here, as a
+ * schema with a table or view for each piece.
  */
 export function pieceViews({ schemas }: { readonly schemas: readonly string[] }): string {
   const views = PIECE_NAMES.map((name) => {

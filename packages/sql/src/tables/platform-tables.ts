@@ -179,7 +179,7 @@ export const PLATFORM_COLUMNS = {
 
 export type PlatformTable = keyof typeof PLATFORM_COLUMNS;
 
-/** A row of one of these tables, by column. What the table has no column for is left out. */
+/** A row of one of these tables, by column. Fields without a column are ignored. */
 export type PlatformRow = Readonly<Record<string, unknown>>;
 
 const tables = Object.entries(PLATFORM_COLUMNS).map(

@@ -1,41 +1,59 @@
 /** The price table in SQL: the rates of a model, and the cost of a call. A test compares it with `priceCall`. */
-import { MODEL_NAME, PRICES, type TokenPrices, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
+import {
+  MODEL_NAME,
+  PRICE_ALIASES,
+  PRICES,
+  type ModelPrice,
+  type TokenPrices,
+  WEB_SEARCH_MICROS,
+} from "@skein/protocol/prices";
 
 const rates = ({ input, output, cache_write_5m, cache_write_1h, cache_read }: TokenPrices): string =>
   `{input: ${input}::BIGINT, output: ${output}::BIGINT, write_5m: ${cache_write_5m}::BIGINT, write_1h: ${cache_write_1h}::BIGINT, read: ${cache_read}::BIGINT}`;
 
-const families = [
-  ...PRICES.map((price) => [price.family, price] as const),
-  // Some providers write `claude-4-opus` and `claude-4-sonnet`.
-  ...PRICES.flatMap((price) => {
-    const alias = /^claude-(opus|sonnet)-4$/.exec(price.family)?.[1];
-    return alias === undefined ? [] : [[`claude-4-${alias}`, price] as const];
-  }),
-].map(
-  ([family, { prices, long_context, fast_percent = 100, regional_percent = 100 }]) =>
-    `'${family}': {short: ${rates(prices)}, long: ${rates(long_context?.prices ?? prices)}, ` +
-    `above: ${long_context?.above ?? "NULL"}::BIGINT, fast: ${fast_percent}, regional: ${regional_percent}}`,
+const row = (name: string, { prices, long_context, fast_percent = 100, regional_percent = 100 }: ModelPrice): string =>
+  `'${name}': {short: ${rates(prices)}, long: ${rates(long_context?.prices ?? prices)}, ` +
+  `above: ${long_context?.above ?? "NULL"}::BIGINT, fast: ${fast_percent}, regional: ${regional_percent}}`;
+
+/** The name of a family, and each other name of it. */
+const named = PRICES.flatMap((price) => [
+  { name: price.family, price },
+  ...PRICE_ALIASES.flatMap(([name, family]) => (family === price.family ? [{ name, price }] : [])),
+]);
+
+const rows = named.flatMap(({ name, price }) => [
+  row(name, price),
+  ...(price.earlier ?? []).map(({ until, price: before }) => row(`${name} until ${until}`, before)),
+]);
+
+/** The row for a call at a time: that of the first change after it, if the price of the family has changed. */
+const dated = named.flatMap(({ name, price }) =>
+  (price.earlier ?? []).map(
+    ({ until }) => `WHEN family = '${name}' AND at_ms < ${Date.parse(until)} THEN '${name} until ${until}'`,
+  ),
 );
 
-/** The groups of the name in DuckDB have numbers: the region, then the family. */
+/** In DuckDB the groups of the pattern have numbers: first the region, then the family. */
 const NAME = MODEL_NAME.source.replaceAll(/\?<\w+>/g, "");
 
 /** Replaces a dot between digits with a dash. Done twice, because matches do not overlap. */
 const dashed = (text: string): string =>
   [1, 2].reduce((inner) => `regexp_replace(${inner}, '(\\d)\\.(\\d)', '\\1-\\2', 'g')`, text);
 
-/** The scaled rate is rounded to an integer first, so that its product with the tokens is exact. */
+/** The scaled rate is first rounded to an integer, so that its product with the tokens is exact. */
 const rate = (name: string): string =>
   `round(if(is_long, rates.long.${name}, rates.short.${name}) * if(fast, rates.fast, 100) * rates.percent / 10000)::HUGEINT`;
 
-/** The prices are a variable, so that DuckDB parses them once and not for every view that uses them. */
+/** The prices are a variable, so that DuckDB parses them once instead of for every view that uses them. */
 export const PRICES_SQL = `
-SET VARIABLE skein_prices = MAP {${families.join(", ")}};
-CREATE MACRO skein.family_rates(name) AS CASE WHEN name.family <> '' THEN struct_insert(getvariable('skein_prices')[${dashed("name.family")}],
+SET VARIABLE skein_prices = MAP {${rows.join(", ")}};
+CREATE MACRO skein.dated_family(family, at_ms) AS CASE ${dated.join(" ")} ELSE family END;
+CREATE MACRO skein.family_rates(name, at_ms) AS CASE WHEN name.family <> '' THEN struct_insert(
+  getvariable('skein_prices')[skein.dated_family(${dashed("name.family")}, at_ms)],
   percent := if(name.region IN ('', 'global'), 100, getvariable('skein_prices')[${dashed("name.family")}].regional)) END;
 -- NULL if the model is not in the table.
-CREATE MACRO skein.rates(model) AS skein.family_rates(regexp_extract(
-  lower(if(starts_with(model, 'arn:'), regexp_extract(model, '[^/]*$'), model)), '${NAME}', ['region', 'family']));
+CREATE MACRO skein.rates(model, at_ms) AS skein.family_rates(regexp_extract(
+  lower(if(starts_with(model, 'arn:'), regexp_extract(model, '[^/]*$'), model)), '${NAME}', ['region', 'family']), at_ms);
 `;
 
 /**

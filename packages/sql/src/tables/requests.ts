@@ -5,8 +5,9 @@
  * So the lines with the same message id and request id are one call, with the largest value of each counter. A line without a request
  * id, and a copy in a side chain (which has another request id), belong to the first call with that message id.
  *
- * A "request" is what one file says of a call. Requests are ordered by a key: the time, whether it is in a side chain, the number of
- * the file, whether it lacks a request id, and a hash of that id. Keys are unique, so every reader finds the same request first.
+ * A "request" is the record of one call in one file. Requests are ordered by a key: the time, whether it is in a side chain, the
+ * number of the file, whether it lacks a request id, and a hash of that id. Keys are unique, so every reader finds the same request
+ * first.
  */
 import { WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import type { ViewPlace } from "./view-place.ts";
@@ -16,15 +17,15 @@ const counter = (path: string): string => `greatest(0, coalesce(max(answer.usage
 
 /** The model name for web searches whose calls are in no transcript. */
 const SEARCH = "web-search";
-/** In pico-dollars. */
+/** The cost in pico-dollars. */
 const COST = `if(c.calls = 0, c.searches * ${WEB_SEARCH_MICROS * 1_000_000}::HUGEINT, coalesce(c.cost_picos, c.picos))`;
 
-/** The time of a line without one: later than every other. */
+/** The time of a line without a timestamp: later than every other time. */
 const NEVER = "9e15::BIGINT";
 
 /**
  * The bits of a key: 54 and the sign for the time and the side chain, 32 for the file, 40 for the request id. Values in the key
- * need no columns of their own, which saves time where each call is compared with all others.
+ * need no separate columns, which saves time where each call is compared with all others.
  */
 const KEY =
   "((r.time * 2 + r.is_side::BIGINT)::HUGEINT * 4294967296 + f.file_id) * 1099511627776" +
@@ -86,8 +87,8 @@ export const NO_REQUESTS = `SELECT 0::BIGINT AS place, '' AS id, '' AS request_i
   0::BIGINT AS searches, false AS fast, 0::BIGINT AS lines, 0 AS calls, 0::HUGEINT AS cost_picos WHERE false`;
 
 /**
- * Each step refers to the step before it once, so that columns that a question does not need are not computed: DuckDB
- * materializes every column of a step that is used twice.
+ * Each step refers to the step before it once, because DuckDB materializes every column of a step that is used twice,
+ * also columns that the question does not need.
  */
 export const responses = ({ schema, files, source }: ViewPlace): string => `
 CREATE VIEW ${schema}.responses AS
@@ -115,7 +116,7 @@ WITH requests AS (
   SELECT r.id, r.request_id, r.calls, r.time, r.is_side, f.file_id, r.model, r.line, r.input, r.output, r.cache_write,
     r.cache_read, r.write_5m, r.write_1h, r.searches, r.fast, r.lines, r.cost_picos
   FROM skein.single_request r JOIN ${files} f USING (place)
-), charged AS (${priced("SELECT *, CASE WHEN cost_picos IS NULL THEN skein.rates(model) END AS rates FROM counted")}
+), charged AS (${priced("SELECT *, CASE WHEN cost_picos IS NULL THEN skein.rates(model, time) END AS rates FROM counted")}
 )
 SELECT ${source}c.id AS response_id, nullif(c.request_id, '') AS request_id, f.session_id, f.project_path, f.agent_id,
   if(c.time >= ${NEVER}, NULL, make_timestamp_ms(c.time)) AS timestamp, c.model,
@@ -129,4 +130,4 @@ FROM charged c JOIN ${files} f USING (file_id);
 /** Requests with their cost, as the copy stores them. */
 export const pricedRequests = (requests: string): string =>
   `SELECT * EXCLUDE (rates, short_write, long_write, is_long, picos) REPLACE (picos AS cost_picos)
-FROM (${priced(`SELECT *, skein.rates(model) AS rates FROM (${requests})`)})`;
+FROM (${priced(`SELECT *, skein.rates(model, time) AS rates FROM (${requests})`)})`;

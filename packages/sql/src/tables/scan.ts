@@ -9,10 +9,13 @@
 /** DuckDB's default limit. Its buffers are twice as large, for each scan and thread. Longer lines are read with their texts cut. */
 export const MOST_LINE_BYTES = 16 * 2 ** 20;
 
-/** The limit for the reader, with room for the byte order mark, the line feed and what it reads beyond the line. */
+/** The reader's limit, with room for the byte order mark, the line feed, and what it reads beyond the line. */
 export const LINE_ROOM = `SET VARIABLE skein_line_bytes = ${MOST_LINE_BYTES + 1024};`;
 
-/** The reader skips bad lines only once they are known. Before that it fails on them, because it would skip them silently. */
+/**
+ * The reader skips bad lines only if they are known. Otherwise it fails on them, because skipping them silently would lose
+ * data.
+ */
 const READ =
   "format = 'newline_delimited', ignore_errors = getvariable('skein_tolerant'), maximum_object_size = getvariable('skein_line_bytes')";
 
@@ -70,12 +73,12 @@ const ANSWER_LINE: Readonly<Record<string, Shape>> = {
   // JSON, because few lines have it and a structure would be filled for every line.
   data: { type: "VARCHAR", message: "JSON" },
 };
-/** A line of a subagent inside a line of its parent. */
+/** A subagent's line inside a line of its parent. */
 const INNER_LINE = { uuid: "VARCHAR", timestamp: "VARCHAR", requestId: "VARCHAR", message: ANSWER };
 
 type Shape = string | { readonly [field: string]: Shape };
 
-/** A shape as a type of DuckDB. */
+/** A shape as a DuckDB type. */
 function typeOf(shape: Shape): string {
   if (typeof shape === "string") return shape;
   const fields = Object.entries(shape).map(([field, inner]) => `"${field}" ${typeOf(inner)}`);
@@ -89,7 +92,7 @@ export const LINE_FIELDS = Object.entries(FIELDS)
   .join(", ");
 const names = Object.values(FIELDS).map(([name]) => name);
 
-/** A field that no line has. It stands in for the line number in views that do not number lines. */
+/** A field that no line has. It replaces the line number in views that do not number lines. */
 export const NO_LINE = "skein_line";
 
 /** The lines of the files, each as `s`. */
@@ -113,8 +116,9 @@ CREATE TABLE skein.skipped (file VARCHAR, kind VARCHAR, message VARCHAR);
 `;
 
 /**
- * The reader does not number lines, but it keeps their order, so `row_number()` can. That allows only one thread, so there are two
- * forms. Without numbers, `line` is `NO_LINE`: if DuckDB's plan of a statement contains it, the statement needs the numbers.
+ * The reader does not number lines, but it keeps their order, so `row_number()` gives the numbers. That allows only one thread, so
+ * there are two forms. Without numbers, `line` is `NO_LINE`: if DuckDB's plan of a statement contains it, the statement needs the
+ * numbers.
  */
 export function scanRows(form: { readonly numbered: boolean }): string {
   const { number, line, join } = numbers(form);
@@ -131,8 +135,8 @@ SELECT place, line, ${LINE_FIELDS} FROM ${REPAIRED_LINES} WHERE s.type IS NOT NU
 }
 
 /**
- * Lines with the fields that a cost needs. This reader always skips bad lines, because it would fail on every structure of
- * another form. A line that it cannot read has no type: check that first, with `skein.is_void`.
+ * Lines with the fields that a cost needs. This reader always skips bad lines, because otherwise it would fail on every
+ * structure of another form. A line that it cannot read has no type: check that first, with `skein.is_void`.
  */
 export function scanAnswers(form: { readonly numbered: boolean }): string {
   const { number, line, join } = numbers(form);
@@ -161,7 +165,7 @@ function numbers({ numbered }: { readonly numbered: boolean }) {
     : { number: `, s.${NO_LINE}`, line: NO_LINE, join: "" };
 }
 
-/** Every line of every file, also of those in the copy. A line that is JSON but not an object is damage. */
+/** Every line of every file, including files in the copy. A line that is JSON but not an object counts as damage. */
 export const OBJECTS = `
 CREATE VIEW scan.objects AS
 SELECT f.file_id, o.n - f.first_line AS line, o.json
@@ -204,8 +208,8 @@ END;
 `;
 
 /**
- * Counts the rows of some files, and those that are not objects or cannot be read. What DuckDB has read is JSON, so its first
- * character tells whether it is an object; parsing it again would hold it in memory twice.
+ * Counts the rows of some files, and those that are not objects or cannot be read. A row that DuckDB has read is JSON, so its
+ * first character shows whether it is an object. Parsing it again would hold it in memory twice.
  */
 export const COUNT_ROWS = `
 SELECT file_index::BIGINT AS place, count(*) AS total, max(strlen(json)) AS longest,

@@ -3,6 +3,6 @@ export interface ViewPlace {
   readonly schema: "claude" | "history";
   /** The table with the files. */
   readonly files: string;
-  /** A column before the others, with its comma; or nothing. */
+  /** A column that comes before the others, with its comma, or an empty text. */
   readonly source: string;
 }

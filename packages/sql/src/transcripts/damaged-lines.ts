@@ -4,13 +4,13 @@ export interface DamagedLine {
   readonly line: number;
   readonly kind: string;
   readonly message: string;
-  /** The JSON objects in it that can be read. */
+  /** The readable JSON objects in the line. */
   readonly values: readonly object[];
 }
 
 /** All objects of damaged lines are held in memory at once. If a line's objects are longer than this as JSON, their texts are cut. */
 const MOST_CHARACTERS = 2 ** 18;
-/** The characters that are left of a text that is cut. */
+/** How many characters of a text are kept when it is cut. */
 const MOST_TEXT = 2 ** 14;
 
 /** The lines that DuckDB cannot read, with their numbers. Blank lines are not counted. */

@@ -1,4 +1,4 @@
-/** What must be known of a transcript before it is scanned. Kept in Skein's cache folder until the file changes. */
+/** What must be known about a transcript before it is scanned. Stored in Skein's cache folder until the file changes. */
 import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFile } from "@skein/history";
@@ -10,7 +10,7 @@ export interface FileStamp {
   readonly inode: number;
 }
 
-/** What the first lines of a file say. */
+/** What the first lines of a file contain. */
 export interface FileHead {
   readonly cwd: string | null;
   readonly sessionId: string | null;
@@ -19,11 +19,11 @@ export interface FileHead {
 /** The rows of a file. A row is a line that is not blank. */
 export interface RowCount {
   readonly rows: number;
-  /** It has lines that DuckDB cannot read. */
+  /** Whether the file has lines that DuckDB cannot read. */
   readonly isDamaged: boolean;
-  /** It has lines that are too long for DuckDB, and is read with the texts in them cut. */
+  /** Whether the file has lines that are too long for DuckDB. It is then read with long texts cut. */
   readonly isLong: boolean;
-  /** Bytes of the longest line that DuckDB can read. */
+  /** The length in bytes of the longest line that DuckDB can read. */
   readonly longest: number;
 }
 
@@ -33,7 +33,7 @@ export function isSame(known: FileStamp | undefined, { size, mtimeMs, inode }: D
   return known?.size === size && known.mtimeMs === mtimeMs && known.inode === inode;
 }
 
-/** Nearly always enough; the rest of the head is read only if a file has long lines first. */
+/** Nearly always enough. The rest of the head is read only if a file starts with long lines. */
 const FIRST_BYTES = 2048;
 const HEAD_BYTES = 65_536;
 /** One buffer for all files, because thousands of them are read one after the other. */
@@ -64,7 +64,7 @@ function firstText(text: string, key: string): string | null {
   }
 }
 
-/** Raised when the shape of the cached details changes. */
+/** Increased when the shape of the cached details changes. */
 const VERSION = 4;
 
 export interface FileCache {

@@ -22,7 +22,7 @@ export const FILE_COLUMNS = {
   source: "VARCHAR",
 };
 
-/** The rows of `skein.files`. Of the scanned files only those at the wanted places are read; null reads all. */
+/** The rows of `skein.files`. Only the scanned files at the wanted places are read; null reads all. */
 export function fileRows({ known }: Files, wanted: ReadonlySet<number> | null): Rows {
   const projects = sessionProjects(known);
   let place = 0;

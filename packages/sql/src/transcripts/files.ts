@@ -1,4 +1,4 @@
-/** Which transcripts there are, and what is known of each before it is scanned. A `Files` value never changes. */
+/** The transcripts that exist, and what is known about each before it is scanned. A `Files` value never changes. */
 import { accessSync, constants } from "node:fs";
 import type { DataFile } from "@skein/history/discover";
 import type { Copy, CopiedFile } from "../copy/read-copy.ts";
@@ -17,13 +17,13 @@ export interface Files {
 export interface KnownFile {
   readonly file: DataFile;
   readonly head: FileHead;
-  /** Undefined until its rows were counted. */
+  /** Undefined until the rows are counted. */
   readonly count: RowCount | undefined;
-  /** Undefined if the copy does not have the file as it is now; then it is scanned in place. */
+  /** Undefined if the copy does not have the current content of the file. The file is then scanned in place. */
   readonly copied: CopiedFile | undefined;
 }
 
-/** A file that cannot be read, or that the history library does not take for a transcript. */
+/** A file that cannot be read, or that the history library does not recognise as a transcript. */
 interface UnreadFile {
   readonly file: string;
   readonly kind: "unreadable" | "skipped";
@@ -59,7 +59,10 @@ export function readFiles(found: FoundFiles, copy: Copy | null, cache: FileCache
   return { stamp: stampOf(found, copy), known, unread: [...unreadable, ...skipped] };
 }
 
-/** The files that are read in place, because no copy has them. A file's place in this list is its `place` in the tables. */
+/**
+ * The files that are read in place, because the copy does not have them. A file's place in this list is its `place` in the
+ * tables.
+ */
 export function scannedFiles({ known }: Files): readonly KnownFile[] {
   return known.filter(({ copied }) => !copied);
 }
@@ -74,7 +77,7 @@ export function isCounted({ known }: Files): boolean {
 }
 
 /**
- * Whether lines that were numbered over `before` still have their numbers: every scanned file is the same, or is the last
+ * Whether line numbers that were assigned for `before` are still correct: every scanned file is unchanged, or is the last
  * one and has only grown.
  */
 export function areNumbersRight(before: Files, now: Files): boolean {

@@ -11,7 +11,9 @@ export function createFileFinder(library: LibraryConfig): () => FoundFiles {
   };
 }
 
-/** Without Claude Code there are no files, and the platform's tables still work. A directory that was named must exist, and a statement that names a table of Claude Code fails (`checkRoots`). */
+/**
+ * The transcripts, or undefined without Claude Code: then the platform's tables still work. A given directory must exist, and a statement that names a table of Claude Code fails (`checkRoots`).
+ */
 function found(library: LibraryConfig): Discovered | undefined {
   try {
     return discover(library);

@@ -1,7 +1,7 @@
 /**
  * Shortens lines that are too long for DuckDB. Its reader holds each line in memory, in every thread, and parsing needs several
  * times as much. So a transcript with such lines is read through another file, in which their long texts are cut; all other
- * bytes are the same. It is written byte by byte, because a line may be longer than memory.
+ * bytes are the same. It is written in blocks, because a line may not fit into memory.
  */
 import { closeSync, openSync, readSync, writeFileSync } from "node:fs";
 
@@ -13,9 +13,9 @@ export interface LongLine {
   readonly end: number;
 }
 
-/** The bytes that are left of a long text. */
+/** How many bytes of a long text are kept. */
 const MOST_TEXT_BYTES = 2 ** 20;
-/** The bytes that are left of a line that is still too long. It is then not valid JSON, and is reported as damage. */
+/** How many bytes are kept of a line that is still too long. The line is then not valid JSON, and is reported as damage. */
 const BEGINNING_BYTES = 1000;
 const BLOCK_BYTES = 2 ** 20;
 
@@ -83,12 +83,12 @@ interface Shortening {
   readonly most: number;
 }
 
-/** Takes the bytes of a line in blocks and passes them on without the ends of its long texts. */
+/** Receives the bytes of a line in blocks, and passes them on without the ends of long texts. */
 function createCutter(give: (bytes: Uint8Array) => void): (block: Uint8Array) => void {
   let isText = false;
   let isCut = false;
   let length = 0;
-  /** How many bytes of an escape follow: 5 before its letter, then the four digits of a \u. */
+  /** How many bytes of an escape sequence are left: 5 before its letter, then the four digits of a \u. */
   let escape = 0;
   let unit = 0;
   /** The first half of a surrogate pair was written, so the second must follow. */

@@ -1,4 +1,4 @@
-/** The tables and variables from which the views over transcripts read: which files there are, and what JavaScript found in them. */
+/** The tables and variables that the views over transcripts read: the list of files, and what JavaScript found in them. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
@@ -23,12 +23,12 @@ export interface TranscriptTables {
   replace(files: Files): Promise<void>;
   /** Makes the views that read transcripts in place, unless they exist. */
   makeScan(): Promise<void>;
-  /** Whether those views number lines. Does nothing while they do not exist. */
+  /** Sets whether those views number lines. Does nothing while they do not exist. */
   number(numbered: boolean): Promise<void>;
   showBranches(files: Files): Promise<void>;
-  /** Shows the lines themselves, from now on. */
+  /** Fills `scan.objects` with the lines themselves, from now on. */
   showLines(files: Files): Promise<void>;
-  /** Only the scanned files with this condition are read; null reads all. */
+  /** Restricts the scan to files that match this condition; null reads all. */
   restrict(files: Files, condition: string | null): Promise<void>;
 }
 
@@ -93,7 +93,7 @@ export function createTranscriptTables({ connection, folder, shortFiles }: Trans
   }
 
   async function showFiles(files: Files, wanted: ReadonlySet<number> | null): Promise<void> {
-    // A file that is not wanted is read as an empty one, so that the others keep their places.
+    // A file that is not wanted is read as an empty one, so that the other files keep their places.
     const paths = scannedFiles(files).map((each, at) => (wanted?.has(at) === false ? emptyFile : pathOf(each)));
     await setPaths("skein_files", paths);
     await loadRows(connection, "skein.files", FILE_COLUMNS, fileRows(files, wanted));
@@ -105,7 +105,7 @@ export function createTranscriptTables({ connection, folder, shortFiles }: Trans
 
   async function showDamage(files: Files): Promise<void> {
     const scanned = scannedFiles(files);
-    // Imported only where there is damage: a question starts in a third of a second.
+    // Imported only if there is damage, so that a question starts faster.
     const { damagedLines } = scanned.some(({ count }) => count?.isDamaged)
       ? await import("./damaged-lines.ts")
       : { damagedLines: () => [] };
@@ -129,7 +129,7 @@ export function createTranscriptTables({ connection, folder, shortFiles }: Trans
     await loadRows(connection, `scan.${piece}`, READ_PIECES[piece], rows);
   }
 
-  /** DuckDB refuses to read an empty list of files, so an empty file stands in for it. */
+  /** DuckDB rejects an empty list of files, so the list gets one empty file. */
   async function setPaths(variable: string, paths: readonly string[]): Promise<void> {
     const list = paths.length === 0 ? [emptyFile] : paths;
     await connection.run(`SET VARIABLE ${variable} = ${literals(list.map(plainPath))}`);

@@ -1,6 +1,6 @@
 /**
- * Makes the tables agree with the transcripts. The rows of a file come from the copy if the copy has the file as it is now;
- * every other file is scanned in place.
+ * Brings the tables up to date with the transcripts. The rows of a file come from the copy if the copy has its current
+ * content; every other file is scanned in place.
  */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { CopyPlace } from "../copy/copy-place.ts";
@@ -17,9 +17,9 @@ import { createTranscriptTables } from "./transcript-tables.ts";
 
 export interface TranscriptsDeps {
   readonly connection: DuckDBConnection;
-  /** Looks which files there are now. */
+  /** Finds the files that exist now. */
   find(): FoundFiles;
-  /** Where details about files are kept between processes; null keeps none. */
+  /** The folder for details about files between processes; null stores none. */
   readonly cacheFolder: string | null;
   /** The copy to read from; null reads every file in place. */
   readonly copy: CopyPlace | null;
@@ -32,19 +32,19 @@ export interface TranscriptsDeps {
 export interface TranscriptForm {
   /**
    * `uncounted`: the reader fails on a line that it cannot read. `counted`: such lines are known and repaired, and the reader
-   * skips them. `numbered`: counted, and lines have their numbers, which takes one of two threads.
+   * skips them. `numbered`: counted, and lines have numbers, which allows only one thread.
    */
   readonly rows: "uncounted" | "counted" | "numbered";
   /** Whether `scan.branch` is filled. */
   readonly branches: boolean;
-  /** Whether `scan.objects` has the lines themselves. They are in no copy, so every file is read. */
+  /** Whether `scan.objects` has the lines themselves. The copy does not contain them, so every file is read. */
   readonly lines: boolean;
   /** A condition on `skein.files`: other files are not read. Null reads all. */
   readonly condition: string | null;
 }
 
 export interface Transcripts {
-  /** Looks for files, and shows them if anything has changed. */
+  /** Finds the files, and updates the tables if anything has changed. */
   refresh(): Promise<Files>;
   /** Shows the files of the last refresh in this form. Returns them with the counts that were made for it. */
   show(files: Files, form: TranscriptForm): Promise<Files>;
@@ -77,7 +77,7 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
 
     async show(files, { rows, branches, lines, condition }) {
       if (files.stamp !== current?.stamp) throw new Error("These files are not those of the last refresh.");
-      // Counting comes first: it fills the tables again, without branches and without the condition.
+      // Counting comes first: it refills the tables, without branches and without the condition.
       const shown = rows === "uncounted" ? files : await counted(files);
       current = shown;
       await tables.number(rows === "numbered");
@@ -90,7 +90,7 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     current: () => current,
   };
 
-  /** The same files with a count of each, and the tables with the damage that was found. */
+  /** Counts the rows of all files. Returns the files with their counts, and adds the found damage to the tables. */
   async function counted(files: Files): Promise<Files> {
     const fresh = files.known.filter(({ count }) => !count).map(({ file }) => file);
     if (fresh.length === 0) return files;

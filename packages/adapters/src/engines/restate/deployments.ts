@@ -1,4 +1,4 @@
-import { KnownError } from "@skein/protocol";
+import { KnownError, isKnownError } from "@skein/protocol";
 
 /** The admin API of a Restate cluster. */
 export interface RestateAdmin {
@@ -13,17 +13,25 @@ export interface Deployment {
   readonly id: string;
   readonly uri: string;
   readonly services: readonly string[];
-  /** Wake-ups that this version still has to serve. */
+  /** Wake-ups that this version still has to handle. */
   readonly open: number;
 }
 
 /**
  * Tells Restate where the workers are. If Restate knows the address, it reads the description there again. Another
- * address is a new version: new wake-ups go to it, and wake-ups that are under way end at the old one.
+ * address is a new version: new wake-ups go to it, and wake-ups in progress end at the old one.
  */
 export async function registerDeployment(admin: RestateAdmin, uri: string): Promise<string> {
-  const answer = await ask(admin, "/deployments", { method: "POST", body: { uri, force: true } });
-  return (answer as { id: string }).id;
+  try {
+    return ((await ask(admin, "/deployments", { method: "POST", body: { uri, force: true } })) as { id: string }).id;
+  } catch (error) {
+    if (!isKnownError(error, "invalid")) throw error;
+    throw new KnownError(
+      "invalid",
+      `Restate cannot read the workers at ${uri}. Start them, and give the address at which Restate reaches them (SKEIN_RESTATE_WORKERS_URL). ${error.message}`,
+      { cause: error },
+    );
+  }
 }
 
 /** The versions of a service, the one that gets new wake-ups last. */
@@ -53,7 +61,7 @@ export async function listDeployments(admin: RestateAdmin, service: string): Pro
     }));
 }
 
-/** Forgets a version. Refused while it still has wake-ups to serve, unless forced. */
+/** Forgets a version. Rejected while it still has wake-ups to handle, unless forced. */
 export async function removeDeployment(admin: RestateAdmin, id: string): Promise<void> {
   await ask(admin, `/deployments/${encodeURIComponent(id)}?force=true`, { method: "DELETE" });
 }
@@ -83,7 +91,13 @@ async function ask(
     );
   }
   const text = await answer.text();
-  if (!answer.ok)
-    throw new KnownError("invalid", `Restate's admin API at ${url} answered ${answer.status}: ${text.slice(0, 500)}`);
+  const problem = `Restate's admin API at ${url} answered ${answer.status}: ${text.slice(0, 500)}`;
+  // META0003: Restate could not reach the workers. Other errors of a server end when its cluster is complete again.
+  if (answer.status >= 500 && !text.includes("META0003"))
+    throw new KnownError(
+      "store_unavailable",
+      `${problem} A server of the cluster may be starting. Try again in a few seconds.`,
+    );
+  if (!answer.ok) throw new KnownError("invalid", problem);
   return text === "" ? {} : JSON.parse(text);
 }

@@ -6,21 +6,21 @@ import { KnownError } from "@skein/protocol";
 
 export interface EndpointOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   /** The name of the virtual object: sessions of one cluster and one pool of workers. */
   readonly service: string;
-  /** The public keys of the Restate clusters that may call. Without keys, anybody who reaches the port may. */
+  /** The public keys of the Restate clusters that may call. Without keys, anybody who can reach the port may call. */
   readonly identityKeys: readonly string[];
 }
 
-/** Drives a session for a while. The signal aborts when the attempt is over for Restate. An error makes Restate try again. */
+/** Drives a session for a while. The signal aborts when Restate has ended the attempt. An error makes Restate try again. */
 type DriveSlice = (sessionId: string, attemptOver: AbortSignal) => Promise<void>;
 
-/** Where Restate hands sessions to this worker: a virtual object per session, over HTTP/2. */
+/** The endpoint at which Restate gives sessions to this worker: a virtual object per session, over HTTP/2. */
 export interface RestateEndpoint {
   readonly port: number;
-  /** Sets the function that drives. Before that, every attempt is rejected, and retried by Restate. */
+  /** Sets the function that drives. Before that, every attempt is rejected, and Restate retries it. */
   serve(drive: DriveSlice): void;
   close(): Promise<void>;
 }
@@ -37,13 +37,14 @@ export async function listenForRestate(options: EndpointOptions): Promise<Restat
     handlers: {
       drive: restate.handlers.object.exclusive(
         {
-          // Only the log counts: Restate stores only that a drive is due.
+          // Only the session's log counts, so Restate keeps no journal: it only stores that a drive is due.
           journalRetention: 0,
           idempotencyRetention: { minutes: 5 },
           inactivityTimeout: SILENCE,
           abortTimeout: SILENCE,
           enableLazyState: true,
-          // A wake-up that nobody could serve is dropped, so that it never blocks its session; the sweep sends it again.
+          // A wake-up that no worker could handle is dropped, so that it never blocks its session. The sweep sends it
+          // again.
           retryPolicy: {
             initialInterval: 50,
             exponentiationFactor: 2,

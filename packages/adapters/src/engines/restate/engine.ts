@@ -11,10 +11,10 @@ export interface RestateEngineDeps {
   readonly store: Store;
   /** The runtime that drives a claimed session. */
   readonly runtime: Runtime;
-  /** Tells this process from others. */
+  /** Identifies this process. */
   readonly owner: string;
   readonly ingress: Ingress;
-  /** Where Restate hands sessions to this process. Without it, this process only wakes sessions. */
+  /** The endpoint at which Restate gives sessions to this process. Without it, this process only wakes sessions. */
   readonly endpoint?: RestateEndpoint | undefined;
   readonly leaseMs?: number;
   /** How many sessions are driven at once. */
@@ -27,29 +27,30 @@ export interface RestateEngineDeps {
   readonly report?: (error: unknown) => void;
 }
 
-const SWEEP_MS = 750;
-/** An overdue session is sent once in this time, however many workers see it. */
+const SWEEP_MS = 500;
+/** An overdue session is sent at most once in this time, however many workers see it. */
 const SEND_AGAIN_MS = 5000;
 /** The delay before a session that another worker holds is requested again. The delay grows. */
 const BUSY_MS = 250;
 /** Added to the lease of another worker: its renewal may have begun later than the claim here. */
 const CLOCK_SLACK_MS = 1000;
 /**
- * A session that has been due for this long although it was announced is driven without Restate: the part of Restate
- * that has its wake-up is down, or is being taken over by another node.
+ * A session that has been due for this long although its wake-up was sent is driven without Restate: the node of
+ * Restate that has the wake-up is down, or another node is taking over.
  */
-const UNPLACED_MS = 2000;
-/** A session that has been due for this long found no place here either: it is sent again, so that any worker gets it. */
+const UNPLACED_MS = 1500;
+/** A session that has been due for this long has found no place here either, so its wake-up is sent again for any worker. */
 const SEND_MS = 3000;
-/** After so long in line for a place, another worker may have driven the session. */
+/** After this time in the queue for a place, another worker may have driven the session. */
 const LONG_IN_LINE_MS = 100;
 /** The most overdue sessions of one tenant that are sent in one sweep. */
 const PER_TENANT = 100;
 
 /**
- * Drives sessions that Restate hands to this process. Restate places, retries and times; `due_at` in the store stays
- * the truth, so workers also drive sessions that Restate hands to nobody. One attempt at a time runs for a session, so
- * that a new attempt may take the lease of the one before it. Reasons: decision 160.
+ * Drives sessions that Restate gives to this process. Restate chooses the worker, retries, and keeps timers. But
+ * `due_at` in the store decides whether a session is due, so workers also drive sessions that Restate gives to nobody.
+ * Only one attempt runs for a session at a time, so that a new attempt may take the lease of the previous one. Reasons:
+ * decision 160.
  */
 export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const { store, runtime, owner, ingress, endpoint } = deps;
@@ -58,6 +59,8 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const places = createFairQueue({ places: concurrency, isShared: deps.isShared });
   const sender = createSender({ ingress, report });
   const stopping = new AbortController();
+  /** The sessions that are being claimed or driven here. */
+  const inHand = new Set<string>();
   /** The time window in which each overdue session was last sent. */
   const sent = new Map<string, number>();
   let stopListening = (): void => {};
@@ -68,7 +71,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     return due;
   }
 
-  /** What Restate calls: drives a session until it sleeps, or until its slice is over. */
+  /** Called by Restate: drives a session until it sleeps, or until its time slice ends. */
   async function driveSlice(sessionId: string, attemptOver: AbortSignal): Promise<void> {
     const over = AbortSignal.any([attemptOver, stopping.signal]);
     const yieldAt = now() + sliceMs;
@@ -80,12 +83,14 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
       if (stopping.signal.aborted) throw new Error("This worker is stopping.");
       if (over.aborted) return;
       const before: DueSession = due;
-      const giveBack = await places.take(due.tenant, { signal: over });
-      try {
-        if (giveBack && (await isStillDue(due, asked))) await driveOnce(sessionId, { yieldAt, over: attemptOver });
-      } finally {
-        giveBack?.();
-      }
+      await alone(sessionId, async () => {
+        const giveBack = await places.take(before.tenant, { signal: over });
+        try {
+          if (giveBack && (await isStillDue(before, asked))) await driveOnce(sessionId, { yieldAt, over: attemptOver });
+        } finally {
+          giveBack?.();
+        }
+      });
       asked = now();
       due = await dueOf(sessionId);
       inVain = due && due.lastSequence === before.lastSequence && due.dueAt === before.dueAt ? inVain + 1 : 0;
@@ -99,7 +104,21 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     if (due) await sender.send(nextOf(due));
   }
 
-  /** Whether a session that was due when the store was asked still is. Driving one that is not costs more than asking. */
+  /**
+   * Drives a session unless it is in hand here already. While PostgreSQL is slow, every sweep finds the sessions that
+   * are still being claimed, and would take another place for each of them.
+   */
+  async function alone(sessionId: string, drive: () => Promise<void>): Promise<void> {
+    if (inHand.has(sessionId)) return;
+    inHand.add(sessionId);
+    try {
+      await drive();
+    } finally {
+      inHand.delete(sessionId);
+    }
+  }
+
+  /** Whether a session that was due when the store was asked still is. A needless drive costs more than this check. */
   async function isStillDue({ sessionId }: DueSession, asked: number): Promise<boolean> {
     if (drives.find(sessionId)) return false;
     if (now() - asked < LONG_IN_LINE_MS) return true;
@@ -107,7 +126,10 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     return due !== undefined && due.dueAt <= now();
   }
 
-  /** Waits for a drive of the session that began here without this attempt, or under an earlier one. False if there is none. */
+  /**
+   * Waits for a drive of the session that this process began without this attempt, or under an earlier one. Returns false if
+   * there is none.
+   */
   async function endOfDriveHere(sessionId: string, over: AbortSignal): Promise<boolean> {
     const drive = drives.find(sessionId);
     if (!drive) return false;
@@ -141,21 +163,28 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     over.removeEventListener("abort", drive.stop);
   }
 
-  /** Drives a session that Restate does not hand to anybody, if a place is free. */
-  async function driveUnplaced({ sessionId, tenant }: DueSession): Promise<void> {
+  /** Drives a session that Restate gives to nobody, if a place is free. */
+  async function driveUnplaced(session: DueSession): Promise<void> {
+    const { sessionId } = session;
+    let isDriven = false;
+    await alone(sessionId, async () => void (isDriven = await claimUnplaced(session)));
+    const due = isDriven ? await dueOf(sessionId) : undefined;
+    if (due) await sender.send(nextOf(due));
+  }
+
+  async function claimUnplaced({ sessionId, tenant }: DueSession): Promise<boolean> {
     const giveBack = places.tryTake(tenant);
-    if (!giveBack) return;
+    if (!giveBack) return false;
     try {
       const asked = now();
-      // Long enough between two renewals that a late attempt of Restate does not take the lease.
+      // The lease is long enough that, between two renewals, a late attempt of Restate does not take it.
       const claim = await store.claim({ owner, leaseMs: leaseMs * 1.5 + CLOCK_SLACK_MS, sessionId });
-      if (claim.kind !== "leased") return;
+      if (claim.kind !== "leased") return false;
       await drives.begin({ ...claim, asked, yieldAt: asked + sliceMs }).done;
+      return true;
     } finally {
       giveBack();
     }
-    const due = await dueOf(sessionId);
-    if (due) await sender.send(nextOf(due));
   }
 
   async function sweep(isFreed = false): Promise<void> {
@@ -169,7 +198,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     for (const session of overdue) {
       const { sessionId, lastSequence, dueAt } = session;
       if (drives.find(sessionId)) continue;
-      // Restate may keep trying a dead worker for seconds, and other wake-ups of the session wait behind that attempt.
+      // Restate may keep trying a dead worker for seconds, and other wake-ups of the session wait for that attempt.
       void driveUnplaced(session).catch(reportUnknown);
       if (!isFreed && (sent.get(sessionId) === stretch || dueAt > now() - SEND_MS)) continue;
       sent.set(sessionId, stretch);
@@ -203,7 +232,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
       sweepAgain();
       endpoint.serve((sessionId, attemptOver) => driveSlice(sessionId, attemptOver).catch(problemOf));
     },
-    // Restate places a session; the process that creates it does not.
+    // Restate decides where a session runs, so the process that creates it reserves no place.
     reserve: () => undefined,
     wake: (sessionId) => sender.offer({ sessionId, key: `wake:${crypto.randomUUID()}` }),
     queue: places.figures,

@@ -1,7 +1,10 @@
-/** A wake-up for a session. Restate keeps the first of several with the same key for some minutes, and ignores the others. */
+/**
+ * A wake-up for a session. Of several wake-ups with the same key, Restate uses the first and ignores the others for some
+ * minutes.
+ */
 export interface WakeUp {
   readonly sessionId: string;
-  /** What makes this wake-up different from the earlier ones of the session, such as the last sequence. */
+  /** Distinguishes this wake-up from earlier ones of the session, for example by the last sequence. */
   readonly key: string;
   /** When the session is driven (ms from now). Default: at once. */
   readonly delayMs?: number;
@@ -11,20 +14,20 @@ export interface IngressDeps {
   /** The ingresses of the cluster. The next one is tried when one does not answer. */
   readonly urls: readonly string[];
   readonly service: string;
-  /** For an ingress behind a gateway that asks for a key. */
+  /** For an ingress behind a gateway that requires a key. */
   readonly token?: string | undefined;
   readonly fetch?: typeof fetch;
 }
 
 /** Where wake-ups are sent. */
 export interface Ingress {
-  /** Resolves when Restate has the wake-up on its disks. Rejects if no ingress took it. */
+  /** Resolves when Restate has stored the wake-up durably. Rejects if no ingress accepted it. */
   send(wakeUp: WakeUp): Promise<void>;
   /** Resolves if an ingress answers. */
   check(): Promise<void>;
 }
 
-/** An ingress that takes longer counts as dead, and the next one is asked. */
+/** An ingress that takes longer counts as dead, and the next one is tried. */
 const ANSWER_MS = 1500;
 
 export function createIngress({ urls, service, token, fetch: send = fetch }: IngressDeps): Ingress {

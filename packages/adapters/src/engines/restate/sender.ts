@@ -1,18 +1,18 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Ingress, WakeUp } from "./ingress.ts";
 
-/** Sends wake-ups, and repeats each one until an ingress has taken it. */
+/** Sends wake-ups, and repeats each one until an ingress accepts it. */
 export interface Sender {
-  /** Resolves when the wake-up was taken, or kept here to be sent again. */
+  /** Resolves when the wake-up was accepted, or is kept here to be sent again. */
   send(wakeUp: WakeUp): Promise<void>;
   /** Like `send`, without waiting for it. */
   offer(wakeUp: WakeUp): void;
-  /** Resolves when everything that is under way was answered. */
+  /** Resolves when all requests in progress were answered. */
   stop(): Promise<void>;
 }
 
 const AGAIN_MS = 500;
-/** How many wake-ups are kept here. Further ones are left to the sweep of the workers. */
+/** How many wake-ups are kept here. Further wake-ups are found by the workers' sweep. */
 const KEPT = 10_000;
 const STOP_MS = 2000;
 

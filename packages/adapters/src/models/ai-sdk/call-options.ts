@@ -75,8 +75,8 @@ function settingsIn(extra: JsonObject, provider: string): Partial<LanguageModelV
 }
 
 /**
- * A turn of the user. Images of results are put behind the results, because several providers send images inside
- * results as text.
+ * A turn of the user. Images of results are put after the results, because several providers send images inside results
+ * as text.
  */
 function userMessages(turn: Turn, turns: readonly Turn[]): readonly LanguageModelV4Message[] {
   const { results, parts } = splitTurn(turn);
@@ -136,7 +136,7 @@ function carriedIn(block: ContentBlock): CarriedPart {
   return carryOf(block)?.data ?? {};
 }
 
-/** The id that the provider itself gave a call. */
+/** The provider's own id of a call. */
 function providerId(call: ContentBlock): string {
   return carriedIn(call).id ?? String(call["id"]);
 }

@@ -40,7 +40,7 @@ export function partFailure(error: unknown): unknown {
   return new ModelFailure(failure.failure, { retryable: true });
 }
 
-/** By its name: each provider package may have a copy of the class. */
+/** Recognised by its name: each provider package may have its own copy of the class. */
 function isCallError(error: unknown): error is APICallError {
   return error instanceof Error && error.name === "AI_APICallError";
 }

@@ -42,7 +42,7 @@ export function createPartReader(answer: AnswerStream): PartReader {
     return block;
   }
 
-  /** The end of a text or of reasoning. An empty one is kept for its provider metadata. */
+  /** The end of a text or of reasoning. An empty block is kept for its provider metadata. */
   function endBlock(key: string, metadata: SharedV4ProviderMetadata | undefined, isText: boolean): void {
     const { index, metadata: told } = blockOf(key, metadata);
     if (told && index !== undefined) answer.carry(index, { metadata: told } satisfies CarriedPart);
@@ -107,7 +107,7 @@ export function createPartReader(answer: AnswerStream): PartReader {
     },
     end() {
       const { unified, raw } = finish?.finishReason ?? { unified: "interrupted", raw: undefined };
-      // A stream that ends early does not throw there.
+      // A stream that ends early does not throw in the provider's code, so it is detected here.
       if (!finish || unified === "error" || unified === "interrupted" || (unified === "other" && raw === undefined))
         throw hasBegun ? cutStream() : noAnswer();
       return answer.end(stopOf(unified, answer.hasCalls()), usageOf(finish.usage));
@@ -115,7 +115,7 @@ export function createPartReader(answer: AnswerStream): PartReader {
   };
 }
 
-/** By its name: each provider package may have a copy of the class. */
+/** Recognised by its name: each provider package may have its own copy of the class. */
 function isNoResponse(error: unknown): boolean {
   return error instanceof Error && error.name === "AI_InvalidResponseDataError";
 }
@@ -133,7 +133,7 @@ function stopOf(unified: LanguageModelV4FinishReason["unified"], hasCalls: boole
   return hasCalls ? "tool_use" : "end_turn";
 }
 
-/** Some providers of the AI SDK leave out counts of the cache that their API sent: these are in `raw`. */
+/** Some providers of the AI SDK leave out cache counts that their API sent; these are in `raw`. */
 function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage | undefined {
   return countedUsage({
     prompt: inputTokens.total,

@@ -12,7 +12,7 @@ import { type ContentBlock, type JsonObject, blocksOf } from "@skein/protocol";
 import type { LargeBody } from "../large-body.ts";
 import { encodedBody } from "./encoded-body.ts";
 
-/** The mark after what is cached. Without `ttl` the provider keeps it for five minutes. */
+/** The mark at the end of the cached part. Without `ttl`, the provider keeps it for five minutes. */
 const MARKS = { short: { type: "ephemeral" }, long: { type: "ephemeral", ttl: "1h" } };
 type Mark = (typeof MARKS)[keyof typeof MARKS];
 
@@ -24,7 +24,7 @@ interface MessagesCall extends PreparedCall {
   readonly answerTool: string | undefined;
 }
 
-/** The body of a call of the Messages API. The blocks of the log are the blocks of this API, so they are sent as they are. */
+/** The body of a call of the Messages API. The blocks of the log are the blocks of this API, so they are sent unchanged. */
 export function messagesBody(
   call: ModelCall,
   { name, isClaude, abilities }: { name: string; isClaude: boolean; abilities: ModelAbilities },
@@ -45,7 +45,7 @@ export function messagesBody(
     ...(system !== "" && { system: systemOf(system, mark) }),
     messages,
     ...(tools.length > 0 && { tools }),
-    // Tools stay in the request when none may be used, because taking them out would lose the cached prefix.
+    // Tools stay in the request when none may be used, because removing them would lose the cached prefix.
     ...(call.toolChoice === "none" && tools.length > 0 && { tool_choice: { type: "none" } }),
     ...thinking.fields,
     ...(output?.schema && { output_config: { format: { type: "json_schema", schema: output.schema } } }),
@@ -61,7 +61,7 @@ export function messagesBody(
   };
 }
 
-/** Thinking of the model itself is recognised by a mark, which Skein sets and not the provider. */
+/** Removes `carry` from thinking. Skein, not the provider, sets it to recognise the model's own thinking. */
 function withoutCarry({ role, content }: Turn): Turn {
   if (typeof content === "string" || !content.some((block) => carryOf(block))) return { role, content };
   return { role, content: content.map(({ carry: _, ...block }) => block) };
@@ -71,7 +71,7 @@ function systemOf(system: string, mark: Mark | undefined): unknown {
   return mark ? [{ type: "text", text: system, cache_control: mark }] : system;
 }
 
-/** The smallest budget that the API takes. */
+/** The smallest budget that the API accepts. */
 const LEAST_THINKING = 1024;
 
 /** A budget for thinking that leaves room for an answer. None if the limit is too small for both. */
@@ -81,7 +81,7 @@ function thinkingOf(
 ): { readonly fields: JsonObject; readonly leftOut: readonly LeftOut[] } {
   const budget = Math.min(Math.max(thinkingTokens, LEAST_THINKING), maxTokens - 1);
   if (thinkingTokens === 0 || budget < LEAST_THINKING || !abilities.thinking) return { fields: {}, leftOut: [] };
-  // A step that another model began has no signed thinking before its calls, and the API asks for that while thinking is on.
+  // A step that another model began has no signed thinking before its calls, but the API requires it while thinking is on.
   if (openCalls(turns).some((block) => carryOf(block)))
     return {
       fields: {},
@@ -98,7 +98,8 @@ function openCalls(turns: readonly Turn[]): readonly ContentBlock[] {
 }
 
 /**
- * Two breakpoints at the end of the conversation: this call writes up to the last, the next one reads up to it.
+ * Two cache breakpoints at the end of the conversation: this call writes the cache up to the last one, the next call
+ * reads up to it.
  *
  * The turns before the first breakpoint do not change any more: their number is `settled`.
  */

@@ -2,14 +2,14 @@ import { type Turn, isLargeJson, jsonPieces } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 import { type LargeBody, largeBody } from "../large-body.ts";
 
-/** The JSON of the first turns of a conversation, without its brackets. */
+/** The JSON of the first turns of a conversation, without brackets. */
 interface Written {
   bytes: Uint8Array;
   length: number;
   turns: number;
 }
 
-/** Shorter conversations are encoded each time, which costs less than keeping their JSON. */
+/** Shorter conversations are encoded each time, which is cheaper than keeping their JSON. */
 const LEAST_TURNS = 40;
 /** The most bytes that are kept for all conversations together. */
 const MOST_BYTES = 32 * 1024 * 1024;
@@ -23,7 +23,7 @@ let keptBytes = 0;
  * The body of a request that streams, as the bytes of its JSON.
  *
  * A long conversation is sent with every step, and most of it is unchanged: `conversation` only grows, and its first
- * `settled` turns are in `body.messages` as they are. Their JSON is made once and kept for the next step. Reasons:
+ * `settled` turns are unchanged in `body.messages`. Their JSON is made once and reused at the next step. Reasons:
  * decision 085.
  */
 export function encodedBody(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array | LargeBody {

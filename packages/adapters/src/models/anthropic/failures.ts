@@ -43,7 +43,7 @@ export function rejectedByCloud({ status, headers }: Answer, text: string): Mode
   );
 }
 
-/** Google puts some errors into a list. */
+/** Google wraps some errors in a list. */
 function firstOf(said: unknown): unknown {
   return Array.isArray(said) ? said[0] : said;
 }
@@ -57,7 +57,7 @@ function codeOfStatus(status: number): string {
   return status < 500 ? "invalid_request_error" : "api_error";
 }
 
-/** The error as a failure for a fact. It contains neither our key nor our headers. */
+/** The error as a failure for a fact. It contains neither the key nor the request headers. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof ModelFailure || error instanceof APIUserAbortError) return error;
   // The clouds' clients wrap errors of their transport.
@@ -97,7 +97,7 @@ function codeOf(message: string | undefined): string | undefined {
 }
 
 function isRetryable(status: number | undefined, code: string): boolean {
-  // A retry without the container gets a new one.
+  // A retry without the container gets a new container.
   if (code === "container_gone") return true;
   if (status === undefined) return code === "overloaded_error" || code === "api_error" || code === "rate_limit_error";
   return status === 408 || status === 409 || status === 429 || status >= 500;

@@ -20,15 +20,15 @@ export interface AnthropicModelOptions {
   readonly authToken?: string | undefined;
   /** The address of another Messages API: the simulator, a gateway. */
   readonly baseUrl?: string;
-  /** A connection on which nothing arrives for longer, not even a ping, is given up. */
+  /** A connection is given up if nothing arrives for this time, not even a ping. */
   readonly silenceMs?: number;
-  /** Files that code execution made and that are larger are not fetched. */
+  /** The largest file from code execution that is downloaded, in bytes. */
   readonly fileLimit?: number;
-  /** The built-in simulation answers there, without having been requested by its address. */
+  /** The built-in simulation answers, although its address was not configured. */
   readonly simulated?: boolean;
   /**
-   * The name that the provider has for the model. Without it the model is Claude, under the name that each call has for it.
-   * Thinking of a model that is not Claude is marked, because Claude rejects it.
+   * The provider's name for the model. Without it, the model is Claude, under the name in each call. Thinking of other
+   * models is marked, because Claude rejects it.
    */
   readonly modelName?: string;
   readonly abilities?: Partial<ModelAbilities>;
@@ -39,10 +39,10 @@ export interface AnthropicModelOptions {
 
 const HINT = "Check the network, and ANTHROPIC_BASE_URL if it is set.";
 
-/** The largest file that is fetched: it is held in memory on its way to where files are kept. */
+/** The largest file that is fetched: it is held in memory until it is stored. */
 const FILE_LIMIT = 100 * 1024 * 1024;
 
-/** Claude through the official client, one request per call: retries belong to the loop, which writes them down. */
+/** Claude through the official client, one request per call: the loop does and records retries. */
 export function createAnthropicModel({
   apiKey,
   authToken,
@@ -102,7 +102,7 @@ export function createAnthropicModel({
   };
 }
 
-/** Bare names are Claude's, and so are those that name the provider. */
+/** The name for Claude's API: bare names, and names with the provider `anthropic`. */
 function claudeName(name: string): string {
   return name.replace(/^anthropic\//, "");
 }
@@ -115,7 +115,8 @@ interface RequestHead {
 
 /**
  * The official client builds the headers of a request, once for each set of betas. The request is sent without the
- * client: its retries, time limits and logs are done by the loop, and would cost a quarter of a call to a local model.
+ * client: the loop does retries, time limits and logs itself, and the client's would take a quarter of the time of a
+ * call to a local model.
  */
 function createRequestHeads(client: Anthropic): (betas: string) => Promise<RequestHead> {
   const known = new Map<string, Promise<RequestHead>>();
@@ -136,7 +137,7 @@ function createRequestHeads(client: Anthropic): (betas: string) => Promise<Reque
 /** A rejected request as an error of the official client. */
 function rejected({ status, headers }: Answer, text: string): APIError {
   const said = parsedOrUndefined(text);
-  // The client reads single headers, and nothing else of them.
+  // The client only reads single headers.
   return APIError.generate(status, said, said ? undefined : text, headers as Headers);
 }
 

@@ -10,7 +10,7 @@ import { asFailure, errorEvent } from "./failures.ts";
 export interface MessagesRequest {
   /** The body without `stream`. */
   readonly body: JsonObject;
-  /** The same with `stream: true`, as the bytes of its JSON. */
+  /** The body with `stream: true`, as the bytes of its JSON. */
   readonly encoded: () => Uint8Array | LargeBody;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -21,11 +21,11 @@ export type MessagesSender = (request: MessagesRequest) => Promise<Answer>;
 
 export interface MessagesModelOptions {
   readonly send: MessagesSender;
-  /** The name that the provider has for the model of a call. */
+  /** The provider's name for the model of a call. */
   readonly nameOf: (model: string) => string;
   /** Whether the model is Claude. Thinking of a model that is not Claude is marked, because Claude rejects it. */
   readonly isClaude: boolean;
-  /** Calls are priced by the name that was asked for, not by the one that the answer has. */
+  /** Whether calls are priced by the requested name instead of the name in the answer. */
   readonly pricedAsAsked?: boolean;
   readonly silenceMs?: number | undefined;
   readonly simulated?: boolean;
@@ -35,10 +35,10 @@ export interface MessagesModelOptions {
 
 const CLAUDE: ModelAbilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
 
-/** A connection on which nothing arrives for longer, not even a ping, is given up. */
+/** A connection is given up if nothing arrives for this time, not even a ping. */
 export const SILENCE_MS = 300_000;
 
-/** Settings of an agent that the API takes only in the version before the client's own. */
+/** Settings of an agent that the API accepts only in an older version than the client's. */
 const SAMPLING = ["temperature", "top_p", "top_k"];
 const WITH_SAMPLING = "2023-06-01";
 

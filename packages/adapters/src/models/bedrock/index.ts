@@ -5,7 +5,7 @@ import { cloudFetch, createCloudSender } from "../cloud-sender.ts";
 
 export interface BedrockOptions {
   readonly region: string;
-  /** A key of Bedrock, or `ACCESS_KEY_ID:SECRET_ACCESS_KEY` with `:SESSION_TOKEN` behind it if there is one. */
+  /** A key of Bedrock, or `ACCESS_KEY_ID:SECRET_ACCESS_KEY` followed by `:SESSION_TOKEN` if there is one. */
   readonly key: string;
   /** An address instead of the region's own. */
   readonly url?: string | undefined;
@@ -13,12 +13,12 @@ export interface BedrockOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** The ids of AWS's access keys: lasting ones begin with AKIA, those of a session with ASIA. */
+/** The ids of AWS's access keys: permanent ones begin with AKIA, those of a session with ASIA. */
 const ACCESS_KEY = /^(?<id>A[KS]IA[A-Z0-9]{12,124}):(?<secret>[^:\s]+)(?::(?<token>\S+))?$/;
 
-/** Sends requests to Claude on Amazon Bedrock. Credentials are given: the machine is not searched for any. */
+/** Sends requests to Claude on Amazon Bedrock. Credentials are passed in: the machine is not searched for any. */
 export function createBedrockSender({ region, key, url, fetch }: BedrockOptions): MessagesSender {
-  // With an empty key the client would search the machine.
+  // With an empty key the client would search the machine for credentials.
   if (key.trim() === "") throw new KnownError("invalid", "A model on Bedrock needs a key.");
   const { id, secret, token } = ACCESS_KEY.exec(key)?.groups ?? {};
   const shared = {

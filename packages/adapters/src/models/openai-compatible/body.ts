@@ -79,7 +79,10 @@ function thinkingFields(tokens: number, { thinking }: ChatQuirks): JsonObject {
   }
 }
 
-/** A turn of the user: results come first, each a message of its own; images of results follow, because results are text. */
+/**
+ * A turn of the user: results come first, each as a separate message; images of results follow, because results can only be
+ * text.
+ */
 function userMessages(turn: Turn, turns: readonly Turn[], quirks: ChatQuirks): readonly JsonObject[] {
   const { results, parts } = splitTurn(turn);
   return [
@@ -132,11 +135,11 @@ function assistantMessage({ content }: Turn, quirks: ChatQuirks): readonly JsonO
       })),
     }),
   };
-  // An answer of which only thinking is left is not sent: servers reject an empty message.
+  // An answer that has only thinking left is not sent, because servers reject an empty message.
   return text === "" && calls.length === 0 ? [] : [message];
 }
 
-/** The reasoning that the server needs back. */
+/** The earlier reasoning, for servers that need it back. */
 function reasoningBack(blocks: readonly ContentBlock[], { reasoning_back }: ChatQuirks): JsonObject {
   const thinking = blocks.filter(({ type }) => type === "thinking");
   const details = thinking.flatMap((block) => {
@@ -150,7 +153,7 @@ function reasoningBack(blocks: readonly ContentBlock[], { reasoning_back }: Chat
   };
 }
 
-/** The id that the server itself gave a call. */
+/** The server's own id of a call. */
 function providerId(call: ContentBlock): unknown {
   const { id } = (carryOf(call)?.data ?? {}) as { readonly id?: unknown };
   return id ?? call["id"];

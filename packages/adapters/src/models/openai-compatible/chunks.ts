@@ -8,10 +8,10 @@ interface OpenCall {
   readonly id: string | undefined;
 }
 
-/** The fields in which servers send reasoning. Some send the same in two fields: the first counts. */
+/** The fields in which servers send reasoning. Some send the same in two fields: the first is used. */
 const REASONING = ["reasoning_content", "reasoning", "reasoning_text"];
 
-/** Reads the chunks of a stream of Chat Completions, of OpenAI's and of servers that differ from it. */
+/** Reads the chunks of a Chat Completions stream, from OpenAI and from servers that differ from it. */
 export function createChunkReader(answer: AnswerStream, newId: (call: number) => string) {
   const calls: OpenCall[] = [];
   const byIndex = new Map<number, OpenCall>();
@@ -37,8 +37,8 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
   }
 
   /**
-   * The call that a delta belongs to. A new id with a name is a new call, whatever the index says. So is a name without
-   * id and index. A new id without a name is another id of the same call, which keeps its first one.
+   * The call that a delta belongs to. A new id with a name is a new call, whatever its index is. A name without id and
+   * index is also a new call. A new id without a name belongs to the same call, which keeps its first id.
    */
   function callOf(delta: JsonObject): OpenCall | undefined {
     const { index, id } = delta;

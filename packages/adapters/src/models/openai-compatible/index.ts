@@ -10,14 +10,14 @@ export { ChatQuirks } from "./quirks.ts";
 export interface OpenAiCompatibleOptions {
   /** The address before `/chat/completions`, for example `http://127.0.0.1:11434/v1`. */
   readonly url: string;
-  /** The name that the server has for the model. */
+  /** The server's name for the model. */
   readonly modelName: string;
   /** Sent as `Authorization: Bearer`; local servers often need none. */
   readonly apiKey?: string | undefined;
   readonly abilities?: Partial<ModelAbilities>;
   readonly quirks?: Partial<ChatQuirks>;
   readonly price?: ModelPrice | undefined;
-  /** A connection on which nothing arrives for longer is given up. */
+  /** A connection is given up if nothing arrives for this time. */
   readonly silenceMs?: number;
   /** Makes the connections. Default: `httpRequest`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
@@ -25,7 +25,7 @@ export interface OpenAiCompatibleOptions {
 
 const ABILITIES: ModelAbilities = { tools: true, images: false, pdf: false, thinking: true, output: false };
 
-/** A model on a server that speaks Chat Completions: Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, DeepSeek, Groq … */
+/** A model on a server with the Chat Completions API: Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, DeepSeek, Groq … */
 export function createOpenAiCompatibleModel(options: OpenAiCompatibleOptions): Model {
   const { url, modelName, apiKey, price, silenceMs, fetch } = options;
   const abilities = { ...ABILITIES, ...options.abilities };

@@ -54,7 +54,7 @@ export function responsesBody(
     }),
     store: false,
     include: ["reasoning.encrypted_content"],
-    // OpenAI caches by itself: the key makes a hit likelier.
+    // OpenAI caches automatically; the key makes a cache hit more likely.
     ...(call.cache !== "off" && { prompt_cache_key: call.sessionId }),
     ...(call.cache === "long" && { prompt_cache_retention: "24h" }),
     stream: true,
@@ -115,6 +115,6 @@ function answerItem(block: ContentBlock): readonly JsonObject[] {
   }
   if (item) return [item];
   if (block.type !== "text") return [];
-  // The other form of an answer needs the id that OpenAI gave to it: this one was written by another model.
+  // The other form of a message needs an id from OpenAI, which the answer of another model does not have.
   return [{ role: "assistant", content: block["text"] }];
 }

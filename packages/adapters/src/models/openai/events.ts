@@ -3,7 +3,10 @@ import { type JsonObject, type Usage, isJsonObject } from "@skein/protocol";
 import { countedUsage, objectIn } from "../counted-usage.ts";
 import { cutStream, streamFailure } from "../failures-of-openai.ts";
 
-/** Reads the events of a stream of the Responses API. Items are known by their place: ids may differ between the stream and its end. */
+/**
+ * Reads the events of a stream of the Responses API. Items are identified by their index, because ids may differ between the stream and
+ * its end.
+ */
 export function createEventReader(answer: AnswerStream) {
   /** The block of each item that has one. */
   const blocks = new Map<number, number>();
@@ -16,7 +19,7 @@ export function createEventReader(answer: AnswerStream) {
       blocks.set(place, answer.call({ id: String(item["call_id"]), name: String(item["name"]) }));
   }
 
-  /** The final item is what the provider needs back. */
+  /** The final form of an item is what the provider needs back. */
   function finish(place: number, item: JsonObject): void {
     const block = blocks.get(place);
     if (block === undefined) answer.opaque({ item });

@@ -5,14 +5,14 @@ import { responsesBody } from "./body.ts";
 import { createEventReader } from "./events.ts";
 
 export interface OpenAiOptions {
-  /** The name that OpenAI has for the model. */
+  /** OpenAI's name for the model. */
   readonly modelName: string;
   readonly apiKey: string;
   /** The address before `/responses`. */
   readonly url?: string | undefined;
   readonly abilities?: Partial<ModelAbilities>;
   readonly price?: ModelPrice | undefined;
-  /** A connection on which nothing arrives for longer is given up. */
+  /** A connection is given up if nothing arrives for this time. */
   readonly silenceMs?: number;
   /** Makes the connections. Default: `httpRequest`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
@@ -20,7 +20,7 @@ export interface OpenAiOptions {
 
 const ABILITIES: ModelAbilities = { tools: true, images: true, pdf: true, thinking: true, output: true };
 
-/** A model of OpenAI through the Responses API. OpenAI stores nothing of it: reasoning is sent back whole from the log. */
+/** A model of OpenAI through the Responses API. OpenAI stores nothing: reasoning is sent back in full from the log. */
 export function createOpenAiModel(options: OpenAiOptions): Model {
   const { url = "https://api.openai.com/v1", modelName, apiKey, price, silenceMs, fetch } = options;
   const abilities = { ...ABILITIES, ...options.abilities };

@@ -21,7 +21,7 @@ const GOOGLE = "https://oauth2.googleapis.com/token";
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const LIFETIME_S = 3600;
-/** The most time that Google may take for a token. */
+/** How long Google may take to return a token. */
 const TIMEOUT_MS = 30_000;
 /** A token that expires sooner than this is replaced before it is used. */
 const SPARE_MS = 60_000;
@@ -114,7 +114,7 @@ function accountOf(key: string): Account | undefined {
   return { email: client_email, privateKey: private_key, keyId, address: token_uri };
 }
 
-/** What the service account signs: who asks, for what, until when. */
+/** The signed request of the service account: who asks, for what, and until when. */
 function assertionOf({ email, privateKey, keyId, address }: Account, at: number): string {
   const seconds = Math.floor(at / 1000);
   const head = { alg: "RS256", typ: "JWT", ...(keyId !== undefined && { kid: keyId }) };

@@ -18,8 +18,8 @@ export interface VertexOptions {
 type AuthClient = NonNullable<NonNullable<ConstructorParameters<typeof AnthropicVertex>[0]>["authClient"]>;
 
 /**
- * Sends requests to Claude on Google's Vertex AI. Credentials are given: Google's own library is not asked for them, because
- * it searches the machine and calls the metadata server of a cloud.
+ * Sends requests to Claude on Google's Vertex AI. Credentials are passed in: Google's own library is not used for them,
+ * because it searches the machine and calls the cloud's metadata server.
  */
 export function createVertexSender({ region, project, key, url, fetch, now }: VertexOptions): MessagesSender {
   const tokens = createAccessTokens({ key, fetch, now });
@@ -37,7 +37,7 @@ export function createVertexSender({ region, project, key, url, fetch, now }: Ve
   });
   const send = createCloudSender(client);
   return async (request) => {
-    // The client would not end its wait for a token with the request.
+    // Awaited here, because the client's own wait for a token does not end with the request.
     await tokens.current(request.signal);
     return send(request);
   };

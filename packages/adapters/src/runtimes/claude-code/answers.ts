@@ -8,7 +8,7 @@ import type { Event, FactData } from "@skein/protocol";
 export interface Answers {
   get(toolUseId: string): FactData<"await.answered"> | undefined;
   has(toolUseId: string): boolean;
-  /** Takes the answers out of what others have appended. The first one of a call counts. */
+  /** Takes the answers from events that other writers appended. The first answer to a call counts. */
   takeIn(events: readonly Event[]): void;
 }
 

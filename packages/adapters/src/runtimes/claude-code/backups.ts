@@ -4,8 +4,8 @@ import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
 
 /**
  * Copies of files as they were before Claude Code changed them. The SDK keeps them in the child's own folder and does
- * not hand them to a session store, so that a rewind would fail on another machine: they go into the log as well.
- * Reasons: decision 077.
+ * not pass them to a session store, so a rewind would fail on another machine. Therefore they are also stored in the
+ * log. Reasons: decision 077.
  */
 
 /** Where Claude Code keeps the copies, in its configuration folder. */

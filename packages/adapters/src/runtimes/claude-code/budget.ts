@@ -11,13 +11,10 @@ import { type ClaudeOptions, picosOfCall } from "@skein/protocol";
 import type { ReportedUsage } from "../../sandboxes/model-broker/usage-of-answer.ts";
 import { modelNameOf } from "./options.ts";
 
-/** Model aliases of Claude Code. Only an answer says which model an alias stands for. */
+/** Model aliases of Claude Code. Only the answer names the model behind an alias. */
 const ALIAS = /^(?:default|best|sonnet|opus|haiku|opusplan)(?:\[1m\])?$/;
 
-/**
- * The end of a run whose budget is used up; undefined while the budget lasts. Claude Code's own limit counts a process,
- * not a run.
- */
+/** The end of a run whose budget is used up; undefined if it is not. Claude Code's own limit counts per process, not per run. */
 export function budgetEnd(state: SessionState, now: number): RunEnd | undefined {
   const { run } = state;
   if (!run) return undefined;
@@ -31,7 +28,7 @@ export function refusedEnd({ refusal }: Pick<Claimed, "refusal">): RunEnd | unde
   return refusal === undefined ? undefined : outOfMoneyEnd(refusal);
 }
 
-/** Counts what a run spends through the broker, also by calls that Claude Code does not know of. */
+/** Counts what a run spends through the broker, including calls that Claude Code does not report. */
 export interface BudgetMeter {
   /** The reason why no further call is allowed, as a sentence. */
   refusal(): string | undefined;

@@ -10,7 +10,7 @@ export interface CallGates {
   close(): void;
 }
 
-/** Entries come within a tenth of a second. A call that is not in the log after this time must not run. */
+/** Transcript entries normally arrive within a tenth of a second. A call that is not in the log after this time must not run. */
 const GATE_MS = 20_000;
 
 export function createCallGates(log: DriverLog): CallGates {

@@ -28,7 +28,7 @@ export function missing(toolUseId: string, result: MissingResult): SettledCall {
   return { toolUseId, ...result, isError: true };
 }
 
-/** A call has its result; with the last one of its step, the results enter the transcript. */
+/** Records the result of a call. With the last result of a step, the results enter the transcript. */
 export function settleCall(result: SettledCall, batch: Batch): void {
   const run = batch.state.run as RunState;
   const call = run.calls.find(({ toolUseId, phase }) => toolUseId === result.toolUseId && phase !== "done");
@@ -39,7 +39,7 @@ export function settleCall(result: SettledCall, batch: Batch): void {
     batch.add(messageEntered(batch.state, run.resultsMessageId));
 }
 
-/** Gives every open call a result that says why it has none. */
+/** Gives every open call a result that says why there is no real one. */
 export function closeCalls(batch: Batch, resultOf: (call: CallState) => MissingResult): void {
   const open = (batch.state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
   for (const call of open) settleCall(missing(call.toolUseId, resultOf(call)), batch);
@@ -55,7 +55,7 @@ export function closeStrays(awaits: readonly Pick<Await, "tool_use_id">[], batch
     if (!run.calls.some(({ toolUseId }) => toolUseId === tool_use_id)) resolveAwait(tool_use_id, "cancelled", batch);
 }
 
-/** A question was answered, or nobody waits for it any more. */
+/** A question was answered, or is no longer waited for. */
 export function resolveAwait(toolUseId: string, resolution: Resolution, { state, now, add }: Batch): void {
   const { run } = state;
   if (!run) return;

@@ -12,7 +12,7 @@ const WRITERS: Readonly<Record<string, string>> = {
   NotebookEdit: "notebook_path",
 };
 
-/** The files that a run changed, as absolute paths: what its checkpoint brings back. */
+/** The files that a run changed, as absolute paths: the files that its checkpoint restores. */
 export function createChangedFiles(cwd: string, state: SessionState) {
   const files = new Set<string>();
   /** Calls that will change a file if they succeed. */

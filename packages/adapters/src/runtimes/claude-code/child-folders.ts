@@ -10,7 +10,7 @@ import {
 } from "../../sandboxes/without-links.ts";
 
 /**
- * Removes what a child process leaves on the disk. The log has all of it, so only a copy is removed.
+ * Removes the files that a child process leaves on the disk. The log has their content, so only copies are removed.
  *
  * A resumed session gets a folder from the SDK, which the SDK does not remove when the process is killed.
  */
@@ -25,8 +25,8 @@ export function markFolder(configDir: string): void {
 }
 
 /**
- * Removes every file of a session: its transcript, its images, its tasks, its copies of files, and whatever else Claude
- * Code names after it. The folders differ between versions of Claude Code, so all of them are searched.
+ * Removes every file of a session: its transcript, its images, its tasks, its copies of files, and other files that
+ * Claude Code names after it. The folders differ between versions of Claude Code, so all of them are searched.
  */
 export function removeSessionFiles(configDir: string, sessionId: string): void {
   if (isResumed(configDir)) return remove(configDir);
@@ -41,7 +41,7 @@ export function abandonedSessions(configDir: string, now: number): readonly stri
   return [...new Set(found.map((path) => UUID.exec(path.at(-1) ?? "")?.[0] ?? ""))];
 }
 
-/** Transcripts are the deepest: `projects/PROJECT/SESSION.jsonl`; what tools wrote is in `tmp/claude-UID/PROJECT/SESSION`. */
+/** Transcripts are the deepest: `projects/PROJECT/SESSION.jsonl`; output of tools is in `tmp/claude-UID/PROJECT/SESSION`. */
 const DEPTH = 4;
 const ABANDONED_MS = 3600 * 1000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
@@ -63,7 +63,7 @@ function changedAt(path: string): number {
   return lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
 }
 
-/** Removes what killed servers have left. */
+/** Removes leftovers of killed servers. */
 export function sweepFolders(): void {
   for (const name of namesIn(tmpdir())) {
     const folder = join(tmpdir(), name);

@@ -10,16 +10,13 @@ export interface ChildPoolOptions {
   readonly idleMs?: number;
   /** The largest number of idle children. The child that is idle the longest ends first. */
   readonly maxIdle?: number;
-  /** How many runs may have a process at once; others wait for their turn. */
+  /** How many runs may have a process at once; other runs wait for their turn. */
   readonly maxRunning?: number;
-  /** How many start at once: a start takes a processor for half a second. */
+  /** How many processes start at once: a start uses one processor for half a second. */
   readonly maxStarting?: number;
-  /** How many are started in advance, for future sessions. */
+  /** How many processes are started in advance, for future sessions. */
   readonly maxAhead?: number;
-  /**
-   * A limit of memory in bytes. Above it idle children end, and runs wait as long as another run has a process. Null:
-   * no limit.
-   */
+  /** The memory limit in bytes. Above it, idle children end, and runs wait while another run has a process. Null for no limit. */
   readonly maxMemoryBytes?: number | null;
   /** Whether there are several tenants. If so, no tenant may have all processes. */
   readonly isShared?: (() => boolean) | undefined;
@@ -55,14 +52,14 @@ export interface ChildPool extends Prefetch {
   place(tenant: string, signal: AbortSignal): Promise<GiveBack | undefined>;
   figures(): Promise<ProcessFigures>;
   /**
-   * A child for the session: the idle one if it fits, else a new one. It belongs to the caller until the caller keeps
-   * or ends it.
+   * A child for the session: the idle one if it fits, otherwise a new one. It belongs to the caller until the caller
+   * keeps or ends it.
    */
   take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
   keep(child: Child): void;
   /** Ends the idle child of a session, if it has one. */
   drop(sessionId: string): void;
-  /** Ends all idle processes. Resolves when their `SessionEnd` hooks were called, or after a while. */
+  /** Ends all idle processes. Resolves when their `SessionEnd` hooks were called, or after TOLD_MS. */
   close(): Promise<void>;
 }
 
@@ -82,10 +79,7 @@ export function createChildPool(
   const starts = createFairQueue({ places: maxStarting });
   const alive = new Set<Child>();
 
-  /**
-   * Whether another process fits into the memory; idle processes are ended to make room. Concurrent callers share one
-   * measurement.
-   */
+  /** Whether another process fits into memory; idle processes are ended to make room. Concurrent callers share one measurement. */
   let measuring: Promise<boolean> | undefined;
   async function hasRoom(): Promise<boolean> {
     if (maxMemoryBytes === null) return true;

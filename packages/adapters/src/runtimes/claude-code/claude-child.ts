@@ -21,6 +21,7 @@ import { type ChildTerms, type GuardedChild } from "./process-guard/index.ts";
 import { createInbox } from "./inbox.ts";
 import { markFolder, removeSessionFiles } from "./child-folders.ts";
 import { createOutputLimits } from "./output-limits.ts";
+import { createPromptUrls } from "./prompt-urls.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
 /** Starts the process for the SDK. A guarded process accepts limits and reports why it ended. */
@@ -43,7 +44,7 @@ interface Driver extends HookBridge {
   /** The limits of the process while it is driven. */
   readonly terms: ChildTerms;
   message(message: SDKMessage): void;
-  /** Stores entries of the transcript. The child is told when they are durable. */
+  /** Stores entries of the transcript. The child gets the answer when they are durable. */
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
   canUseTool: CanUseTool;
   /** Counts the money that is spent through the broker, and reports when the limit is reached. */
@@ -52,7 +53,7 @@ interface Driver extends HookBridge {
   begins(toolUseId: string): Promise<boolean>;
 }
 
-/** Why a child is gone: a code, and a sentence. */
+/** Why a child has ended: a code and a sentence. */
 interface ChildGone {
   readonly code: "runtime_died" | "buffer_exceeded" | "runtime_silent";
   readonly message: string;
@@ -66,14 +67,14 @@ export interface Child {
   readonly query: Query;
   readonly configDir: string;
   readonly ended: Promise<ChildGone>;
-  /** Resolves when the process has ended and its listeners were told. */
+  /** Resolves when the process has ended and its `SessionEnd` hooks were called. */
   readonly told: Promise<void>;
   readonly isOver: boolean;
   /** The process id of the outermost process; undefined before it is started. */
   readonly pid: number | undefined;
   /**
-   * How many entries of the transcript the process knows. If the log has more, another process wrote them and this one
-   * is stale.
+   * How many entries of the transcript the process knows. If the log has more, another process wrote them, and this
+   * process is out of date.
    */
   entries: number;
   /** Which parts of the transcript are in the log already: uuids of entries, and copies of files. */
@@ -107,8 +108,6 @@ export interface ChildStart extends WaysOutStart {
   readonly shown?: (transcript: Transcript) => Transcript;
   /** The sandbox of the process. Without it the process has the rights of this server's user, and the real key. */
   readonly walls?: ClaudeWalls | undefined;
-  /** Whether the operator's rules allow this tool. */
-  readonly allowsTool?: (name: string) => boolean;
   /** What the process sees beside its own folders, if it is in a sandbox. */
   readonly places?: readonly SandboxPlace[];
   /** Start the process now and give it its prompt later. */
@@ -134,10 +133,10 @@ export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(tool
 
 const MAXIMUM_LATE = 100;
 
-/** Seconds. Long, because the log decides how long a call waits for its place. */
+/** In seconds. It is long, because the log decides how long a call waits. */
 const GATE_TIMEOUT = 3600;
 
-/** An idle process has to send nothing, and its guard ends it if this server sends nothing for too long. */
+/** An idle process need not send anything. Its guard ends it if this server sends nothing for too long. */
 const IDLE: ChildTerms = { isBusy: () => false, goodForMs: () => 21_000 };
 
 const NOT_RECORDED: HookJSONOutput = {
@@ -163,11 +162,13 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   const outputs = createOutputLimits(start.options.env?.["CLAUDE_CODE_MAX_OUTPUT_TOKENS"]);
   let driver: Driver | undefined;
   const now: Child["now"] = { model: start.options.model, permissionMode: start.options.permissionMode };
-  const about = { model: () => now.model, budget: () => driver?.budget, onBegun: outputs.note };
+  const prompted = createPromptUrls();
+  const about = { model: () => now.model, budget: () => driver?.budget, onBegun: outputs.note, ...prompted };
   const ways = walls && (await openWays(start, walls, about));
   const options = ways ? ways.options : start.options;
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
+  if (transcript) prompted.noteTranscript(transcript);
   const inbox = createInbox();
   /** Transcript entries of an idle child wait for the next turn, because this server has no lease to write them now. */
   let late: { readonly entries: readonly Entry[]; readonly subpath: string | null }[] = [];
@@ -180,7 +181,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   // A process that was killed before its first append has left a file, and the SDK rejects a session id that has a
   // file.
   if (!transcript) removeSessionFiles(configDir, sessionId);
-  // The driver changes from run to run, but the hooks belong to the process for its whole life.
+  // The driver changes with each run, but the hooks belong to the process as long as it runs.
   const hooks = start.hooksOf({
     runId: () => driver?.runId() ?? null,
     wrote: async (fact) => driver?.wrote(fact),
@@ -259,7 +260,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     return end;
   }
 
-  /** Claude Code does not tell callbacks that a process ends. */
+  /** Calls the hooks for the end of a process, because Claude Code does not call callbacks then. */
   async function tellEnd(): Promise<void> {
     await ended;
     if (!wasPrompted) return;
@@ -291,6 +292,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     mostOutput: outputs.of,
     send(message) {
       wasPrompted = true;
+      prompted.note(message.message.content);
       inbox.put(message);
     },
     attach(next) {
@@ -299,7 +301,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       process?.agree?.(next.terms);
       const waited = late;
       late = [];
-      // A driver that cannot store them reports that itself.
+      // If the driver cannot store them, it reports the error itself.
       for (const { entries, subpath } of waited) next.append(entries, subpath).catch(() => undefined);
     },
     detach() {
@@ -326,7 +328,7 @@ function storedIn([subpath, entries]: readonly [string, readonly Entry[]]): read
   return entries.flatMap((entry) => uuidOf(entry) ?? []);
 }
 
-/** Why the process ended: from its guard, or else from the SDK. */
+/** Why the process ended: from its guard, otherwise from the SDK. */
 async function gone(problem: string, process: ReturnType<Spawn> | undefined): Promise<ChildGone> {
   const end = await Promise.race([process?.ended, delay(1000, undefined, { ref: false })]);
   if (!end) return { code: "runtime_died", message: `Claude Code ended before its turn did. ${problem}`.trim() };

@@ -6,12 +6,12 @@ import type { ModelBroker } from "../../sandboxes/model-broker/index.ts";
 /** The sandbox of Claude Code, and the connections that it may make. */
 export interface ClaudeWalls {
   readonly sandbox: Sandbox;
-  /** The way to the model, so that the real key stays outside. */
+  /** The broker, through which the process reaches the model, so that the real key stays outside. */
   readonly broker: ModelBroker;
   readonly limits?: SandboxLimits;
   /** Hosts that every session may call: names, or `*.name` for all subdomains. */
   readonly hosts?: readonly string[];
-  /** What may be called besides public addresses. */
+  /** Addresses that may be called besides public ones. */
   readonly places?: GatePlaces;
   /** Loads the code that talks to MCP servers on behalf of a process. Without it the process gets their credentials. */
   readonly mcpEdge?: () => Promise<typeof openMcpEdge>;

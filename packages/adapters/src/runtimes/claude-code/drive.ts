@@ -4,10 +4,12 @@ import {
   type QueuedPrompt,
   type SessionState,
   createDriverLog,
+  createEar,
   isCancelled,
   messageEntered,
   nextPrompt,
   runStarted,
+  runToDrive,
   snapshotOf,
 } from "@skein/core";
 import { createAnswers } from "./answers.ts";
@@ -27,13 +29,19 @@ import {
 import { resumeRun } from "./resume-run.ts";
 import type { TurnEnd } from "./turn.ts";
 
-/** Works until the session has nothing left to do here, and gives the lease back. */
+/** Drives the session until it has nothing left to do here, then gives the lease back. */
 export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: DriveDeps): Promise<void> {
   const { sessionId } = claimed.lease;
   const lease = claimed.prolong(deps.leaseMs);
-  const state = await deps.states.take(sessionId, claimed.lastSequence);
+  // As in the loop, listening comes before reading, and never stops: a cancel may arrive while the process is started.
+  const ear = createEar(deps.store, sessionId);
+  const state = await deps.states.take(sessionId, claimed.lastSequence).finally(ear.stop);
   const answers = createAnswers(state);
-  const log = createDriverLog({ lease, clock: claimed.clock, state, takenIn: answers.takeIn }, deps);
+  const log = createDriverLog(
+    { lease, clock: claimed.clock, state, heard: ear.heard(), takenIn: answers.takeIn },
+    deps,
+  );
+  const stopListening = log.onNews(() => {});
   const drive: Drive = { claimed, lease, log, answers, signal, deps, entriesBefore: state.transcriptEntries };
   const settle = deps.payments.begin(() => log.state);
   try {
@@ -44,6 +52,7 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
       if (how === "stopped") return await giveBack(drive);
     }
   } finally {
+    stopListening();
     await settle();
   }
 }
@@ -57,7 +66,7 @@ function growths(entries: number): number {
   return Math.max(0, Math.ceil(Math.log(entries / 8) / Math.log(GROWTH)));
 }
 
-/** First the open run is resumed, then the prompts are worked off. After that the session sleeps. */
+/** First resumes the open run, then works off the prompts. After that the session sleeps. */
 async function work(drive: Drive): Promise<TurnEnd> {
   const { log, lease, deps } = drive;
   const { run } = log.state;
@@ -84,16 +93,25 @@ async function work(drive: Drive): Promise<TurnEnd> {
   await log.write(({ state }) =>
     state.run || state.rewinds.length > 0 || nextPrompt(state) ? undefined : { dueAt: null },
   );
-  // A snapshot only saves work: if it cannot be written, a later one is.
+  // A snapshot only saves work: if it cannot be written, a later one will be.
   if (snapshot && log.released) deps.store.writeSnapshot(lease.sessionId, snapshot).catch(() => undefined);
   return "ended";
 }
 
-/** Waits until this server may run another process. */
+/** Waits until this server may run another process, or until the session needs none any more. */
 async function withProcess({ deps, log, signal }: Drive, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
-  const giveUp = await deps.children.place(log.state.tenant, signal);
-  if (!giveUp) return "stopped";
-  return work().finally(giveUp);
+  const cancelled = new AbortController();
+  const look = async (): Promise<void> => {
+    if (log.isBehind) await log.catchUp();
+    if (runToDrive(log.state) === undefined) cancelled.abort();
+  };
+  // If the store does not answer, the session continues to wait.
+  const stopListening = log.onNews(() => void look().catch(() => undefined));
+  const giveUp = await deps.children
+    .place(log.state.tenant, AbortSignal.any([signal, cancelled.signal]))
+    .finally(stopListening);
+  if (giveUp) return work().finally(giveUp);
+  return signal.aborted ? "stopped" : "ended";
 }
 
 async function giveBack({ log, signal }: Drive): Promise<void> {
@@ -104,8 +122,9 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   const { log } = drive;
   const { run_id, message_id, content } = prompt;
   const isFirst = log.state.runs === 0;
-  // The child starts and gets its prompt while the beginning of the run is appended. Its messages are appended after
-  // that, and calls with effects wait for it. If the append is rejected, only an answer that nobody has seen is lost.
+  // The child starts and gets its prompt while the beginning of the run is appended. Its messages are appended
+  // afterwards, and calls with effects wait for that append. If the append is rejected, only an answer that nobody has
+  // seen is lost.
   const begun = log.write((batch) => {
     const { state } = batch;
     if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;

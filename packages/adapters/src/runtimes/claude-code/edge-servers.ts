@@ -6,7 +6,7 @@ import type { OwnServer } from "./options.ts";
 
 type Servers = NonNullable<Options["mcpServers"]>;
 
-/** MCP servers as a process in a sandbox is given them. */
+/** The MCP servers in the form that a process in a sandbox gets them. */
 export interface EdgeServers {
   readonly servers: Servers;
   close(): void;
@@ -15,7 +15,7 @@ export interface EdgeServers {
 /**
  * Keeps the credentials of MCP servers out of the sandbox. This process talks to servers at an address, and to commands
  * with an environment. Claude Code sends their messages over its SDK channel. A command without an environment has no
- * secret, and runs inside. Reasons: decision 178.
+ * secret, and runs inside the sandbox. Reasons: decision 178.
  */
 export async function edgeServers(
   servers: Servers,
@@ -47,7 +47,7 @@ function placeOf(
     case "http":
     case "sse": {
       const { url, headers = {} } = server;
-      // The operator's own servers may be anywhere; those of a request only where requests may go.
+      // The operator's own servers may be at any address; servers of a request only at addresses that requests may use.
       const allowed = own ? { allowsAddress: () => true, allowsPort: () => true } : places;
       return { url, headers, sse: server.type === "sse", fetch: createGuardedFetch(allowed ?? {}) };
     }

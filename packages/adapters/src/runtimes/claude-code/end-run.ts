@@ -19,9 +19,7 @@ import { budgetEnd } from "./budget.ts";
 import { closeCalls } from "./call-results.ts";
 import { optionsOf } from "./options.ts";
 
-/**
- * The run ends as Claude Code said: `is_error` decides, never `subtype`. `unpaid`: why its last call was not allowed.
- */
+/** The run ends as Claude Code reported: `is_error` decides, never `subtype`. `unpaid`: why its last call was not allowed. */
 export function endRun(said: SDKResultMessage, batch: Batch, unpaid?: string): void {
   const { state, now } = batch;
   const run = state.run as RunState;
@@ -40,7 +38,7 @@ export function endRun(said: SDKResultMessage, batch: Batch, unpaid?: string): v
   batch.add(runCompleted(run, { stopReason: stopReasonOf(said.stop_reason), finalResponse: final, now, result }));
 }
 
-/** Claude Code puts a price on simulated answers, which cost nothing. */
+/** Removes the costs that Claude Code reports for simulated answers, which cost nothing. */
 function withoutCosts(said: SDKResultMessage): JsonObject {
   const models = Object.entries(said.modelUsage).map(([model, usage]) => [model, { ...usage, costUSD: 0 }]);
   return { ...(said as unknown as JsonObject), total_cost_usd: 0, modelUsage: Object.fromEntries(models) };
@@ -54,7 +52,7 @@ export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
   batch.add(runFailed(state.run, { ...end, now, result }));
 }
 
-/** The model has given its final answer, and only the end of the run is missing. */
+/** Completes a run whose model has given its final answer, so that only the end is missing. */
 export function completeRun(batch: Batch): void {
   const { state, now } = batch;
   if (!state.run) return;
@@ -88,7 +86,7 @@ function untypedEnd({ state }: Batch, output: unknown): RunEnd | undefined {
   return endWith({ code: "validation_failed", message });
 }
 
-/** The answer of an agent with an output_schema, as JSON: the same as the loop's. */
+/** The answer of an agent with an output_schema, as JSON: in the same form as the loop's. */
 function typedText({ state }: Batch, output: unknown): string | undefined {
   return state.agent?.output_schema && output !== undefined ? JSON.stringify(output) : undefined;
 }
@@ -107,7 +105,7 @@ function outputIn(transcript: readonly Message[], { prompt }: RunState): unknown
   return call?.input;
 }
 
-/** Why a run ends with an error, as Claude Code said. */
+/** Why a run ends with an error, as Claude Code reported it. */
 function endOf(result: SDKResultMessage): RunEnd {
   const said = "errors" in result && result.errors.length > 0 ? result.errors.join("\n") : textOfResult(result);
   switch (result.subtype) {

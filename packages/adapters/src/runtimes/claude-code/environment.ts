@@ -5,7 +5,8 @@ import type { ResolvedOptions } from "./options.ts";
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * The longest path of a temporary folder. Claude Code's own sandbox makes sockets in it, whose paths may have 107 bytes.
+ * The longest path of a temporary folder. Claude Code's own sandbox makes sockets in it, whose paths may have at most
+ * 107 bytes.
  */
 const LONGEST_TEMPORARY = 70;
 
@@ -16,7 +17,7 @@ interface EnvironmentParts {
   readonly isWalled: boolean;
 }
 
-/** The whole environment of a child. Nothing of this process's own gets into it. */
+/** The whole environment of a child. It contains no variable of this process. */
 export function childEnvironment(
   options: ResolvedOptions,
   { configDir, apiEnv, isWalled }: EnvironmentParts,
@@ -40,7 +41,7 @@ export function childEnvironment(
   };
 }
 
-/** In the child's own folder, or beside it where the path would be too long for sockets. */
+/** In the child's own folder, or beside it if the path would be too long for sockets. */
 function temporaryFolder(configDir: string, isWalled: boolean): string {
   const own = join(configDir, "tmp");
   return isWalled || Buffer.byteLength(own) <= LONGEST_TEMPORARY ? own : join(dirname(configDir), "tmp");

@@ -2,7 +2,7 @@ import type { SessionState } from "@skein/core";
 import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
 import type { Child } from "./claude-child.ts";
 
-/** Tells a child when the permission mode or the model of its session changes. */
+/** Applies changes of the session's permission mode or model to its child. */
 export function followControl(child: Child, first: SessionState): (state: SessionState) => void {
   const told = { ...first.control };
   return ({ control: { permissionMode, model } }) => {

@@ -1,7 +1,7 @@
 import type { Content } from "@skein/protocol";
 import type { SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
 
-/** A message of the user. With `next` it is read within the turn that is under way, with the next result of a call. */
+/** A message of the user. With `next`, it is read within the current turn, together with the next tool result. */
 export function userMessage(uuid: string, content: Content, priority?: "next"): SDKUserMessage {
   return {
     ...(priority && { priority }),
@@ -12,7 +12,7 @@ export function userMessage(uuid: string, content: Content, priority?: "next"): 
   };
 }
 
-/** The messages for a child, as the SDK takes them. */
+/** The messages for a child, in the SDK's format. */
 export function createInbox() {
   const waiting: SDKUserMessage[] = [];
   let over = false;

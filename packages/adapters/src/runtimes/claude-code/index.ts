@@ -36,18 +36,18 @@ export interface ClaudeCodeDeps extends Pick<
   /** Path of a `claude` to use instead of the SDK's own. */
   readonly executable?: string | undefined;
   /**
-   * The sandbox of the processes of a session, and their way to the model; asked for before each start. Without a
-   * sandbox they have the rights of this server's user. Throws an error if a sandbox is required and missing.
+   * The sandbox of the processes of a session, and their connection to the model; requested before each start. Without
+   * a sandbox they have the rights of this server's user. Throws an error if a sandbox is required and missing.
    */
   readonly walls?: (mode: SandboxMode) => Promise<ClaudeWalls | undefined>;
   /** Starts the processes. Default: guarded processes, which end with this server, even if it is killed. */
   readonly spawn?: Spawn;
-  /** The options of a run, with names replaced by what the operator registered under them, and secrets put back. */
+  /** The options of a run, with the operator's values in place of their names, and with secrets restored. */
   readonly optionsOf?: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf?: DriveDeps["hooksOf"];
   readonly refused?: DriveDeps["refused"];
   readonly children?: ChildPoolOptions;
-  /** How long a session is held at a time. Effects of a child cannot be fenced, so it is longer than the loop's. */
+  /** How long a session is held at a time. Effects of a child cannot be fenced, so the lease is longer than the loop's. */
   readonly leaseMs?: number;
   /** How long a question keeps its process; after that the session waits without a process. */
   readonly parkAfterMs?: number;
@@ -59,14 +59,14 @@ export interface ClaudeCodeDeps extends Pick<
 export interface ClaudeCode extends Runtime {
   /**
    * The id for a new session with these options whose process is already started. Undefined if no process is ready;
-   * then any id will do.
+   * then any id can be used.
    */
   reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
   /** What a session with these options would have. */
   offer(session: { readonly tenant: string; readonly sessionId: string }, options: ResolvedOptions): Promise<Offer>;
   /** The number of processes, and the memory that they use. */
   figures(): Promise<ProcessFigures>;
-  /** Ends the idle process of a session that is gone. */
+  /** Ends the idle process of a session that was deleted. */
   drop(sessionId: string): void;
   /**
    * Ends every idle process. Working processes end with their drive. Resolves when the `SessionEnd` hooks were called.
@@ -131,7 +131,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   };
 }
 
-/** The options as they are stored, for a process that registers nothing. */
+/** The stored options, for a process without the operator's registered names. */
 async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<ResolvedOptions> {
   const options = optionsOf(state, prompt);
   return { ...options, cwd: options.cwd ?? tmpdir() };

@@ -68,9 +68,9 @@ export function hasMessage(transcript: Transcript, uuid: string): boolean {
 }
 
 /**
- * The part of the transcript from which a turn can continue. Left out is what a dead process had only begun: an answer
- * that never became a fact, and the "continue" message of a resumed process. With that message the SDK would not see
- * that the turn was interrupted, and would wait for a prompt.
+ * The part of the transcript from which a turn can continue. The unfinished work of a dead process is left out: an
+ * answer that never became a fact, and the "continue" message of a resumed process. With that message the SDK would not
+ * see that the turn was interrupted, and would wait for a prompt.
  */
 export function soundPart(transcript: Transcript, state: SessionState): Transcript {
   const entries = transcript.get("") ?? [];

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Our id of an answer: derived from the API's, so that entries of the transcript lead to their message and back. */
+/** Our id of an answer: derived from the API's, so that transcript entries and messages can be matched. */
 export function messageIdOf(sessionId: string, apiMessageId: string): string {
   const hex = createHash("sha256").update(`${sessionId}/${apiMessageId}`).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

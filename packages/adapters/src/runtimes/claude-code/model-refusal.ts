@@ -1,11 +1,11 @@
 import { isAmong } from "@skein/core";
 import type { ResolvedOptions } from "./options.ts";
 
-/** Names that mean a family of models. */
+/** Aliases for a family of models. */
 const FAMILIES = ["sonnet", "opus", "haiku"];
 /** Names that only Claude Code can resolve. */
 const UNKNOWN = /^(?:default|best|opusplan)/;
-/** Claude Code calls the smallest family by itself, for titles and summaries. */
+/** Claude Code itself calls the smallest family, for titles and summaries. */
 const SMALL = "haiku";
 
 /**

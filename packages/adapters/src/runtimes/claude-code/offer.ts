@@ -14,7 +14,7 @@ export type Offer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
 /** A command that Claude Code answers without a model: the answer includes what the process has. */
 const WITHOUT_MODEL = "/cost";
 
-/** Starts a process only to ask what a session with these options would have. It leaves nothing behind. */
+/** Starts a process only to find out what a session with these options would have, and removes its files afterwards. */
 export async function askOffer(
   { options, places }: Pick<ChildStart, "options" | "places">,
   { sdk, spawn }: ChildDeps,

@@ -1,7 +1,7 @@
 import type { KeyPolicy, QueuedPrompt, SessionState } from "@skein/core";
 import { ClaudeOptions, type JsonObject } from "@skein/protocol";
 
-/** An MCP server of the operator, and what its command may see. */
+/** An MCP server of the operator, and what its command can see. */
 export interface OwnServer {
   readonly reads: readonly string[];
   readonly hosts: readonly string[];
@@ -14,8 +14,10 @@ export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd">
   readonly settings?: JsonObject | string | null | undefined;
   /** The operator's rules for the key that began the session. */
   readonly rules?: KeyPolicy;
-  /** Which of the MCP servers are the operator's, and what their commands may see in a sandbox. */
+  /** Which of the MCP servers are the operator's, and what their commands can see in a sandbox. */
   readonly ownServers?: Readonly<Record<string, OwnServer>>;
+  /** Device and inode of the folders that the session named, by their paths. */
+  readonly identities?: Readonly<Record<string, string>>;
   /** Read-only folders. They need a sandbox. */
   readonly readOnly?: readonly string[];
 }

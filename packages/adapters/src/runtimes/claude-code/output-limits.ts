@@ -4,12 +4,12 @@ export interface OutputLimits {
   of(apiMessageId: string): number | undefined;
 }
 
-/** How many answers are remembered. Only a few are under way at a time. */
+/** How many answers are remembered. Only a few are in progress at a time. */
 const REMEMBERED = 100;
 
 /**
  * The limit is in the request, which only the model broker sees, so it is known for a child in a sandbox. Without a
- * sandbox it is known where the operator or the caller has set it for all answers (`CLAUDE_CODE_MAX_OUTPUT_TOKENS`).
+ * sandbox it is known only if the operator or the caller set it for all answers (`CLAUDE_CODE_MAX_OUTPUT_TOKENS`).
  */
 export function createOutputLimits(setForAll: string | undefined): OutputLimits {
   const known = new Map<string, number>();

@@ -4,15 +4,16 @@ import { reportedCost } from "./budget.ts";
 import type { PassRules } from "../../sandboxes/model-broker/index.ts";
 
 /**
- * Counts what Claude Code spends against the operator's caps. In a sandbox each call is paid before the broker forwards
- * it. Without a sandbox the calls are not visible, so the usage in the log is counted when the lease is given back.
+ * Counts what Claude Code spends against the operator's caps. In a sandbox, money is reserved for each call before the
+ * broker forwards it. Without a sandbox the calls are not visible, so the usage in the log is counted when the lease is
+ * given back.
  */
 export interface Payments {
   /** Begins to count a session that is driven. Returns the function that ends it. */
   begin(state: () => SessionState): () => Promise<void>;
-  /** Pays for the calls of a process of this session. */
+  /** Reserves money for the calls of a process of this session. */
   payFor(sessionId: string): NonNullable<PassRules["pay"]>;
-  /** The reason why the last call of this session was not paid, as a sentence; undefined if it was paid. */
+  /** The reason why the last call of this session was rejected for lack of money, as a sentence; undefined if it was allowed. */
   refusal(sessionId: string): string | undefined;
 }
 
@@ -21,7 +22,7 @@ const BYTES_PER_TOKEN = 4;
 
 interface Payer {
   readonly state: () => SessionState;
-  /** Taken at the beginning of the drive, because a run that is over no longer has the key of its prompt. */
+  /** Taken at the beginning of the drive, because a finished run no longer has the key of its prompt. */
   readonly caps: readonly Cap[];
   paid: bigint;
   refusal: string | undefined;

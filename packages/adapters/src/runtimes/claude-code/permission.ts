@@ -14,7 +14,7 @@ const Decision = z.object({
 
 const YES: ReadonlySet<string> = new Set(["allow", "allowed", "approve", "approved", "yes", "ok", "true"]);
 
-/** The answer for Claude Code about a call that waited. Everything that is not clearly a yes is a no. */
+/** The answer for Claude Code about a call that waited. Any answer that is not clearly a yes is a no. */
 export function permissionOf(
   answer: Pick<FactData<"await.answered">, "content" | "is_error">,
   kind: "question" | "approval",

@@ -1,13 +1,13 @@
 import type { Child, ChildStart } from "./claude-child.ts";
 
 /**
- * Processes that are started before their session exists. A process has its session's id and options from its start, so
- * the id is made here, and a new session with the same options takes it.
+ * Processes that are started before their session exists. A process needs its session's id and options at its start, so
+ * the id is created here, and a new session with the same options gets that id.
  */
 export interface Prefetch {
   /**
-   * Starts a process for the next session of this kind, unless there is one. If there are too many, the process of the
-   * kind that was requested the longest ago is ended.
+   * Starts a process for the next session of this kind, unless there is one. If there are too many, the process whose
+   * kind has not been requested for the longest time is ended.
    */
   prepare(kind: string, start: ChildStart): void;
   /** The id for a session of this kind whose process is started already. The process is reserved for a while. */
@@ -53,7 +53,7 @@ export function createPrefetch(
     prepare(kind, request) {
       if (isClosed || maxAhead === 0 || ready.has(kind)) return;
       const givenUp = new AbortController();
-      // A process that could not be started is dropped: the session that needs one will report why.
+      // A process that could not be started is dropped: the session that needs one will report the reason.
       const child = start({ ...request, ahead: true, givenUp: givenUp.signal }).catch(() => undefined);
       const timer = setTimeout(() => remove(ready, kind), idleMs).unref();
       ready.set(kind, { sessionId: request.sessionId, child, giveUp: () => givenUp.abort(), timer });

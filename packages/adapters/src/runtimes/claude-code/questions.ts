@@ -25,7 +25,7 @@ export interface Questions {
   readonly canUseTool: CanUseTool;
   /** Whether a person or client is asked now. */
   readonly isOpen: boolean;
-  /** Wakes the questions whose answer is in the log. */
+  /** Continues the questions whose answer is now in the log. */
   wake(): void;
   close(): void;
 }
@@ -57,7 +57,7 @@ export function createQuestions({ log, answers, begins, park, failed, parkAfterM
   const ofSubagents = new Set<string>();
   let closed = false;
 
-  /** Whether a call that was decided still runs. */
+  /** Whether a call that people have decided is still running. */
   function isAtWork(): boolean {
     const calls = log.state.run?.calls ?? [];
     return calls.some(({ toolUseId, phase }) => phase !== "done" && decided.has(toolUseId) && !open.has(toolUseId));
@@ -107,8 +107,8 @@ export function createQuestions({ log, answers, begins, park, failed, parkAfterM
       const inMain = agentID === undefined;
       if (!inMain) ofSubagents.add(toolUseID);
       const timer = setInterval(() => {
-        // A process with other work is kept. So is a process whose subagent asks, because that question could not be
-        // resumed.
+        // A process with other work is kept. A process whose subagent asks is kept too, because that question could not
+        // be resumed.
         if (open.has(toolUseID) && [...open.keys()].every((id) => !ofSubagents.has(id)) && !isAtWork()) park();
       }, parkAfterMs).unref();
       const asking = (inMain ? begins(toolUseID) : Promise.resolve(true))

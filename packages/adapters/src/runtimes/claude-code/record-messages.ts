@@ -20,13 +20,13 @@ import { endRun } from "./end-run.ts";
 import type { ClaudeMessage } from "./sdk-messages.ts";
 
 export interface RecordOptions {
-  /** Whether the built-in simulation answers Claude Code instead of a model. */
+  /** Whether Claude Code is answered by the built-in simulation instead of a model. */
   readonly simulated: boolean;
   /** The token limit of an answer; undefined if unknown. */
   readonly mostOutput?: (apiMessageId: string) => number | undefined;
   /** The run continues in another process, where a new answer replaces the interrupted one. */
   readonly goesOn?: boolean;
-  /** The reason why the last call was not paid, as a sentence; undefined if it was paid. */
+  /** The reason why the last call was rejected for lack of money, as a sentence; undefined if it was allowed. */
   readonly unpaid?: () => string | undefined;
 }
 
@@ -59,7 +59,7 @@ export function recordMessage(message: ClaudeMessage, batch: Batch, options: Rec
   }
 }
 
-/** A prompt was taken into the run that was under way. */
+/** Records that a prompt was read during the current run. */
 export function recordSteered(messageId: string, batch: Batch): void {
   const isQueued = batch.state.queue.some(({ message_id }) => message_id === messageId);
   if (batch.state.run && isQueued) batch.add(messageEntered(batch.state, messageId));
@@ -76,7 +76,7 @@ export function recordLost(message: ClaudeMessage, batch: Batch, options: Record
 }
 
 /**
- * Records an answer whose stream was interrupted. Its text stays visible to people, unless the model is asked again.
+ * Records an answer whose stream was interrupted. Its text stays visible to people, unless the model is called again.
  * Reasons: decision 185.
  */
 function recordBroken(
@@ -110,7 +110,7 @@ function recordReply(
   run: RunState,
   batch: Batch,
 ): void {
-  // If an answer asks for more calls while others are open, the open calls will get no result.
+  // If an answer requests more calls while others are open, the open calls will get no result.
   closeCalls(batch, () => LOST_RESULT);
   const { sessionId, transcript, contextTokens } = batch.state;
   const place = nextStep(run);

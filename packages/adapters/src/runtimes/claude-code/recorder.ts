@@ -36,13 +36,13 @@ export interface RecorderDeps {
   readonly unpaid?: RecordOptions["unpaid"];
   readonly heard: (message: ClaudeMessage) => void;
   readonly written: (message: ClaudeMessage) => void;
-  /** The child has ended, and the transcript lacks entries for some of its messages. */
+  /** Called when the child has ended but the transcript lacks entries for some of its messages. */
   readonly starved: () => void;
 }
 
 /**
- * Records the messages and the transcript entries of a child, in one append if they come together. A message becomes a
- * fact only when its entries are stored, so that a resumed child remembers everything that the log has.
+ * Records the messages and the transcript entries of a child, in one append if they arrive together. A message becomes
+ * a fact only when its entries are stored, so that a resumed child remembers everything that the log has.
  */
 export interface Recorder {
   hear(message: SDKMessage): Promise<void>;
@@ -54,7 +54,7 @@ export interface Recorder {
   /** Ends the run without a message from the child. */
   fail(error: Failure): Promise<void>;
   /**
-   * Records what is known of the current answer: the child is ended in the middle of it, and the run continues in
+   * Records the known part of the current answer: the child is ended during the answer, and the run continues in
    * another process.
    */
   handOver(): Promise<void>;
@@ -90,7 +90,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
 
   async function writeNow(): Promise<void> {
     const { transcript, ready } = takeReady();
-    // Entries normally come before the result. Entries of a failing process may come later, or never.
+    // Entries normally come before the result. The entries of a failing process may come later, or not at all.
     if (unrecorded.hasEnded) starving ??= setTimeout(deps.starved, ENTRIES_MS).unref();
     if (ready.length === 0 && transcript.length === 0) return;
     await log.write((batch) => {
@@ -118,7 +118,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     add(checkpointCreated({ checkpointId: deps.ids(), userMessageId, filesModified: changes.files() }));
   }
 
-  /** If the beginning of a run was rejected, nothing of the run is stored. */
+  /** If the beginning of a run was rejected, no part of the run is stored. */
   let isRecorded = runId === null;
   function records({ run }: SessionState): boolean {
     isRecorded ||= run?.runId === runId;
@@ -189,7 +189,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
   };
 }
 
-/** How long the last answer waits for the end of its run, so that both are one append. */
+/** How long the last answer waits for the end of its run, so that both are in one append. */
 const LAST_WORD_MS = 25;
 
 /**
@@ -222,7 +222,7 @@ function createAppendTiming(unrecorded: UnrecordedMessages, append: () => Promis
   };
 }
 
-/** The copies of files that these entries name, as entries of their own. */
+/** The copies of files that these entries name, as separate entries. */
 function backups(entries: readonly Entry[], { stored, configDir, sessionId }: Child) {
   return backupNames(entries).flatMap((name) => {
     const subpath = BACKUPS + name;
@@ -238,6 +238,6 @@ function steeredIn(message: SDKMessage, { queue }: SessionState): readonly Pendi
   const { type, state, command_uuid } = message as { type: string; state?: unknown; command_uuid?: unknown };
   if (type !== "command_lifecycle" || state !== "started" || typeof command_uuid !== "string") return undefined;
   if (!queue.some(({ message_id, mode }) => mode === "steer" && message_id === command_uuid)) return undefined;
-  // The transcript has the prompt under a new id, from the moment Claude Code read it.
+  // From the moment at which Claude Code reads the prompt, the transcript has it under a new id.
   return [{ message: { kind: "steered", messageId: command_uuid }, uuids: [command_uuid] }];
 }

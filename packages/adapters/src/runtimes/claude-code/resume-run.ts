@@ -35,7 +35,7 @@ const FIRST_WORD = {
 const NOT_RUN =
   "This call was not run: the session was paused while another call waited for its answer. Ask for it again if it is still needed.";
 
-/** Continues an open run that has no child: its server died, or it waited for an answer without a child. */
+/** Continues an open run that has no child: its server died, or it waited for an answer while no child was running. */
 export async function resumeRun(drive: Drive): Promise<TurnEnd> {
   const { log, deps, lease } = drive;
   const transcript = await readTranscript(deps.store, lease.sessionId);
@@ -69,7 +69,7 @@ export async function resumeRun(drive: Drive): Promise<TurnEnd> {
 const isWaiting = ({ phase }: CallState): boolean => phase === "waiting";
 const isUnanswered = (call: CallState): boolean => isWaiting(call) && call.answer === null;
 
-/** The session waits without a child, and the next answer wakes it. */
+/** Leaves the session waiting without a child; the next answer wakes it. */
 async function putAside({ log }: Drive): Promise<TurnEnd> {
   await log.write(({ state }) =>
     state.run?.cancelRequested || !state.run?.calls.some(isUnanswered) ? undefined : { dueAt: null },
@@ -112,7 +112,7 @@ function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResul
   return { toolUseId, content: `The user has answered. ${said.join(", ")}`, isError: false };
 }
 
-/** A run that this worker has resumed, and its end if it may not continue. */
+/** A run that this worker has resumed, and its end if it must not continue. */
 interface Resumed {
   readonly run: RunState;
   readonly over: RunEnd | undefined;
@@ -159,13 +159,13 @@ function recordAllSteered(transcript: Transcript, batch: Batch): void {
   for (const { message_id } of batch.state.queue) if (steered.has(message_id)) recordSteered(message_id, batch);
 }
 
-/** Whether the model has given its final answer: only the end of the run was not recorded. */
+/** Whether the model has given its final answer: then only the end of the run was not recorded. */
 function hasAnswered(state: SessionState): boolean {
   const last = state.transcript.at(-1);
   return state.run !== null && state.run.step > 0 && state.run.calls.length === 0 && last?.role === "assistant";
 }
 
-/** A final answer that is in the transcript and never became a fact. */
+/** A final answer that is in the transcript but never became a fact. */
 function lastReply(transcript: Transcript, state: SessionState): Extract<ClaudeMessage, { kind: "reply" }> | undefined {
   const entries = transcript.get("") ?? [];
   const last = entries.findLast(({ type }) => type === "assistant" || type === "user");

@@ -7,7 +7,7 @@ import { type Drive, childFor, recording } from "./session-child.ts";
 type Requested = FactData<"rewind.requested">;
 type Completed = FactData<"rewind.completed">;
 
-/** There is no prompt, so the child uses the session's own options. */
+/** A placeholder: without a prompt, the child uses the session's own options. */
 const NO_PROMPT: QueuedPrompt = {
   run_id: "",
   message_id: "",

@@ -8,30 +8,32 @@ import { edgeServers } from "./edge-servers.ts";
 import type { OwnServer } from "./options.ts";
 import { BROKER_SOCKET } from "./process-guard/index.ts";
 
-/** The options of a process, and what it may reach if it is in a sandbox. */
+/** The options of a process, and what it can connect to if it is in a sandbox. */
 export interface WaysOutStart {
   readonly options: Options;
   /** Hosts that the process may call. */
   readonly hosts?: readonly string[];
-  /** Pays for each call of the model against the operator's caps. */
+  /** Reserves money for each model call under the operator's caps. */
   readonly pay?: PassRules["pay"];
+  /** Whether the operator's rules allow this tool. */
+  readonly allowsTool?: (name: string) => boolean;
   /** Which of its MCP servers are the operator's. */
   readonly ownServers?: Readonly<Record<string, OwnServer>> | undefined;
-  /**
-   * The reason why the process may not call this model, as a sentence. `current` is the model that it was given last.
-   */
+  /** The reason why the process may not call this model, as a sentence. `current` is the model that was set last. */
   readonly modelRefusal?: (model: string, current: string | undefined) => string | undefined;
 }
 
-/** The session that the process works for now. */
+/** The session for which the process currently works. */
 interface Current {
   readonly model: () => string | undefined;
   readonly budget: () => BudgetMeter | undefined;
   /** Called at the beginning of each answer, with its token limit. */
   readonly onBegun: (apiMessageId: string, maxTokens: number) => void;
+  /** Whether a prompt of the session has an image or a document at this address. */
+  readonly allowsUrl: (url: string) => boolean;
 }
 
-/** The connections out of the sandbox of one process: to the model, to allowed hosts, to its MCP servers. */
+/** The connections of one process out of its sandbox: to the model, to allowed hosts, and to its MCP servers. */
 interface WaysOut {
   readonly pass: ModelPass;
   /** The options of the process, with the addresses of these connections. */
@@ -45,6 +47,8 @@ export async function openWays(start: WaysOutStart, walls: ClaudeWalls, current:
   const pass = await walls.broker.issue({
     refusal: (model) => start.modelRefusal?.(model, current.model()) ?? current.budget()?.refusal(),
     onBegun: current.onBegun,
+    allowsUrl: current.allowsUrl,
+    allowsTool: start.allowsTool,
     onUsage: (model, usage) => current.budget()?.used(model, usage),
     ...(start.pay && { pay: start.pay }),
   });
@@ -67,13 +71,13 @@ export async function openWays(start: WaysOutStart, walls: ClaudeWalls, current:
 }
 
 /**
- * How a process in a sandbox reaches the model. The token is valid only for this process, and only while the session is
- * driven.
+ * The environment variables with which a process in a sandbox reaches the model. The token is valid only for this
+ * process, and only while the session is driven.
  */
 function wayToModel({ token }: ModelPass): Record<string, string> {
   return {
     ANTHROPIC_UNIX_SOCKET: BROKER_SOCKET,
-    // Not the real address: with that one Claude Code looks up its name first, which takes 18 s without a network.
+    // The real address is not used: Claude Code would first resolve its name, which takes 18 s without a network.
     ANTHROPIC_BASE_URL: "http://broker",
     ANTHROPIC_API_KEY: token,
   };

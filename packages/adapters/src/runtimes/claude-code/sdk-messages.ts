@@ -53,14 +53,15 @@ export interface PendingMessage {
   readonly uuids: readonly string[];
 }
 
-/** Turns the SDK's messages into ours. It gathers the blocks of an answer, which come one by one. */
+/** Turns the SDK's messages into ours. It collects the blocks of an answer, which arrive one by one. */
 export interface MessageReader {
   read(message: SDKMessage, now: number): readonly PendingMessage[];
   /**
-   * Ends the answer that is being assembled: the caller knows that its calls begin. Empty while the answer is streamed.
+   * Ends the answer that is being assembled: the caller knows that the answer's calls begin. Empty while the answer is
+   * streamed.
    */
   settle(now: number): readonly PendingMessage[];
-  /** The answer whose stream is open, as an interrupted answer: nothing more comes. */
+  /** Ends the answer whose stream is open as an interrupted answer, because nothing more will come. */
   breakOff(): readonly PendingMessage[];
 }
 
@@ -73,7 +74,7 @@ interface Gathered {
   stopReason: string | null;
 }
 
-/** Messages that are only of interest while they happen, or are repeated by what follows. */
+/** Messages that are only of interest while they happen, or whose content is repeated by later messages. */
 const NOT_KEPT: ReadonlySet<string> = new Set([
   "init",
   "status",
@@ -161,7 +162,7 @@ export function createMessageReader(): MessageReader {
       case "message_delta":
         if (streaming) {
           streaming.answer.add(event as unknown as ModelStreamEvent);
-          // Only counters that are present: the first event has the others.
+          // Only the counters that are present are used: the first event has the others.
           const known = Object.entries(event.usage ?? {}).filter(([, value]) => value !== null);
           streaming.usage = usageOf({ ...streaming.usage, ...Object.fromEntries(known) });
           streaming.stopReason = event.delta.stop_reason;
@@ -170,7 +171,8 @@ export function createMessageReader(): MessageReader {
       case "message_stop": {
         const ended = streaming;
         streaming = undefined;
-        // After a broken stream Claude Code asks again without streaming. That answer comes later and has another id.
+        // After a broken stream Claude Code calls the model again without streaming. That answer comes later and has
+        // another id.
         if (!ended || gathered?.apiMessageId !== ended.id) return [];
         gathered.usage = ended.usage;
         gathered.stopReason = ended.stopReason;
@@ -232,7 +234,7 @@ export function createMessageReader(): MessageReader {
           if (message.subtype === "api_retry") return [retried(message)];
           return NOT_KEPT.has(message.subtype) ? [] : [noticed(message.subtype, message)];
         default:
-          // Present and future message types of the SDK that are not part of the conversation.
+          // Other message types of the SDK, now or in the future, are not part of the conversation.
           return [];
       }
     },
@@ -265,7 +267,7 @@ function resultsIn(content: Content): readonly CallResult[] {
     }));
 }
 
-/** Only numbers that are tokens: the SDK adds fields of its own, and nulls. */
+/** Only the fields that are token counts: the SDK adds its own fields, and nulls. */
 function usageOf(usage: unknown): Usage {
   const given = usage as Partial<Usage> | null | undefined;
   return { ...given, input_tokens: given?.input_tokens ?? 0, output_tokens: given?.output_tokens ?? 0 };

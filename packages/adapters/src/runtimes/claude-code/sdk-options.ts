@@ -1,4 +1,7 @@
-/** Apart from `options.ts`, whose types are the library's: those must not need the SDK, which not everybody has installed. */
+/**
+ * Separate from `options.ts`, whose types are part of the library: those must not need the SDK, which not every user has
+ * installed.
+ */
 import { type ClaudeOptions, JsonObject, KnownError } from "@skein/protocol";
 import { readFileSync } from "node:fs";
 import type { Options, Settings } from "@anthropic-ai/claude-agent-sdk";
@@ -20,8 +23,8 @@ export function sdkOptions(options: ResolvedOptions): Options {
     systemPrompt: systemPromptOf(options),
     ...newerOptions(options),
     ...(settings !== undefined && { settings }),
-    // Always set: without this option the SDK would load all setting sources, and files in a folder could decide what
-    // runs.
+    // Always set: without this option the SDK would load all setting sources, and files in the working folder could
+    // decide what runs.
     settingSources: setting_sources ?? [],
     ...(options.agents && { agents: agentsOf(options.agents) }),
     ...(options.mcp_servers && { mcpServers: mcpServersOf(options.mcp_servers), strictMcpConfig: true }),
@@ -30,8 +33,8 @@ export function sdkOptions(options: ResolvedOptions): Options {
       .map(({ path }) => ({ type: "local", path: path as string })),
     ...(output_format && { outputFormat: { type: "json_schema", schema: schemaOf(output_format) } }),
     ...(options.sandbox && { sandbox: sandboxOf(options.sandbox) }),
-    // The option of that name is not used, because the SDK then warns at every start that nobody is asked about these
-    // tools.
+    // The SDK's option of that name is not used, because it prints a warning at every start that nobody is asked about
+    // these tools.
     extraArgs: { ...options.extra_args, ...(allowed_tools.length > 0 && { allowedTools: allowed_tools.join(",") }) },
     includePartialMessages: true,
     forwardSubagentText: true,
@@ -45,7 +48,8 @@ function systemPromptOf({
 }: ResolvedOptions): NonNullable<Options["systemPrompt"]> {
   const own = { type: "preset", preset: "claude_code" } as const;
   if (!system_prompt && !system_prompt_append) return own;
-  // Not recorded, because a resumed session would keep its first prompt, even if its next run has another one.
+  // The prompt is not recorded in the session, because a resumed session would keep its first prompt even if its next
+  // run has another one.
   if (!system_prompt) return { ...own, append: system_prompt_append ?? "", snapshot: false };
   const prompt = system_prompt_append ? `${system_prompt}\n\n${system_prompt_append}` : system_prompt;
   return { type: "custom", prompt, snapshot: false };
@@ -74,7 +78,10 @@ function thinkingOf({
     : { type, ...shown, ...(budget_tokens && { budgetTokens: budget_tokens }) };
 }
 
-/** An output style is a setting, not an option. The SDK does not take a file together with a sandbox, so it is read here. */
+/**
+ * An output style is a setting, not an option. The SDK does not accept a settings file together with a sandbox, so the file
+ * is read here.
+ */
 function settingsOf({ settings, output_style }: ResolvedOptions): Settings | undefined {
   const own = typeof settings === "string" ? readSettings(settings) : (settings ?? undefined);
   return output_style ? { ...own, outputStyle: output_style } : own;
@@ -107,12 +114,12 @@ function mcpServersOf(servers: NonNullable<ClaudeOptions["mcp_servers"]>): NonNu
   );
 }
 
-/** `json` is any JSON object; the SDK knows schemas only. */
+/** `json` is any JSON object; the SDK only accepts schemas. */
 function schemaOf({ type, schema }: NonNullable<ClaudeOptions["output_format"]>): JsonObject {
   return type === "json_schema" && schema ? schema : { type: "object" };
 }
 
-/** Strict: if the sandbox is not available the run ends, and no command runs outside of it. */
+/** Strict: if the sandbox is not available, the run ends instead of running commands outside of it. */
 function sandboxOf(sandbox: NonNullable<ClaudeOptions["sandbox"]>): NonNullable<Options["sandbox"]> {
   const { enabled, allowed_paths, network_access } = sandbox;
   return {
@@ -120,7 +127,7 @@ function sandboxOf(sandbox: NonNullable<ClaudeOptions["sandbox"]>): NonNullable<
     failIfUnavailable: true,
     allowUnsandboxedCommands: false,
     filesystem: { allowWrite: allowed_paths },
-    // Strict: nobody is asked about an address that is not allowed.
+    // Strict: an address that is not allowed is rejected without asking anybody.
     network: { allowedDomains: network_access ? ["*"] : [], strictAllowlist: true },
   };
 }

@@ -3,7 +3,7 @@ import type { Query, SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 
 type Init = Extract<SDKMessage, { type: "system"; subtype: "init" }>;
 
-/** How long the beginning of a run may be delayed by this question. */
+/** How long this request to the process may delay the beginning of a run. */
 const ASKED_MS = 2000;
 
 /** Whether the message says that an MCP server failed. The message does not say why. */
@@ -15,7 +15,7 @@ export function hasFailedServers(message: SDKMessage): message is Init {
   );
 }
 
-/** The message with the reason of each server that failed, from the process. */
+/** The message with the reason of each server that failed, as reported by the process. */
 export async function withServerErrors(message: Init, query: Pick<Query, "mcpServerStatus">): Promise<SDKMessage> {
   const asked = query.mcpServerStatus().catch(() => []);
   const known = (await Promise.race([asked, delay(ASKED_MS, undefined, { ref: false })])) ?? [];

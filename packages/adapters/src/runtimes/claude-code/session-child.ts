@@ -6,7 +6,6 @@ import {
   type Live,
   type QueuedPrompt,
   type SandboxMode,
-  type SandboxPlace,
   type SessionState,
   commonHosts,
   endWith,
@@ -20,10 +19,10 @@ import type { ChildPool } from "./child-pool.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import { childEnvironment } from "./environment.ts";
 import { modelRefusal } from "./model-refusal.ts";
-import { isWithin } from "./policy/folders.ts";
 import { CLAUDE_TOOLS } from "./policy/tool-names.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Payments } from "./payments.ts";
+import { checkReadOnly, placesOf } from "./session-places.ts";
 import { sdkOptions } from "./sdk-options.ts";
 import { createRecorder } from "./recorder.ts";
 import { failRun } from "./end-run.ts";
@@ -43,7 +42,7 @@ export interface DriveDeps extends DriverLogDeps {
   /** The sandbox of children, if they are in one. */
   readonly walls: (mode: SandboxMode) => Promise<ClaudeWalls | undefined>;
   readonly apiEnv: Readonly<Record<string, string>>;
-  /** Whether the built-in simulation answers there, not a model. */
+  /** Whether the built-in simulation answers at that address. */
   readonly simulated: boolean;
   readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
@@ -134,7 +133,7 @@ export async function childFor(
 /** Claude Code silently uses its default style if it does not know the requested one. */
 async function checkOutputStyle(child: Child, style: string): Promise<void> {
   const up = await Promise.race([child.query.initializationResult(), child.ended]);
-  // A process that did not start reports why itself.
+  // If a process did not start, it reports the reason itself.
   if (!("available_output_styles" in up) || up.available_output_styles.includes(style)) return;
   child.end();
   const names = up.available_output_styles.join(", ");
@@ -144,7 +143,7 @@ async function checkOutputStyle(child: Child, style: string): Promise<void> {
   );
 }
 
-/** This session is new: starts a process in advance for the next session of its kind. */
+/** Starts a process in advance for the next session of the same kind, because this session is new. */
 export async function prepareNext({ log, deps }: Drive, prompt: QueuedPrompt): Promise<void> {
   const { tenant, agent } = log.state;
   const sessionId = crypto.randomUUID();
@@ -154,12 +153,12 @@ export async function prepareNext({ log, deps }: Drive, prompt: QueuedPrompt): P
   deps.children.prepare(kindOf(tenant, agent?.extras["claude"]), { ...start, transcript: async () => null });
 }
 
-/** Sessions whose options are written in the same way are of one kind. */
+/** The kind of a session: sessions with equal options are of the same kind. */
 export function kindOf(tenant: string, options: unknown): string {
   return JSON.stringify([tenant, ClaudeOptions.safeParse(options ?? {}).data ?? null]);
 }
 
-/** What a process for a session is started with. */
+/** The options with which a process for a session is started. */
 export async function startOf(
   session: Pick<HookSession, "sessionId" | "tenant" | "options"> & { readonly env: Record<string, string> },
   deps: DriveDeps,
@@ -208,47 +207,9 @@ export async function startOf(
   };
 }
 
-/** In a sandbox the model is called through the broker, so that no secret is inside. */
+/** Removes the credentials: in a sandbox the model is called through the broker, so that no secret is inside. */
 function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(apiEnv).filter(([name]) => !/KEY|TOKEN/.test(name)));
-}
-
-/**
- * What a session may see beside its configuration. Read-only folders come last, because a later mount covers an earlier
- * one.
- */
-function placesOf(options: ResolvedOptions): readonly SandboxPlace[] {
-  const named = foldersOf(options);
-  const commands = Object.values(options.ownServers ?? {}).flatMap(({ reads }) => reads);
-  const plugins = (options.plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));
-  return [
-    ...named.filter((path) => path !== options.cwd).map((path) => ({ path, access: "write" as const })),
-    ...[...commands, ...plugins, ...readOnlyOf(options)].map((path) => ({ path, access: "read" as const })),
-  ];
-}
-
-function foldersOf({ cwd, add_dirs, sandbox }: ResolvedOptions): readonly string[] {
-  return [...new Set([cwd, ...add_dirs, ...(sandbox?.allowed_paths ?? [])])];
-}
-
-/**
- * The folders that a session may only read: its own folders inside a read-only folder, and read-only folders inside its
- * own.
- */
-function readOnlyOf(options: ResolvedOptions): readonly string[] {
-  const { readOnly = [] } = options;
-  return foldersOf(options).flatMap((folder) => [
-    ...(readOnly.some((each) => isWithin(each, folder)) ? [folder] : []),
-    ...readOnly.filter((each) => each !== folder && isWithin(folder, each)),
-  ]);
-}
-
-function checkReadOnly(options: ResolvedOptions, walls: ClaudeWalls | undefined): void {
-  if (walls || readOnlyOf(options).length === 0) return;
-  throw new KnownError(
-    "not_allowed",
-    "The operator allows only reading in this folder, which needs a sandbox, and this session runs without one.",
-  );
 }
 
 /**
@@ -318,7 +279,7 @@ export async function turn(
   return how;
 }
 
-/** Stores what a child writes to its transcript while it has no turn. */
+/** Stores transcript entries that a child writes between turns. */
 export function recording({ log, deps }: Drive, { child, options }: SessionChild): () => void {
   const recorder = createRecorder({
     ...deps,

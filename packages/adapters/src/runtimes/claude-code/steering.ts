@@ -5,11 +5,11 @@ import { userMessage } from "./inbox.ts";
 /** Prompts that a child is given in the middle of its turn. */
 export interface Steering {
   /**
-   * Hands over the prompts for this turn. Claude Code reads them with the next result of a call. Without a further call
-   * they get a run of their own. Reasons: decision 084.
+   * Passes the prompts for this turn to the child. Claude Code reads them together with the next tool result. If there
+   * is none, they get a separate run. Reasons: decision 084.
    */
   handOver(state: SessionState): void;
-  /** Whether a prompt was handed over and is still unread. */
+  /** Whether a prompt was passed to the child and is still unread. */
   isUnread(state: SessionState): boolean;
 }
 

@@ -1,7 +1,7 @@
 import type { Store } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 
-/** Claude Code's transcript of a session as our log keeps it: entries by subpath, `""` is the session's own. */
+/** Claude Code's transcript of a session as stored in the log: entries by subpath, where `""` is the session's own transcript. */
 export type Transcript = ReadonlyMap<string, readonly Entry[]>;
 
 /** One line of the transcript. Most have a uuid. */
@@ -35,7 +35,7 @@ export function steeredBy(entry: JsonObject): string | undefined {
   return type === "queued_command" && typeof source_uuid === "string" ? source_uuid : undefined;
 }
 
-/** The blocks of an entry that carries a message. */
+/** The blocks of an entry that contains a message. */
 export function blocksIn(entry: JsonObject): readonly JsonObject[] {
   const message = entry["message"] as { readonly content?: unknown } | undefined;
   return Array.isArray(message?.content) ? (message.content as JsonObject[]) : [];

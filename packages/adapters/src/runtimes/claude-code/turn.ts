@@ -41,7 +41,7 @@ export interface Turn {
   readonly log: DriverLog;
   readonly answers: Answers;
   readonly lease: Lease;
-  /** The duration of the first lease. The first append makes it longer. */
+  /** The duration of the first lease. The first append extends it. */
   readonly claimedMs: number;
   readonly clock: LeaseClock;
   readonly signal: AbortSignal;
@@ -49,7 +49,7 @@ export interface Turn {
   readonly checkpoints: boolean;
   /** Whether the built-in simulation answers. */
   readonly simulated: boolean;
-  /** The reason why the last call of the session was not paid. */
+  /** The reason why the last call of the session was rejected for lack of money. */
   readonly unpaid?: () => string | undefined;
   /** The largest message of the child, in bytes; null if the guard of the process checks it. */
   readonly maxMessageBytes: number | null;
@@ -66,10 +66,10 @@ export interface Turn {
 const INTERRUPT_MS = 5000;
 /** How long a turn may continue when the process has to stop. */
 const GRACE_MS = 5000;
-/** The share of a lease after which a child is ended if nothing was heard from the store. */
+/** The share of a lease after which a child is ended if the store has not answered. */
 const SILENCE = 0.7;
 
-/** Follows a child through one turn and records its messages, until the run is over or must be left open. */
+/** Follows a child through one turn and records its messages, until the run ends or must be left open. */
 export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const { child, log, lease, clock, signal, maxMessageBytes } = turn;
   const { now, live } = deps;
@@ -111,14 +111,14 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   function finish(how: TurnEnd): void {
     if (isOver) return;
     isOver = true;
-    // With a prompt that came too late for this turn, the child would begin another turn that nobody follows.
+    // If a prompt came too late for this turn, the child would begin another turn that nobody follows.
     if (steering.isUnread(log.state)) child.kill();
     child.detach();
     live.clear(sessionId);
     end.resolve(how);
   }
 
-  /** The child is ended, but the run stays open. */
+  /** Ends the child, but leaves the run open. */
   function leave(how: TurnEnd): void {
     if (isOver) return;
     finish(how);
@@ -128,7 +128,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   /** The run continues in another process. Only this process knows the usage of the unfinished answer. */
   async function stop(): Promise<void> {
     if (isOver || isStopping) return;
-    // The call that a question is about stays open.
+    // The call of an open question stays open.
     if (questions.isOpen) return leave("stopped");
     isStopping = true;
     child.kill();
@@ -188,8 +188,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   function hear(message: SDKMessage): void {
     if (isOver || isStopping) return;
     if (!isOfTurnBefore(message)) clearTimeout(silent);
-    // This limit is not enforced by the guard, because lines of the process also contain transcript entries, which are
-    // not messages.
+    // The guard does not enforce this limit, because the process's lines also contain transcript entries, which are not
+    // messages.
     if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
       const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
       void fail({ code: "buffer_exceeded", message: sentence }).catch(abandon);
@@ -222,9 +222,9 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
         else hear(message);
       },
       async append(entries, subpath) {
-        // The SDK holds its result back until these entries are acknowledged, and the result belongs into the same
-        // append. So they are acknowledged before they are stored. Nobody is told of them before; if the append is
-        // rejected, the child is ended.
+        // The SDK holds its result back until these entries are acknowledged, and the result belongs in the same
+        // append. So the entries are acknowledged before they are stored. They are not shown to anybody before that; if
+        // the append is rejected, the child is ended.
         recorder.append(entries, subpath).catch(abandon);
       },
       begins: recorder.begins,
@@ -234,6 +234,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     void child.ended.then(({ code, message }) => fail({ code, message }).catch(abandon));
     void turn.begun.then(hasBegun, abandon);
     react();
+    // What others appended while the process was started.
+    if (log.isBehind) void log.catchUp().then(react, abandon);
     turn.begin();
     const how = await end.promise;
     if (how === "ended") await recorder.flushed();
@@ -259,7 +261,7 @@ function wantedEnd(state: SessionState, now: number): RunEnd | undefined {
   return cancellation(state, run) ?? (run.calls.length > 0 ? budgetEnd(state, now) : undefined);
 }
 
-/** Claude Code may report the end of a prompt after the next prompt has arrived: that says nothing about the next one. */
+/** Claude Code may report the end of a prompt after the next prompt has arrived: such a report must not end the next prompt. */
 function isOfTurnBefore(message: object): boolean {
   const { type, state } = message as { readonly type?: unknown; readonly state?: unknown };
   return type === "command_lifecycle" && state !== "queued" && state !== "started";

@@ -7,9 +7,7 @@ export interface UnrecordedMessages {
   addTranscript(facts: readonly Fact[]): void;
   /** Whether the end of the run is among the messages. */
   readonly hasEnded: boolean;
-  /**
-   * Whether the last message is a final answer and all entries are there, so that the end of the run follows at once.
-   */
+  /** Whether the last message is a final answer and all entries have arrived, so that the end of the run follows at once. */
   readonly isLastAnswer: boolean;
   /** Takes the transcript, and the messages up to the first whose entries are not stored yet. */
   take(): { readonly transcript: readonly Fact[]; readonly ready: readonly ClaudeMessage[] };

@@ -4,8 +4,8 @@ import type { SandboxedProgram } from "@skein/core";
 /**
  * The arguments of bubblewrap for one program. The order counts: a later mount covers an earlier one.
  *
- * All of it goes through a pipe (`--args`), because everybody on the machine may read the arguments of a process, and
- * the environment of the program is among them.
+ * The arguments are passed through a pipe (`--args`), because every user of the machine can read the arguments of a
+ * process, and they contain the environment of the program.
  */
 export function bubblewrapArguments(program: SandboxedProgram, pipes: BubblewrapPipes): readonly string[] {
   const { places, cwd, env, limits = {} } = program;
@@ -39,7 +39,7 @@ export interface BubblewrapPipes {
   readonly filter: number | undefined;
 }
 
-/** Inside, the program is an ordinary user, and so is everything that it makes. */
+/** Inside the sandbox, the program runs as an ordinary user. */
 export const USER_FILES = {
   passwd: "agent:x:1000:1000:agent:/tmp:/bin/bash\n",
   group: "agent:x:1000:\n",
@@ -48,13 +48,14 @@ export const USER_FILES = {
 
 const NAMESPACES = [
   ..."--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net".split(" "),
-  // No `--new-session`: a group that is killed within 7 ms of its start would leave orphans in 5 of 60 cases.
+  // `--new-session` is not used: if a group is killed within 7 ms of its start, it would leave orphans in 5 of 60
+  // cases.
   ..."--disable-userns --die-with-parent --as-pid-1 --uid 1000 --gid 1000 --hostname session --cap-drop ALL".split(" "),
 ];
 
 const READ_ONLY_PROC = ["sys", "sysrq-trigger", "irq", "bus"];
 
-/** Certificates, the choice of commands, the cache of libraries, time zone and locale: nothing that is a secret. */
+/** Certificates, the choice of commands, the cache of libraries, time zone and locale: no secrets. */
 const ETC = [
   "ssl/certs",
   "ca-certificates",
@@ -70,7 +71,10 @@ const ETC = [
 const SHARED_MEMORY_BYTES = 64 * 1024 * 1024;
 const TEMPORARY_BYTES = 256 * 1024 * 1024;
 
-/** The programs and libraries of the system. Where `/bin` is a link into `/usr`, as on most systems, it stays one. */
+/**
+ * The programs and libraries of the system. If `/bin` is a link into `/usr`, as on most systems, it is a link in the
+ * sandbox too.
+ */
 function systemFolders(): readonly string[] {
   return [
     ["--ro-bind", "/usr", "/usr"],

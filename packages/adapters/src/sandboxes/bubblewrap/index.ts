@@ -8,14 +8,14 @@ import { FIRST_INPUT, startGuarded } from "../guarded-process.ts";
 import { USER_FILES, bubblewrapArguments } from "./bubblewrap-arguments.ts";
 import { proveWalls } from "./prove-walls.ts";
 
-/** A sandbox, or why there is none: what happened and what to do, in sentences. */
+/** A sandbox, or the reason why there is none: what happened and what to do, in sentences. */
 export type OpenedSandbox = { readonly sandbox: Sandbox } | { readonly problem: string };
 
 /**
  * A sandbox of kernel namespaces: bubblewrap, with a filter of kernel calls. Needs no root and no container engine.
  *
- * The sandbox is tested before it is returned: a program inside looks for what it should not find. Reasons: decision
- * 170.
+ * The sandbox is tested before it is returned: a program inside looks for things that it must not find. Reasons:
+ * decision 170.
  */
 export async function openBubblewrap(find = findProgram): Promise<OpenedSandbox> {
   if (process.platform !== "linux") return { problem: "The sandbox needs bubblewrap, which runs on Linux only." };
@@ -36,8 +36,8 @@ export async function openBubblewrap(find = findProgram): Promise<OpenedSandbox>
 let opened: Promise<OpenedSandbox> | undefined;
 
 /**
- * The sandbox of this process, tested once. A missing sandbox is looked for again, because it may be installed
- * meanwhile.
+ * The sandbox of this process, tested once. If it is missing, the next call looks for it again, because it may have
+ * been installed.
  */
 export async function openSandbox(): Promise<OpenedSandbox> {
   const found = (opened ??= openBubblewrap());
@@ -78,12 +78,12 @@ function createBubblewrap({ bwrap, bash, setpriv }: Programs, found: ReturnType<
         String(joins.length),
         ...joins,
         ...walled,
-        ...guardOf(bash, program.goodForMs, program.limits),
+        ...guardOf(bash, program),
         program.command,
         ...program.args,
       ],
       cwd: "/",
-      // bubblewrap's own environment can be read inside.
+      // Empty, because bubblewrap's own environment can be read inside the sandbox.
       env: {},
       limits: program.limits,
       folders: program.places.filter(({ access }) => access === "write").map(({ path }) => path),

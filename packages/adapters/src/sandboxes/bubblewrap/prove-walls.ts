@@ -7,10 +7,7 @@ import type { Sandbox } from "@skein/core";
 const PROOF_MS = 10_000;
 const DONE = "looked everywhere";
 
-/**
- * Why the sandbox does not work on this machine; undefined if it does. A program inside looks for what it should not
- * find.
- */
+/** Why the sandbox does not work on this machine; undefined if it does. A program inside looks for things that it must not find. */
 export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> {
   const outside = mkdtempSync(join(tmpdir(), "skein-walls-"));
   const inside = mkdtempSync(join(outside, "inside-"));
@@ -36,8 +33,8 @@ export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> 
 }
 
 /**
- * Prints a line for each hole. The test changes nothing even if a wall is missing: it asks whether a file could be
- * written, and does not write it.
+ * Prints a line for each hole. The test changes nothing even if a wall is missing: it checks whether a file could be
+ * written, without writing it.
  */
 const LOOK = `
 [ -e "$1" ] && echo "reads files outside"

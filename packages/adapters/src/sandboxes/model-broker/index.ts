@@ -3,32 +3,32 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { type Upstream, forwardRequest } from "./forward-request.ts";
+import { type ProviderRules, providerRefusal } from "./provider-refusal.ts";
 import type { ReportedUsage } from "./usage-of-answer.ts";
 
 /**
  * Connects sandboxes to the model. The real key stays in this process: a sandboxed program gets a socket and a token
  * that is valid for one session, for the models of that session, and only while the pass is open.
  *
- * The broker speaks the Messages API, and forwards everything else unchanged.
+ * The broker reads requests of the Messages API, and forwards everything unchanged.
  */
 export interface ModelBroker {
-  /** Makes a socket and a token for one program. They are of no use until the pass is opened. */
+  /** Makes a socket and a token for one program. They do not work until the pass is opened. */
   issue(rules: PassRules): Promise<ModelPass>;
   /** Ends every pass. */
   close(): Promise<void>;
 }
 
-export interface PassRules {
-  /** The reason why this model may not be called now, as a sentence; undefined if it may. Asked before each call. */
+export interface PassRules extends ProviderRules {
+  /** The reason why this model may not be called now, as a sentence; undefined if it may. Called before each call. */
   readonly refusal?: (model: string) => string | undefined;
   /** Called when a streamed answer begins, with its id and the token limit of its request. */
   readonly onBegun?: (id: string, maxTokens: number) => void;
-  /** Called with the usage of each call, if the model reported it. */
+  /** Called with the usage of each call: as the model reported it, or estimated if the call was cut off. */
   readonly onUsage?: (model: string, usage: ReportedUsage) => void;
-  /** Asked before each call: a sentence rejects the call, otherwise `settle` gets the usage that the model reported. */
+  /** Asked before each call: a sentence rejects the call, otherwise `settle` gets the usage of the call. */
   readonly pay?: (call: BrokeredCall) => Promise<PaidFor | string>;
 }
 
@@ -39,7 +39,7 @@ export interface BrokeredCall {
   readonly bytes: number;
 }
 
-/** Called once, when the call is over; undefined if no usage was reported. */
+/** Called once, when the call is over; undefined if the model did not answer it. */
 export interface PaidFor {
   settle(usage: ReportedUsage | undefined): void;
 }
@@ -50,17 +50,18 @@ export interface ModelPass {
   readonly token: string;
   /** Allows calls from now on. */
   open(): void;
-  /** Rejects calls from now on, and cuts off those that are under way. */
+  /** Rejects calls from now on, and aborts those in progress. */
   shut(): void;
   /** Removes the socket. */
   close(): Promise<void>;
 }
 
 const MAXIMUM_BODY_BYTES = 48 * 1024 * 1024;
+const TOO_LARGE = `A request may have ${MAXIMUM_BODY_BYTES} bytes.`;
 const ROUTES = new Set(["/v1/messages", "/v1/messages/count_tokens"]);
 
 export function createModelBroker(deps: Upstream): ModelBroker {
-  // Not in the data folder, whose path may be too long for a socket (108 bytes).
+  // Not in the data folder, because its path may be too long for a socket (108 bytes).
   let folder: string | undefined;
   let issued = 0;
   const passes = new Set<ModelPass>();
@@ -98,15 +99,15 @@ async function createPass(socket: string, rules: PassRules, deps: Upstream): Pro
         "permission_error",
         "The run of this session is over: the model cannot be called now.",
       );
-    if (Number(request.headers["content-length"] ?? 0) > MAXIMUM_BODY_BYTES)
-      return refuse(response, 413, "request_too_large", `A request may have ${MAXIMUM_BODY_BYTES} bytes.`);
-    const body = await buffer(request);
-    const { model, max_tokens: maxTokens = 0 } = callIn(body) ?? {};
-    if (model === undefined) return refuse(response, 400, "invalid_request_error", "The request names no model.");
-    const refusal = rules.refusal?.(model);
+    const body = await bodyOf(request);
+    if (body === undefined) return refuse(response, 413, "request_too_large", TOO_LARGE);
+    const costs = pathname === "/v1/messages";
+    const call = callIn(body, costs);
+    if (typeof call === "string") return refuse(response, 400, "invalid_request_error", call);
+    const { model, max_tokens: maxTokens = 0 } = call;
+    const refusal = rules.refusal?.(model) ?? providerRefusal(call, rules);
     if (refusal !== undefined) return refuse(response, 403, "permission_error", refusal);
     const { signal } = session;
-    const costs = pathname === "/v1/messages";
     const paid = costs ? await rules.pay?.({ model, maxTokens, bytes: body.length }) : undefined;
     if (typeof paid === "string") return refuse(response, 403, "permission_error", paid);
     let usage: ReportedUsage | undefined;
@@ -116,7 +117,10 @@ async function createPass(socket: string, rules: PassRules, deps: Upstream): Pro
     };
     const tap = { onUsage, onBegun: (id: string): void => rules.onBegun?.(id, maxTokens) };
     const path = `${pathname}${search}`;
-    await forwardRequest({ request, response, body, path, signal, ...tap }, deps).finally(() => paid?.settle(usage));
+    const asked = { bytes: body.length, maxTokens, isStream: call["stream"] === true };
+    await forwardRequest({ request, response, body, path, asked, signal, ...tap }, deps).finally(() =>
+      paid?.settle(usage),
+    );
   }
 
   const server = createServer((request, response) => {
@@ -159,14 +163,35 @@ function isToken({ headers }: IncomingMessage, token: string): boolean {
   return timingSafeEqual(Buffer.from(given), Buffer.from(token));
 }
 
-const Call = z.object({ model: z.string(), max_tokens: z.number().optional().catch(undefined) });
-
-function callIn(body: Uint8Array): z.infer<typeof Call> | undefined {
-  try {
-    return Call.safeParse(JSON.parse(new TextDecoder().decode(body))).data;
-  } catch {
-    return undefined;
+/** The body of a request, however its length is announced; undefined if it is too large. */
+async function bodyOf(request: IncomingMessage): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (Number(request.headers["content-length"] ?? 0) > MAXIMUM_BODY_BYTES) return undefined;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > MAXIMUM_BODY_BYTES) return undefined;
+    chunks.push(chunk);
   }
+  return Buffer.concat(chunks);
+}
+
+const Call = z.looseObject({ model: z.string(), max_tokens: z.int().min(0).optional() });
+
+/** The call in a body, or what is wrong with it. A call that costs money has to limit its answer. */
+function callIn(body: Uint8Array, costs: boolean): z.infer<typeof Call> | string {
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return "The request is not JSON.";
+  }
+  const { data: call, error } = Call.safeParse(json);
+  if (!call)
+    return error.issues.some(({ path }) => path[0] === "max_tokens")
+      ? "max_tokens: Expected a whole number of tokens."
+      : "The request names no model.";
+  return costs && call.max_tokens === undefined ? "max_tokens: Expected a whole number of tokens." : call;
 }
 
 /** An error in the format of the Messages API, which its clients understand. */

@@ -2,7 +2,7 @@ import { Transform } from "node:stream";
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
 
-/** What one answer has cost, as its server reported it. */
+/** The usage of one answer, as its server reported it. */
 export const ReportedUsage = z.object({
   input_tokens: z.number().nullish(),
   output_tokens: z.number().nullish(),
@@ -17,16 +17,49 @@ const WithUsage = z.object({
 });
 
 export interface AnswerTap {
-  /** The answer is a stream that has begun, and this is its id. */
+  /** Called when a streamed answer begins, with its id. */
   readonly onBegun: (id: string) => void;
-  /** The answer has ended or was cut off, and this is the usage that was in it. */
+  /** Called when the answer has ended or was cut off, with the usage that it contained. */
   readonly onUsage: (usage: ReportedUsage) => void;
 }
 
-/** Passes an answer through unchanged, and reports the usage in it. */
-export function tapAnswer(contentType: string, { onBegun, onUsage }: AnswerTap): Transform {
-  const isStream = contentType.startsWith("text/event-stream");
+/** A request that was sent, as far as the cost of a lost answer depends on it. */
+export interface AskedAnswer {
+  readonly bytes: number;
+  /** The longest answer that the request asks for. */
+  readonly maxTokens: number;
+  /** Whether the answer comes in pieces. */
+  readonly isStream: boolean;
+}
+
+/** The average number of bytes in a token. */
+const BYTES_PER_TOKEN = 4;
+/** A piece of an answer without its text. */
+const EMPTY_PIECE = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}`.length;
+
+/**
+ * The usage of an answer that was cut off before it reported its usage. Without an estimate, a program could avoid all
+ * cost by disconnecting early. A stream costs the part that arrived. Of an answer that is not streamed nothing is
+ * known, so the longest possible answer counts.
+ */
+export function usageOfCut(
+  { bytes, maxTokens, isStream }: AskedAnswer,
+  { told = {}, streamed = 0 }: { readonly told?: ReportedUsage | undefined; readonly streamed?: number } = {},
+): ReportedUsage {
+  const output = isStream ? Math.min(Math.ceil(streamed / BYTES_PER_TOKEN), maxTokens) : maxTokens;
+  const input = { input_tokens: Math.ceil(bytes / BYTES_PER_TOKEN), ...told };
+  return { ...input, output_tokens: Math.max(output, told.output_tokens ?? 0) };
+}
+
+/** Passes an answer through unchanged, and reports its usage. */
+export function tapAnswer(
+  { headers, ok }: Pick<Response, "headers" | "ok">,
+  { onBegun, onUsage, asked }: AnswerTap & { readonly asked: AskedAnswer },
+): Transform {
+  const isStream = headers.get("content-type")?.startsWith("text/event-stream") ?? false;
   let usage: ReportedUsage | undefined;
+  let streamed = 0;
+  let isWhole = false;
   const note = (json: string): void => {
     const found = WithUsage.safeParse(parsed(json)).data;
     if (isStream && found?.message?.id !== undefined) onBegun(found.message.id);
@@ -34,7 +67,12 @@ export function tapAnswer(contentType: string, { onBegun, onUsage }: AnswerTap):
     // A stream reports its input first and its output repeatedly: the last value counts.
     if (told) usage = { ...usage, ...told };
   };
-  const parser = createParser({ onEvent: ({ data }) => void (data.includes('"usage"') && note(data)) });
+  const parser = createParser({
+    onEvent({ data }) {
+      streamed += Math.max(0, data.length - EMPTY_PIECE);
+      if (data.includes('"usage"')) note(data);
+    },
+  });
   const decoder = new TextDecoder();
   let whole = "";
   return new Transform({
@@ -44,8 +82,13 @@ export function tapAnswer(contentType: string, { onBegun, onUsage }: AnswerTap):
       else whole += text;
       done(null, chunk);
     },
+    flush(done) {
+      isWhole = true;
+      done();
+    },
     destroy(error, done) {
       if (!isStream) note(whole);
+      if (ok && !isWhole) usage = usageOfCut(asked, { told: usage, streamed });
       if (usage) onUsage(usage);
       done(error);
     },

@@ -1,6 +1,6 @@
 import { type ActionLog, type Event, Uuid, actionLogs } from "@skein/protocol";
 
-/** A line of `agent_runs/{agent_uuid}/{run_id}.jsonl`, still without its number. */
+/** A line of `agent_runs/{agent_uuid}/{run_id}.jsonl`, without its number. */
 export interface Action extends Partial<ActionLog> {
   readonly agent_uuid: string;
   readonly run_id: string;
@@ -15,7 +15,7 @@ export function actionsOf(event: Event): readonly Action[] {
   return rows.map((row) => ({ agent_uuid: event.session_id, run_id: runId.data, ...withoutNulls(row) }));
 }
 
-/** The line as it stands in the file, numbered from 1 inside its run. */
+/** The line in the file, numbered from 1 inside its run. */
 export function actionLine(action: Action, number: number): string {
   return `${JSON.stringify({ log_id: number, ...action })}\n`;
 }

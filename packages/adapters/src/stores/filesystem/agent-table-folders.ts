@@ -6,9 +6,9 @@ import { conversationName, documentText, nameWidth } from "./documents.ts";
 import { addToFile, makeFolder, removeEntry, replaceFile } from "./durable-files.ts";
 import type { Documented } from "./heads.ts";
 
-/** What must be written for one session: a consistent snapshot. */
+/** What must be written for one session, as a consistent snapshot. */
 export interface AgentDocuments {
-  /** The list is complete: other documents are removed, and equal ones are left as they are. */
+  /** Whether the list is complete: then other documents are removed, and equal ones are left unchanged. */
   readonly anew: boolean;
   readonly runs: readonly { readonly runId: string; readonly text: string; readonly whole: boolean }[];
   readonly conversations: readonly { readonly number: number; readonly text: string }[];
@@ -19,7 +19,7 @@ export interface AgentDocuments {
   readonly sequence: number;
 }
 
-/** What was found in the three folders at open. */
+/** The documents that were found in the three folders at open. */
 interface FoundDocuments {
   readonly ids: ReadonlySet<string>;
   /** Whether a session's documents are unchanged: none was removed or added. */
@@ -113,7 +113,7 @@ async function removeOthers(folder: string, expected: ReadonlySet<string>): Prom
   if (expected.size === 0 || names.length === 0) await rm(folder, { recursive: true, force: true });
 }
 
-/** Past 999 every name gets one digit more, once, so that names stay in order: a folder is renamed at 1,000, 10,000 … */
+/** With more than 999 documents, all names get one more digit, so that they stay sorted: a folder is renamed at 1,000, 10,000 … */
 async function widenNames(folder: string, width: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const number = /^(\d+)\.json$/.exec(name)?.[1];

@@ -41,7 +41,7 @@ export function* linesOf(bytes: Buffer): Generator<Line> {
 
 /**
  * Whether a bad line is what a crash leaves of an unfinished write: no newline, or blocks that never reached the disk and
- * read as zeros. It must be the last one; our lines hold no byte 0, since JSON escapes it.
+ * read as zeros. It must be the last line. Our lines contain no zero byte, because JSON escapes it.
  */
 export function isTorn({ text, offset, whole }: Line, bytes: Buffer): boolean {
   return !whole || (offset + text.length + 1 === bytes.length && text.includes(0));

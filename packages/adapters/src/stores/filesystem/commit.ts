@@ -36,7 +36,7 @@ export interface CommitDeps {
   readonly now: () => number;
 }
 
-/** A session while a batch of appends is decided on: what it will be if the write succeeds. */
+/** The state of a session while a batch of appends is checked: its state if the write succeeds. */
 interface PendingCommit {
   readonly head: Head | undefined;
   readonly log: LoadedLog | undefined;
@@ -64,7 +64,7 @@ type Decision =
   | { readonly kind: "accepted" }
   /** The events are already in the log of a session. */
   | { readonly kind: "stored"; readonly head: Head; readonly first: number; readonly last: number }
-  /** The same events are earlier in this batch. */
+  /** The same events occur earlier in this batch. */
   | { readonly kind: "together"; readonly events: readonly Event[] };
 
 /** Writes the waiting appends of one session: checked one after the other, then one write and one sync. */
@@ -213,7 +213,7 @@ export function createCommit(deps: CommitDeps) {
     return code === "ENOENT" ? sessionNotFound(sessionId) : error;
   }
 
-  /** The write succeeded: from here on everybody sees it. */
+  /** Applies a successful write: from here on everybody sees it. */
   function apply(sessionId: string, pending: PendingCommit): Head {
     let { log } = pending;
     let place = pending.head?.bytes ?? 0;
@@ -242,7 +242,7 @@ export function createCommit(deps: CommitDeps) {
         log,
       );
     const { fence, owner } = pending;
-    // A renewal may have come while the write was under way: the later of the two counts.
+    // The lease may have been renewed during the write: the later time counts.
     const leasedUntil = owner === null ? 0 : Math.max(head.leasedUntil, pending.leasedUntil);
     heads.change(head, { ...changed, fence, owner, leasedUntil });
     for (const { key } of pending.accepted) if (key) heads.keepKey(head, key);
@@ -261,7 +261,7 @@ export function createCommit(deps: CommitDeps) {
   }
 }
 
-/** What an earlier append with the same ids stored, or will store with this batch. */
+/** The events that an earlier append with the same ids stored, or will store with this batch. */
 function earlier(pending: PendingCommit, events: readonly NewEvent[]): Decision | undefined {
   const id = events[0]?.id ?? "";
   const stored = pending.log?.ids.get(id);
@@ -276,7 +276,7 @@ function earlier(pending: PendingCommit, events: readonly NewEvent[]): Decision 
   };
 }
 
-/** A key belongs to a tenant; for a new session that is the tenant it is created for. */
+/** A key belongs to a tenant; for a new session, the tenant for which it is created. */
 function keyOwner({ events, options }: AppendRequest): string | null {
   const [created] = events;
   return (created?.event_type === "session.created" ? created.data.tenant : options.tenant) ?? null;

@@ -8,14 +8,14 @@ import { type AgentDocuments, createAgentTableFolders } from "./agent-table-fold
 export interface DocumentFoldersDeps {
   readonly folder: string;
   readonly heads: Heads;
-  /** Runs alone in the session's queue: nothing is appended meanwhile. */
+  /** Runs `work` alone in the session's queue, so that nothing is appended during that time. */
   readonly alone: <Result>(sessionId: string, work: () => Promise<Result>) => Promise<Result>;
-  /** Sessions whose documents were brought up to date. */
+  /** Called with sessions whose documents were updated. */
   readonly onWritten: (heads: readonly Head[]) => Promise<void>;
 }
 
 /**
- * The folders of the three agent tables, written behind the log. They are derived from the log: they are not synced,
+ * The folders of the three agent tables, written after the log. They are derived from the log: they are not synced,
  * appends do not wait for them, and missing or old documents are written again at open.
  */
 export interface DocumentFolders {
@@ -27,7 +27,7 @@ export interface DocumentFolders {
   check(): void;
   /** Writes everything that waits. */
   settle(): Promise<void>;
-  /** Writes nothing more once this has resolved; what still waits is written at the next open. */
+  /** Stops: after it resolves, nothing is written. Waiting documents are written at the next open. */
   stop(): Promise<void>;
 }
 
@@ -35,14 +35,15 @@ interface Waiting {
   events: Event[];
   /** The event after which everything must be written again. */
   from: number | null;
-  /** Not earlier than this (of `performance.now()`). */
+  /** The earliest time of the next write (`performance.now()`). */
   notBefore: number;
 }
 
 /** How soon documents follow an append, in ms. */
 const PACE = 250;
 /**
- * The largest share of time that the documents of a session may take. If they take longer, they are written less often.
+ * The largest fraction of the time that writing the documents of a session may take. If it takes longer, they are
+ * written less often.
  */
 const SHARE = 1 / 20;
 /** Few, because file work shares its threads with appends. */
@@ -100,7 +101,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     if (failures[0]) throw failures[0];
   }
 
-  /** One piece of work at a time on the documents of a session. */
+  /** One operation at a time on the documents of a session. */
   async function inTurn<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
     while (writing.has(id)) await writing.get(id)?.catch(() => {});
     const turn = work();
@@ -138,10 +139,10 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     }
   }
 
-  /** Everything after an event that the documents are known to show. */
+  /** All documents after an event that the existing documents are known to show. */
   function again(head: Head, from: number): Promise<AgentDocuments> {
     return alone(head.id, async () => {
-      // Nothing is appended meanwhile, and the events that wait are part of what is read here.
+      // Nothing is appended in the meantime, and the waiting events are included in what is read here.
       const newer = waiting.get(head.id);
       if (newer) newer.events = [];
       const log = await heads.log(head);
@@ -197,7 +198,7 @@ function firstOf(head: Head, { events }: Waiting): number {
   return events[0] ? events[0].sequence - 1 : head.last;
 }
 
-/** What these events, the latest of the log, add to the documents. */
+/** The changes of the documents by these events, which are the latest of the log. */
 function composed(head: Head, log: LoadedLog, events: readonly Event[]): AgentDocuments {
   return documentsOf(head, log, { events, whole: false, since: (events[0]?.sequence ?? head.last + 1) - 1 });
 }

@@ -4,7 +4,7 @@ import { actionsOf } from "./actions.ts";
 
 /** What the documents of the agent tables need from a log beyond its projections. */
 export interface DocumentState {
-  /** Undefined once the log holds something that this Skein cannot fold. */
+  /** Undefined if the log contains something that this version cannot fold. */
   state: SessionState | undefined;
   /** The part of the transcript that belongs to a run. */
   readonly spans: Map<string, { readonly from: number; to: number | null }>;

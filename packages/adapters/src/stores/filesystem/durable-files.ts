@@ -68,12 +68,12 @@ export async function withKnownErrors<Result>(path: string, work: () => Promise<
 }
 
 /**
- * Makes a folder, and those above it that are missing, so that only its owner can enter them, whatever the umask. A folder
- * that exists keeps its mode.
+ * Makes a folder, and those above it that are missing, accessible only by their owner, whatever the umask. A folder that
+ * exists keeps its mode.
  */
 export function makeFolder(path: string): void {
   const parent = dirname(path);
-  // Only tried once: below /proc the kernel reports existing folders as missing.
+  // Tried only once, because below /proc the kernel reports existing folders as missing.
   if (parent !== path && !existsSync(parent)) makeFolder(parent);
   try {
     mkdirSync(path, { mode: FOLDER_MODE });
@@ -82,7 +82,7 @@ export function makeFolder(path: string): void {
     if (code === "EEXIST" && statSync(path).isDirectory()) return;
     throw error;
   }
-  // A umask may have taken the owner's own right to write, without which nothing can be made inside.
+  // A umask may have taken the owner's own right to write, without which nothing can be created inside.
   chmodSync(path, FOLDER_MODE);
 }
 
@@ -100,7 +100,7 @@ export function removeEntry(path: string): void {
 interface Growth {
   readonly path: string;
   readonly bytes: Buffer;
-  /** The current size of the file. 0: the file must not exist yet. */
+  /** The current size of the file. 0 means that the file must not exist yet. */
   readonly size: number;
 }
 
@@ -165,7 +165,7 @@ export function createAppender(): Appender {
   };
 }
 
-/** One write is enough, except where a disk takes a part of it before it says that it is full. */
+/** One write is enough, except that a disk may accept a part before it reports that it is full. */
 function writeAll(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
 }
@@ -230,7 +230,7 @@ export async function replaceFile(path: string, text: string | Buffer, durable: 
   }
 }
 
-/** Adds to a file that need not survive a power cut. */
+/** Appends to a file that need not survive a power failure. */
 export async function addToFile(path: string, text: string): Promise<void> {
   const file = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW, FILE_MODE);
   try {
@@ -242,7 +242,7 @@ export async function addToFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** The bytes of a file from one place to another, or all of them. A link or a pipe is refused, not followed. */
+/** The bytes of a file from one place to another, or all of them. A link or a pipe is rejected, not followed. */
 export async function readBytes(path: string, from = 0, to?: number): Promise<Buffer> {
   const file = await open(path, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
   try {

@@ -7,8 +7,8 @@ import { linesOf, withChecksum, checkedObject } from "./checksum-lines.ts";
 import type { KeptKey } from "./session-log.ts";
 
 /**
- * What `heads.jsonl` says about a session. It only saves reading every log at open. The log decides: an entry counts if
- * the log still has the size and the time of the entry.
+ * The entry of a session in `heads.jsonl`, which saves reading every log at open. The log decides: an entry counts only
+ * if the log still has the size and time of the entry.
  */
 export interface IndexEntry {
   readonly id: string;
@@ -19,9 +19,9 @@ export interface IndexEntry {
   readonly due_at: number | null;
   readonly session: Session;
   readonly documents: Documented;
-  /** The keys that earlier entries of the session do not have. */
+  /** The keys that are not in earlier entries of the session. */
   readonly keys: readonly KeptKey[];
-  /** Earlier entries of this session are ignored: they are outdated, or of a deleted session with the same id. */
+  /** Whether earlier entries of this session are ignored: they are outdated, or belong to a deleted session with the same id. */
   readonly fresh: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface IndexEntry {
  */
 export interface HeadIndex {
   read(): Promise<ReadonlyMap<string, IndexEntry>>;
-  /** Adds what is known of these sessions now. */
+  /** Adds the current data of these sessions. */
   add(heads: readonly Head[]): Promise<void>;
   rewrite(): Promise<void>;
   forget(sessionId: string): void;
@@ -47,7 +47,7 @@ export function createHeadIndex(folder: string, heads: Heads): HeadIndex {
   function entryOf(head: Head, all: boolean): Buffer | undefined {
     const { id, bytes, last, kept, session, documents, keys } = head;
     const stat = lstatSync(heads.path(id), { throwIfNoEntry: false });
-    // A newer append is under way, and will write the entry.
+    // A newer append is in progress, and will write the entry.
     if (stat?.size !== bytes || !session) return undefined;
     const known = all ? undefined : saved.get(id);
     const entry: IndexEntry = {
@@ -80,7 +80,7 @@ export function createHeadIndex(folder: string, heads: Heads): HeadIndex {
       const bytes = await readBytes(path).catch(() => Buffer.alloc(0));
       let bad = false;
       for (const { text } of linesOf(bytes)) {
-        // Only the last line may be unfinished. With damage before the last line a key could be missing, so the whole
+        // Only the last line may be unfinished. If an earlier line is damaged, a key could be missing, so the whole
         // file is ignored.
         if (bad) return new Map();
         const entry = checkedObject(text) as IndexEntry | undefined;

@@ -5,9 +5,9 @@ import { type Event, KnownError, type Session } from "@skein/protocol";
 import { readBytes, withKnownErrors } from "./durable-files.ts";
 import { type KeptKey, type LineHead, type LoadedLog, parsedLog, readStretch } from "./session-log.ts";
 
-/** What the documents of a session show, and how a removed document is noticed. */
+/** What the documents of a session show, and data to notice a removed document. */
 export interface Documented {
-  /** The last event they show; -1 if nothing is known about them. */
+  /** The last event that the documents show; -1 if nothing is known about them. */
   readonly sequence: number;
   /** Whether there is a document in `agent_config`. */
   readonly config: boolean;
@@ -42,20 +42,20 @@ export interface HeadsDeps {
   readonly folder: string;
   /** Whether a log must stay in memory, because somebody works on it. */
   readonly pinned: (head: Head) => boolean;
-  /** Called when the file of a session is gone although nobody deleted the session. */
+  /** Called when the file of a session is missing although nobody deleted the session. */
   readonly onGone: (sessionId: string) => void;
 }
 
-/** Every session of the store: its head always, its log while it is used. */
+/** Every session of the store: its head is always in memory, its log only while it is used. */
 export interface Heads {
   all(): Iterable<Head>;
-  /** The sessions that can be read, the one that began last first. */
+  /** The sessions that can be read, most recently created first. */
   newest(): Iterable<Session>;
   count(): number;
   has(sessionId: string): boolean;
-  /** The head, unless the session's file is gone. */
+  /** The head, unless the session's file is missing. */
   find(sessionId: string): Head | undefined;
-  /** The head, or `not_found`, or `store_corrupt` with the place of the damage. */
+  /** The head, Throws `not_found`, or `store_corrupt` with the place of the damage.. */
   of(sessionId: string, tenant?: string): Head;
   due(): Iterable<Head>;
   keyed(key: string): { readonly head: Head; readonly kept: KeptKey } | undefined;
@@ -66,16 +66,13 @@ export interface Heads {
   readStretch(head: Head, after: number, most: StretchLimit): Promise<Stretch>;
   add(head: Head, log?: LoadedLog): Head;
   change(head: Head, changes: Partial<Omit<Head, "keys">>): void;
-  /** A key that an append of this session brought. */
+  /** Records a key that an append of this session used. */
   keepKey(head: Head, kept: KeptKey): void;
   remove(sessionId: string): void;
   path(sessionId: string): string;
 }
 
-/**
- * How many bytes of logs are kept in memory, by their size on disk. The log that was not used for longest is dropped
- * first.
- */
+/** How many bytes of logs are kept in memory, by their size on disk. The least recently used log is dropped first. */
 const MEMORY_LIMIT = 64 * 1024 * 1024;
 
 export function logName(sessionId: string): string {
@@ -96,7 +93,7 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
   const keys = new Map<string, { readonly head: Head; readonly kept: KeptKey }>();
   const logs = new Map<Head, LoadedLog>();
   const loading = new Map<Head, Promise<LoadedLog>>();
-  /** In the order in which they began, as far as they were added in that order. */
+  /** In order of creation, as far as they were added in that order. */
   const byAge: Head[] = [];
   let inOrder = true;
   let weight = 0;
@@ -121,7 +118,7 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
     if (head.damage) throw head.damage;
     const known = logs.get(head);
     if (known) {
-      // Map order is the order of use.
+      // The order of the map is the order of use.
       logs.delete(head);
       logs.set(head, known);
       return known;

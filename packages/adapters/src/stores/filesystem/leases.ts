@@ -14,13 +14,13 @@ export interface LeasesDeps {
 }
 
 export type Leases = Pick<Store, "claim" | "due" | "renew" | "release" | "owners" | "free"> & {
-  /** Stores fences that are only in memory, so that none is given twice when the store is opened again. */
+  /** Stores fences that are only in memory, so that none is assigned twice after the store is opened again. */
   keepFences(): Promise<void>;
 };
 
 /**
- * Who drives which session. Leases live in memory, because their holders live in this process; fence and due time are in
- * the log, since they outlive it.
+ * Leases of sessions. Leases are only in memory, because their holders are in this process. Fence and due time are in
+ * the log, because they must survive the process.
  */
 export function createLeases({ heads, appender, documents, alone, now }: LeasesDeps): Leases {
   function take(head: Head, { owner, leaseMs }: ClaimOptions): Claim {
@@ -46,7 +46,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
       const found = longestDue();
       if ("nextAt" in found) return { kind: "none", nextAt: found.nextAt };
       const claimed = await alone(found.id, () => {
-        // Another caller may have claimed the session, put it to sleep or deleted it meanwhile.
+        // Another caller may have claimed the session, put it to sleep or deleted it in the meantime.
         const free = heads.find(found.id) === found && found.dueAt !== null;
         return free && Math.max(found.dueAt ?? 0, found.leasedUntil) <= now() ? take(found, options) : undefined;
       });

@@ -11,11 +11,11 @@ export interface OpenHeadsDeps {
   readonly folder: string;
   readonly heads: Heads;
   readonly index: HeadIndex;
-  /** False after a power cut: then every log is read, and every document written again. */
+  /** False after a power failure: then every log is read, and every document is written again. */
   readonly trustIndex: boolean;
 }
 
-/** Finds every session of the folder. Only logs that the index does not know as they are now are read. */
+/** Finds every session of the folder. Only logs whose current state is not in the index are read. */
 export async function openHeads({ folder, heads, index, trustIndex }: OpenHeadsDeps): Promise<void> {
   const entries = trustIndex ? await index.read() : new Map<string, IndexEntry>();
   const logs = join(folder, "log");
@@ -61,7 +61,7 @@ async function addFromLog(heads: Heads, id: string): Promise<void> {
     heads.add(headOfLog(id, contents), contents.damage ? undefined : contents.log);
     return;
   }
-  // The first append was never finished, so the session does not exist.
+  // The first append was never completed, so the session does not exist.
   removeEntry(path);
 }
 

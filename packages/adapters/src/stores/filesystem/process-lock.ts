@@ -21,17 +21,17 @@ interface Holder {
 }
 
 export interface ProcessLock {
-  /** The last holder ended in a crash of the machine, so data that it did not sync may be missing. */
+  /** Whether the last holder ended in a crash of the machine, so that data that it did not sync may be missing. */
   readonly afterPowerCut: boolean;
   release(): Promise<void>;
 }
 
 /**
- * Lets one process at a time have the folder.
+ * Allows one process at a time to use the folder.
  *
- * `lock/` holds a file per holder, numbered. The one with the greatest number has the lock, and a number is given once,
- * because creating a file fails if it is there. So two processes that find the same dead holder cannot both take the
- * lock. With a single lock file that is removed and created again they could.
+ * `lock/` contains a numbered file for each holder. The holder with the greatest number has the lock, and a number is
+ * used only once, because creating an existing file fails. So two processes that find the same dead holder cannot both
+ * take the lock. With a single lock file that is removed and created again, they could.
  */
 export async function lockFolder(folder: string, processes: Processes = thisSystem()): Promise<ProcessLock> {
   const lock = join(folder, "lock");
@@ -57,13 +57,13 @@ export async function lockFolder(folder: string, processes: Processes = thisSyst
     for (const older of numbers(lock)) if (older < mine) removeEntry(join(lock, String(older)));
     return {
       afterPowerCut: top > 0 && !holder?.released && holder?.boot !== processes.boot,
-      // The file stays, so that its number is not given again.
+      // The file stays, so that its number is not used again.
       release: () => replaceFile(path, JSON.stringify({ ...me, released: true }), false),
     };
   }
 }
 
-/** Processes according to Linux. On other systems a PID in use counts as the same process. */
+/** Process information from Linux. On other systems, a PID in use counts as the same process. */
 function thisSystem(): Processes {
   const linux = process.platform === "linux";
   return {
@@ -75,7 +75,8 @@ function thisSystem(): Processes {
 
 function startedOnLinux(pid: number): string | undefined {
   try {
-    // The name in brackets may hold anything; after it come the state and, 19 fields on, the start in clock ticks.
+    // The name in brackets may contain anything. After it come the state and, 19 fields later, the start time in clock
+    // ticks.
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
@@ -97,7 +98,7 @@ function isAlive({ pid, boot, started, released }: Holder, processes: Processes)
   return !released && boot === processes.boot && processes.started(pid) === started;
 }
 
-/** The holder that a lock file names. Undefined: it names none, even after waiting for a write to end. */
+/** The holder that a lock file names. Undefined if it names none, even after waiting for a write to end. */
 async function holderOf(path: string): Promise<Holder | "gone" | undefined> {
   for (let attempt = 0; attempt < 5; attempt++) {
     if (attempt > 0) await sleep(100);

@@ -19,12 +19,12 @@ interface RecordLine {
 }
 
 const NAME = "records.jsonl";
-/** The file is written anew when it has this many lines more than twice the records that count. */
+/** The file is rewritten when it has this many lines more than twice the number of current records. */
 const SPARE_LINES = 1000;
 
 /**
- * Records in memory, with a log of their own on disk: a put of several records is one line, so it is stored completely
- * or not at all.
+ * Records in memory, with their own log on disk: a put of several records is one line, so it is stored completely or
+ * not at all.
  */
 export async function openRecords({ folder, appender, now, checkOpen }: RecordFileDeps): Promise<Records> {
   const path = join(folder, "records", NAME);

@@ -20,7 +20,7 @@ export interface LineHead {
   readonly due_at: number | null;
 }
 
-/** One line of `log/{session}.jsonl`: one append, or a change of the head alone, which has no events. */
+/** One line of `log/{session}.jsonl`: one append, or a change of only the head, without events. */
 interface LogLine {
   /** The sequence of the first event. Without events: the sequence that the next event will have. */
   readonly sequence: number;
@@ -46,13 +46,13 @@ export function logLine(
   return withChecksum(`${start},"events":[${written.join(",")}],${end}`);
 }
 
-/** A log in memory: what is derived from it, and where its lines stand on disk. The bodies stay on disk. */
+/** A log in memory: the data derived from it, and the positions of its lines on disk. The bodies stay on disk. */
 export interface LoadedLog {
   tables: SessionTables;
   readonly documentState: DocumentState;
   /** The sequence of each event by its id, to recognise a repeated append. */
   readonly ids: Map<string, number>;
-  /** For every line: the sequence it begins with, and its place in the file. */
+  /** For every line: the sequence it begins with, and its position in the file. */
   readonly firsts: number[];
   readonly offsets: number[];
 }
@@ -64,12 +64,12 @@ export interface KeptKey extends LineKey {
 
 /** The content of a log file, up to the first damage. */
 export interface LogContents {
-  /** Undefined if not even the session's creation is there. */
+  /** Undefined if even the session's creation is missing. */
   readonly log: LoadedLog | undefined;
   readonly last: number;
   readonly head: LineHead;
   readonly keys: readonly KeptKey[];
-  /** The file is valid up to here. What follows was never acknowledged. */
+  /** The file is valid up to this position. What follows was never acknowledged. */
   readonly bytes: number;
   readonly size: number;
   /** The first damaged line before the end, if there is one. */
@@ -132,7 +132,7 @@ export interface StretchOfLog {
   readonly path: string;
   readonly name: string;
   readonly sessionId: string;
-  /** Where the acknowledged part of the file ends. */
+  /** The end of the acknowledged part of the file. */
   readonly bytes: number;
   readonly last: number;
   readonly after: number;

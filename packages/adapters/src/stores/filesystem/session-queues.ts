@@ -1,7 +1,7 @@
-/** Work on a session, one after the other; appends that wait together are handed over together, for one commit. */
+/** Work on sessions, one task at a time for each session. Appends that wait together are passed on together, for one commit. */
 export interface SessionQueues<Request> {
   append(sessionId: string, request: Request): void;
-  /** Runs alone, in the order of the calls for this session. Runs at once if nothing waits. */
+  /** Runs `work` alone, in the order of the calls for this session. Runs at once if nothing waits. */
   alone<Result>(sessionId: string, work: () => Result | Promise<Result>): Promise<Result>;
   busy(sessionId: string): boolean;
   /** Resolves when every queue is empty. */
@@ -12,7 +12,7 @@ type Task<Request> =
   | { readonly kind: "append"; readonly request: Request }
   | { readonly kind: "alone"; readonly run: () => Promise<void> };
 
-/** The most appends in one commit, so that the first of them is not kept waiting for all. */
+/** The most appends in one commit, so that the first one does not wait for all others. */
 const BATCH = 256;
 
 export function createSessionQueues<Request>(

@@ -28,10 +28,10 @@ import { createTenantLists } from "./tenant-lists.ts";
 import { openFolder } from "./version-file.ts";
 
 export interface FilesystemStoreDeps {
-  /** Created if it does not exist. An existing folder must be empty or a store. */
+  /** The folder is created if it does not exist. An existing folder must be empty or a store. */
   readonly folder: string;
   readonly now?: () => number;
-  /** How to check whether the process that holds the folder is still running. */
+  /** Checks whether the process that holds the folder is still running. */
   readonly processes?: Processes;
 }
 
@@ -45,18 +45,18 @@ const DOCUMENTS_AT_OPEN = 1000;
 const DOCUMENTS_AT_CLOSE = 5000;
 
 /**
- * A store of files that people can read and compare. One process at a time has the folder.
+ * A store of files that people can read and compare. One process at a time may use the folder.
  *
  * | in the folder | what it is |
  * |---|---|
- * | `log/{session}.jsonl` | the truth: one line per append, synced before the append is answered |
- * | `records/records.jsonl` | what is not a session, in the same manner |
- * | `agent_config/`, `conversation_history/`, `agent_runs/` | the agent tables as documents, derived, written behind the log |
+ * | `log/{session}.jsonl` | the logs: one line per append, synced before the append is answered |
+ * | `records/records.jsonl` | stored data that is not a session, written in the same way |
+ * | `agent_config/`, `conversation_history/`, `agent_runs/` | the agent tables as documents, derived from the logs and written after them |
  * | `heads.jsonl`, `snapshots/` | derived, to save time; may be deleted |
- * | `lock/`, `version` | who has the folder, and who can read it |
+ * | `lock/`, `version` | which process uses the folder, and the version that wrote it |
  *
  * A last line without its newline, or with zero bytes, was never acknowledged and is cut off at open. Any other line that does
- * not fit its checksum makes its session `store_corrupt`, and no other. A folder that is not empty and has no `version` is
+ * not match its checksum makes only its own session `store_corrupt`. A folder that is not empty and has no `version` is
  * rejected, because documents without a log are removed at open. Known limit: processes in different containers or on
  * different machines do not see each other's lock, so a folder must not be shared that way.
  */
@@ -116,7 +116,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     checkOpen();
     checkAppend(sessionId, events, options);
     const [first] = events;
-    // The id becomes a file name.
+    // Checked, because the id becomes a file name.
     if (first?.event_type === "session.created" && !isKeptUuid(sessionId))
       throw new KnownError("invalid", `"${sessionId.slice(0, 60)}" is not a UUID in lower case.`);
     const write = (): Promise<Appended> =>
@@ -160,7 +160,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
   await openHeads({ folder, heads, index, trustIndex: !lock.afterPowerCut });
   const records = await openRecords({ folder, appender, now, checkOpen });
   documents.check();
-  // Usually there is little to do. A large store whose documents are all missing does not wait for them.
+  // Usually there is little to do. Opening a large store does not wait for documents that are all missing.
   await atMost(DOCUMENTS_AT_OPEN, documents.settle());
 
   const store: FilesystemStore = {
@@ -242,7 +242,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
   return store;
 }
 
-/** Waits for work that may fail, and continues without it after a while. */
+/** Waits for work that may fail, and continues without it after a time limit. */
 async function atMost(ms: number, work: Promise<void>): Promise<void> {
   const over = new AbortController();
   const late = sleep(ms, undefined, { signal: over.signal }).catch(() => {});

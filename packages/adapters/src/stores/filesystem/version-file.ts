@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { KnownError } from "@skein/protocol";
 import { makeFolder, replaceFile, syncFolder } from "./durable-files.ts";
 
-/** Raised when a folder that this Skein writes can no longer be read by the one before. */
+/** Increased when the previous version can no longer read a folder that this version writes. */
 const VERSION = 1;
 
-/** What may be in a folder that becomes a store. A folder with other files belongs to somebody else and is rejected. */
+/** Names that may exist in a folder that becomes a store. A folder with other files is rejected, because it has another purpose. */
 const HARMLESS: ReadonlySet<string> = new Set(["lock", "lost+found"]);
 
-/** Refuses a folder that a newer Skein wrote, or that holds something else; makes an empty one a store. */
+/** Rejects a folder of a newer version, or with other content. Turns an empty folder into a store. */
 export async function openFolder(folder: string): Promise<void> {
   const path = join(folder, "version");
   const text = readVersion(path);

@@ -26,13 +26,13 @@ export interface AppendDeps {
   readonly read: (sessionId: string, first: number, last: number) => Promise<readonly Event[]>;
 }
 
-/** The largest sequence that a column holds. */
+/** The largest sequence that fits into the column. */
 export const LAST_SEQUENCE = 2 ** 31 - 1;
 
-/** Long keys are kept by their hash, because an index entry has a limit. */
+/** Long keys are stored as a hash, because the size of an index entry is limited. */
 const KEY_LIMIT = 500;
 
-/** The one verb that changes a session, in one round trip. */
+/** The only operation that changes a session, in one round trip. */
 export function createAppend({ connections, now, read }: AppendDeps) {
   const send = createBatchedAppends(connections);
   return async (sessionId: string, newEvents: readonly NewEvent[], options: AppendOptions): Promise<Appended> => {
@@ -41,7 +41,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
     if (!Uuid.safeParse(sessionId).success) throw sessionNotFound(sessionId);
     const bodies = newEvents.map(({ data }) => bodyOf(data));
     const createdAt = new Date(now()).toISOString();
-    // Relative numbers: the store adds what the session had.
+    // Relative numbers: the database adds the numbers that the session had before.
     const relative = withPlaces(sessionId, copied(newEvents, bodies), { first: 1, createdAt });
     const changes = project(relative);
     refuseTwins(changes.checkpointInserts.map(({ user_message_uuid }) => user_message_uuid));
@@ -113,7 +113,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
   };
 }
 
-/** Followers get the events as JSON stores them, equal to what is read later. */
+/** Followers get the events as JSON stores them, so that they equal events that are read later. */
 function copied(events: readonly NewEvent[], bodies: readonly Body[]): readonly NewEvent[] {
   return events.map((event, index) => ({ ...event, data: JSON.parse(bodies[index]?.text ?? "null") }));
 }

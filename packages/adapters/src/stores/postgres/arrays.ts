@@ -1,6 +1,6 @@
 /**
- * Arrays as parameters of a statement. The package pg would quote and escape each element, and the server would take that
- * apart again, which for bodies costs more than storing them.
+ * Arrays as parameters of a statement. The package pg would quote and escape each element, and the server would undo
+ * that, which for bodies costs more than storing them.
  */
 
 /** An array of values whose text usually needs no quotes: ids, numbers, names. */
@@ -15,7 +15,10 @@ function plainElement(value: string | number | null): string | number {
 }
 
 const TEXT_TYPE = 25;
-/** Dimensions, whether there are nulls, the type of elements; then length and lower bound of the one dimension. */
+/**
+ * The header of a binary array: dimensions, whether there are nulls, the element type; then length and lower bound of
+ * the only dimension.
+ */
 const HEADER = 20;
 
 /** An array of any texts in PostgreSQL's binary form: each element is its length and its bytes. */

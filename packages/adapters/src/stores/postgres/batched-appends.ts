@@ -4,17 +4,17 @@ import type { Query, Statement } from "./query.ts";
 
 /**
  * How many transactions append at once, each on its own connection, so that writes do not wait for reads. Appends that
- * arrive meanwhile share the next transaction, and its disk flush.
+ * arrive in the meantime share the next transaction and its disk flush.
  */
 const CONNECTIONS = 4;
 const MOST_PER_TRANSACTION = 16;
 const PARAMETERS = 38;
 
-/** One call of `skein.append`: its parameters, of which the first is the session. */
+/** One call of `skein.append`: its parameters; the first is the session. */
 export interface AppendCall {
   readonly sessionId: string;
   readonly values: readonly unknown[];
-  /** Takes more locks than that of its session's head (a key, a blob), so it never shares a transaction. */
+  /** Whether the call takes more locks than its session's head (a key, a blob), so that it never shares a transaction. */
   readonly alone: boolean;
 }
 
@@ -26,10 +26,11 @@ interface Waiting extends AppendCall {
 /**
  * Sends appends, several in one transaction when many come at once.
  *
- * A rejected append is an answer and does not affect the others. If the transaction itself fails, nothing of it is
- * stored, and each append is tried again alone, so that only the failing one is rejected. An append whose events are
- * already stored is tried once more, and then returns the stored events. Sessions are locked in the order of their ids,
- * so two transactions cannot deadlock; appends with an idempotency key or a blob take further locks and go alone.
+ * The rejection of an append is an answer, and does not affect the others. If the transaction itself fails, nothing of
+ * it is stored, and each append is tried again alone, so that only the failing one is rejected. An append whose events
+ * are already stored is tried once more, and then returns the stored events. Sessions are locked in the order of their
+ * ids, so two transactions cannot deadlock; appends with an idempotency key or a blob take further locks and have their
+ * own transaction.
  */
 export function createBatchedAppends(connections: Connections): (call: AppendCall) => Promise<string> {
   let queue: Waiting[] = [];
@@ -80,7 +81,7 @@ export function createBatchedAppends(connections: Connections): (call: AppendCal
 
 const statements = new Map<number, Statement>();
 
-/** `count` appends as one statement. Its branches run one after the other, each seeing what the one before did. */
+/** `count` appends as one statement. Its branches run one after the other, and each sees the changes of the previous one. */
 function statement(count: number): Statement {
   const known = statements.get(count);
   if (known) return known;
@@ -88,7 +89,7 @@ function statement(count: number): Statement {
     const parameters = Array.from({ length: PARAMETERS }, (__, place) => `$${index * PARAMETERS + place + 1}`);
     return `select skein.append(${parameters.join(", ")})`;
   });
-  // An import is one append, and may have a hundred thousand events.
+  // `patient`, because an import is one append and may have a hundred thousand events.
   const made = { name: `skein-append-${count}`, text: branches.join("\nunion all\n"), patient: true };
   statements.set(count, made);
   return made;

@@ -7,12 +7,12 @@ export interface ChangeValues {
   /** How many messages and runs are numbered. */
   readonly entered: number;
   readonly started: number;
-  /** What the head is set to; null leaves it as it is. */
+  /** The new values of the head; null leaves a value unchanged. */
   readonly step: number | null;
   readonly container: string | null;
   readonly knownInput: number | null;
   readonly knownOutput: number | null;
-  /** What the counters of the head grow by, or null for nothing. */
+  /** The increases of the head's counters, or null for none. */
   readonly add: string | null;
   /** The columns of the rows of messages, each an array; null if there are none. */
   readonly rows: readonly (string | Buffer | null)[];
@@ -20,12 +20,12 @@ export interface ChangeValues {
   readonly json: string | null;
 }
 
-/** In the order in which skein.append and skein.apply take them. */
+/** In the order of the parameters of skein.append and skein.apply. */
 const SESSION_COUNTERS = ["total_turns", ...COUNTERS] as const;
 
 /**
- * Text that must stay exact (contents, inputs, metadata) travels as JSON inside a JSON string; everything else goes into
- * columns that people read and loses what a column cannot hold.
+ * Text that must stay exact (contents, inputs, metadata) is sent as JSON inside a JSON string. Everything else is stored
+ * in columns for people, without characters that a column cannot store.
  */
 export function changeValues(changes: Changes): ChangeValues {
   const { current_step, container_id, last_known_input_tokens, last_known_output_tokens } = changes.sessionSet;
@@ -44,7 +44,7 @@ export function changeValues(changes: Changes): ChangeValues {
   };
 }
 
-/** What is reserved and until when, in milliseconds. Both are set, not added; null leaves them as they are. */
+/** The reserved amount and its end, in milliseconds. Both are set, not added; null leaves them unchanged. */
 function reservation({ reserved_micros, reserved_until }: Changes["sessionSet"]): readonly (number | null)[] {
   if (reserved_micros === undefined) return [null, null];
   return [reserved_micros, reserved_until ? Date.parse(reserved_until) : 0];
@@ -120,7 +120,7 @@ function changesJson(changes: Changes): string | null {
   return Object.keys(parts).length === 0 ? null : showableJson(jsonText(parts));
 }
 
-/** What changes in the row of the session. A status alone, which every step sets again, is a separate part. */
+/** What changes in the row of the session. A change of only the status, which every step sets again, is a separate part. */
 function sessionParts({
   updated_at,
   current_step: _step,

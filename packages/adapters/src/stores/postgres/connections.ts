@@ -11,15 +11,15 @@ import { type Query, asked, bytesOf } from "./query.ts";
 export interface Connections {
   readonly query: Query;
   /**
-   * For the few short statements that keep a worker alive and find the sessions of a dead one. They have a connection of
-   * their own, one after the other: behind a backlog of statements of sessions they would come seconds late.
+   * For the few short statements that keep a worker alive and find the sessions of a dead one. They have their own
+   * connection and run one after the other: behind a backlog of other statements they would be seconds late.
    */
   readonly urgent: Query;
-  /** A connection beside the pool for one caller, who asks one thing at a time. */
+  /** A separate connection for one caller, who runs one statement at a time. */
   own(): Query;
   /** Uses one connection for several statements, for example to migrate. */
   withClient<Result>(use: (client: pg.ClientBase) => Promise<Result>): Promise<Result>;
-  /** A connection of its own beside the pool, for LISTEN and NOTIFY. The caller connects and ends it. */
+  /** A separate connection outside of the pool, for LISTEN and NOTIFY. The caller connects and ends it. */
   dedicated(): pg.Client;
   readonly closed: boolean;
   close(): Promise<void>;
@@ -31,7 +31,7 @@ export interface ConnectionsOptions {
   readonly poolSize: number;
 }
 
-/** PostgreSQL itself ends a statement that takes longer, so that no statement continues after its caller is gone. */
+/** PostgreSQL itself ends a statement that takes longer, so that no statement continues after its caller has given up. */
 const STATEMENT_MS = 30_000;
 const PROBE_MS = 1000;
 /** How long to wait for a connection to close: a database that hangs does not confirm it. */
@@ -39,7 +39,7 @@ const CLOSE_MS = 2000;
 
 export function createConnections({ url, poolSize }: ConnectionsOptions): Connections {
   const address = { connectionString: url, application_name: "skein", connectionTimeoutMillis: 5000, keepAlive: true };
-  // The pool waits for it; its types do not say so.
+  // The pool waits for the promise, although its types do not say so.
   // oxlint-disable-next-line typescript/no-misused-promises
   const pool = new pg.Pool({ ...address, max: poolSize, allowExitOnIdle: true, onConnect: limitStatements });
   // An idle connection that breaks is dropped by the pool; the next query opens another.
@@ -76,7 +76,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
         failed = toKnownError(error);
         throw failed;
       } finally {
-        // A connection on which something is still being answered cannot be used again.
+        // A connection with an unfinished answer cannot be used again.
         client?.release(isKnownError(failed, "store_unavailable"));
       }
     },
@@ -110,7 +110,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
   };
 }
 
-/** Asks one thing after the other, whatever became of the one before. */
+/** Runs one query after the other, whatever the result of the previous one. */
 function inTurn(query: Query): Query {
   let last: Promise<unknown> = Promise.resolve();
   return (statement, values) => {
@@ -125,7 +125,7 @@ async function limitStatements(client: pg.ClientBase): Promise<void> {
   await client.query(`SET statement_timeout = ${STATEMENT_MS}`);
 }
 
-/** A connection of the pool. If its caller was rejected meanwhile, the connection goes back. */
+/** A connection of the pool. If its caller was rejected in the meantime, the connection is returned to the pool. */
 async function connected(pool: pg.Pool, watch: HangWatch): Promise<pg.PoolClient> {
   const coming = pool.connect();
   try {

@@ -5,14 +5,14 @@ const UNREACHABLE =
   /^(08...|57P0[1-4]|53300|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT)$/;
 /** Messages of `pg` without a code: a connection ended during a query, or could not be opened in time. */
 const ENDED =
-  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed)/;
+  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|Client was closed)/;
 
 /** A serialization failure and a deadlock. */
 const UNDONE = new Set(["40001", "40P01"]);
 
 /**
- * Whether PostgreSQL rolled the whole transaction back because of another one. Nothing was stored, and a retry
- * succeeds.
+ * Whether PostgreSQL rolled the whole transaction back because of a conflict with another one. Nothing was stored, and
+ * a retry can succeed.
  */
 export function wasUndone(error: unknown): boolean {
   return UNDONE.has(sqlStateOf(error));

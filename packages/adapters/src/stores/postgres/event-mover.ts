@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Connections } from "./connections.ts";
 
-/** Moves the events of a database that had no partitions, while servers work. */
+/** Moves the events of a database that had no partitions, while servers are running. */
 export interface EventMover {
   /** Settles when nothing is left to move, or when this process stops moving. */
   readonly done: Promise<void>;

@@ -1,15 +1,16 @@
 import { KnownError } from "@skein/protocol";
 
 /**
- * Gives up on a PostgreSQL that accepts queries and does not answer: stopped, swapped out, or behind a network that
- * drops packets.
+ * Detects a PostgreSQL that accepts queries but does not answer: stopped, swapped out, or behind a network that drops
+ * packets.
  *
- * If nothing arrives on a query's connection for 4 s, the watch asks once on a new connection. If that is silent too,
- * the database hangs: all waiting and new queries are rejected until the database answers again. A statement that is
- * only slow is rejected after 5 s of silence; a patient one is ended by the database itself. Reasons: decision 111.
+ * If nothing arrives on a query's connection for 4 s, the watch sends a query on a new connection. If there is no
+ * answer either, the database hangs: all waiting and new queries are rejected until the database answers again. A
+ * statement that is only slow is rejected after 5 s of silence; a patient one is ended by the database itself. Reasons:
+ * decision 111.
  */
 export interface HangWatch {
-  /** The answer, or `store_unavailable`. `moved` is a number that changes as long as bytes move. */
+  /** The answer, or `store_unavailable`. `moved` returns a number that changes whenever bytes are received. */
   limited<Result>(work: Promise<Result>, options?: { moved?: () => number; patient?: boolean }): Promise<Result>;
   /** Throws while the database is known to hang. */
   refuseIfHung(): void;
@@ -17,7 +18,7 @@ export interface HangWatch {
 }
 
 export interface HangWatchDeps {
-  /** Asks the database on a new connection. Rejects if there is no answer within a second. */
+  /** Sends a query on a new connection. Rejects if there is no answer within a second. */
   readonly probe: () => Promise<void>;
   readonly now?: () => number;
 }
@@ -28,7 +29,7 @@ const LOOK_MS = 250;
 const PROBE_AGAIN_MS = 250;
 
 interface Waiting {
-  /** When something last moved. */
+  /** The time at which bytes were last received. */
   at: number;
   seen: number;
   readonly moved: () => number;
@@ -59,7 +60,7 @@ export function createHangWatch({ probe, now = () => performance.now() }: HangWa
     looking = undefined;
   }
 
-  /** Asks until the database answers. Waiting queries are rejected once: after that nothing new waits. */
+  /** Sends queries until the database answers. Waiting queries are rejected once; after that no new query waits. */
   async function ask(): Promise<void> {
     if (probing) return;
     probing = true;

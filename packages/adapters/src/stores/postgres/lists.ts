@@ -46,7 +46,8 @@ export async function listSessions(connections: Connections, query: SessionQuery
     where.push(`(${time}, ${id}) < (${bind(lastTime)}::timestamptz, ${bind(lastId)}::uuid)`);
   }
   if (offset !== undefined) used.push("offset");
-  // The page is selected first and then joined with heads. Joined first, the query read every session of the tenant.
+  // The page is selected first and then joined with heads. If joined first, the query would read every session of the
+  // tenant.
   const text = `select ${SESSION_COLUMNS} from (
       select s.* from ${tables} where ${where.join(" and ")} order by ${time} desc, ${id} desc
       limit ${bind(limit + 1)} ${offset === undefined ? "" : `offset ${bind(offset)}`}) s
@@ -87,15 +88,15 @@ export async function countSessions(connections: Connections, filter: SessionFil
 }
 
 /**
- * Each combination of filters is a separate statement, so that each can use its index. Labels are too different in size
- * for one plan: a prepared statement would keep a plan that sorts all rows.
+ * Each combination of filters is a separate statement, so that each can use its index. Labels differ too much in their
+ * number of rows for one plan: a prepared statement would keep a plan that sorts all rows.
  */
 function statement(kind: string, used: readonly string[], text: string): Statement {
   return used.includes("label") ? { text } : { name: `skein-${kind}-${used.join("-")}`, text };
 }
 
 interface Selection {
-  /** The table that has the order of the list. */
+  /** The table that determines the order of the list. */
   readonly lead: "l0" | "s";
   readonly tables: string;
   readonly where: string[];
@@ -106,9 +107,10 @@ interface Selection {
 }
 
 /**
- * What a filter means. Tags and metadata have tables of their own, in the order of the list, with what never changes
- * about a session: the first one is read row by row, and `offset 0` forces the planner to do so. Without it, on a table
- * that was just filled and had no statistics, the planner joined in the other order and took half a minute.
+ * Translates a filter to SQL. Tags and metadata have separate tables in the order of the list, with the columns of a
+ * session that never change. The first of them is read row by row, and `offset 0` forces the planner to do so. Without
+ * it, on a table that was just filled and had no statistics, the planner joined in the other order and took half a
+ * minute.
  */
 function selection(filter: SessionFilter): Selection {
   const values: unknown[] = [];

@@ -9,16 +9,16 @@ const LATEST = MIGRATIONS.at(-1)?.number ?? 0;
 /** The advisory lock under which one process migrates while the others wait. */
 const LOCK = 7300;
 /**
- * How long a migration waits for a lock. Statements that come later wait behind it, so the migration gives up and tries
- * again.
+ * How long a migration waits for a lock. Later statements would wait for the migration, so it gives up after this time
+ * and tries again.
  */
 const LOCK_TIMEOUT = "2s";
 const ATTEMPTS = 60;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Brings the schema up to date: each migration once, in its own transaction. The last migration also creates functions
- * and views again in its transaction, because servers of the previous version may call them at any moment.
+ * Updates the schema: runs each migration once, in its own transaction. The last migration also creates functions and
+ * views again in its transaction, because servers of the previous version may call them at any moment.
  *
  * A newer schema is rejected, unless it allows code of this version; then nothing is changed. Reasons: decision 166.
  */
@@ -108,8 +108,8 @@ create table skein.migrations (
 )`;
 
 /**
- * The migrations that were not applied yet. A migration that only makes indexes may be missing although newer ones are
- * applied. "newer": newer code has migrated the database, and this code works with it.
+ * The migrations that were not applied yet. A migration that only creates indexes may be missing although newer ones
+ * are applied. "newer": newer code has migrated the database, and this code works with it.
  */
 async function missingMigrations(client: pg.ClientBase): Promise<readonly Migration[] | "newer"> {
   const { rows } = await client.query<{ there: boolean }>(

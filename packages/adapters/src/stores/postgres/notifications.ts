@@ -5,7 +5,7 @@ import { keepAliveUntil } from "./keep-process-alive.ts";
 import type pg from "pg";
 
 const CHANNEL = "skein_news";
-/** Ids wait at most this long, so that many appends share one NOTIFY: inside their transactions it would serialise them. */
+/** Ids wait at most this long, so that many appends share one NOTIFY. A NOTIFY inside their transactions would serialise them. */
 const GATHER_MS = 20;
 const SWEEP_MS = 1000;
 /** A payload has at most 7,999 bytes; an id has 36 and a separator. */
@@ -24,7 +24,7 @@ const NOTIFY = { name: "skein-notify", text: `select pg_notify('${CHANNEL}', $1)
 export interface NotificationsDeps {
   readonly connections: Connections;
   readonly followers: Followers;
-  /** Tells this process's own notifications from those of others. */
+  /** Distinguishes this process's own notifications from those of others. */
   readonly instance: string;
 }
 
@@ -33,7 +33,7 @@ export interface NotificationsDeps {
  * the rest.
  */
 export interface Notifications {
-  /** After the commit. `last` is the last sequence that this process's followers have been handed. */
+  /** Called after the commit. `last` is the last sequence that this process's followers have received. */
   announce(sessionId: string, last: number): void;
   /** Settles when this process listens, or when the first attempt to listen has failed. */
   readonly listening: Promise<void>;
@@ -61,7 +61,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
       for (let i = 0; i < ids.length; i += IDS_PER_PAYLOAD)
         await line?.query({ ...NOTIFY, values: [[instance, ...ids.slice(i, i + IDS_PER_PAYLOAD)].join(" ")] });
     } catch {
-      // Nobody is notified; the sweep of other processes finds the event.
+      // Other processes are not notified; their sweep finds the event.
     }
   }
 
@@ -87,14 +87,14 @@ export function createNotifications({ connections, followers, instance }: Notifi
     client.on("notification", hear);
     try {
       await client.connect();
-      // Without a flush: a hint need not be durable, and its flush would delay those of appends.
+      // Commits without a disk flush: a hint need not be durable, and its flush would delay the flushes of appends.
       await client.query(`set synchronous_commit = off; listen ${CHANNEL}`);
       if (closed) return await end(client);
       line = client;
-      // A program that has nothing else to do need not stay to listen.
+      // Does not keep the process alive only to listen.
       client.unref();
       attempt = 0;
-      // Events that were announced while nobody listened.
+      // Events may have been announced while this process was not listening.
       for (const sessionId of followers.followed()) followers.poke(sessionId);
     } catch {
       again();
@@ -154,7 +154,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
   };
 }
 
-/** A connection that is already broken cannot be closed in order. */
+/** Closes a connection, ignoring errors: a connection that is already broken cannot be closed in order. */
 async function end(client: pg.Client | undefined): Promise<void> {
   await client?.end().catch(() => {});
 }

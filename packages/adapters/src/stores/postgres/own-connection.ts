@@ -13,7 +13,7 @@ export interface OwnConnection {
 
 export interface OwnConnectionDeps {
   readonly newClient: () => pg.Client;
-  /** Called once for each new connection, before its first question. */
+  /** Called once for each new connection, before its first query. */
   readonly onConnect: (client: pg.Client) => Promise<void>;
   /** Throws if the database is known to hang. */
   readonly refuseNow: () => void;

@@ -6,21 +6,21 @@ import { wasUndone } from "./errors.ts";
 // The pool of `pg` has these members, but its types do not.
 declare module "pg" {
   interface ClientBase {
-    /** Whether the connection keeps the process, as of a socket. */
+    /** Whether the connection keeps the process alive, as for a socket. */
     ref(): void;
     unref(): void;
   }
 }
 
 export interface Statement {
-  /** Prepared once per connection under this name. Without one it is planned each time, for the values it comes with. */
+  /** Prepared once per connection under this name. Without a name it is planned each time, for its actual values. */
   readonly name?: string;
   readonly text: string;
-  /** The statement reads much, and may be silent for longer before its first row. */
+  /** Whether the statement reads much, and may take longer until its first row. */
   readonly patient?: boolean;
 }
 
-/** A row, each column as the text that PostgreSQL wrote, or null. The caller parses the texts. */
+/** A row, each column as PostgreSQL's text, or null. The caller parses the texts. */
 export type TextRow = readonly (string | null)[];
 
 export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly TextRow[]>;
@@ -53,7 +53,7 @@ export async function asked(
   }
 }
 
-/** A number that changes whenever bytes move on a connection. */
+/** Returns a function that gives a number that changes whenever bytes are received on a connection. */
 export function bytesOf(client: object): () => number {
   const { stream } = (client as { readonly connection: { readonly stream: Socket } }).connection;
   return () => stream.bytesRead + stream.bytesWritten;

@@ -34,11 +34,11 @@ const DELETE = {
   text: "delete from skein.records where tenant = $1 and kind = $2 and id = $3 returning id",
 };
 
-/** Field values over this length are listed by their hash, because an index entry has a limit. */
+/** Field values over this length are indexed by their hash, because the size of an index entry is limited. */
 const VALUE_LIMIT = 500;
 
 export function createPostgresRecords(connections: Connections, now: () => number): Records {
-  /** Names with a dollar sign are not tenants: they hold what processes tell each other, such as heartbeats. */
+  /** Names with a dollar sign are not tenants: their records are messages between processes, such as heartbeats. */
   const queryFor = (tenant: string): Query => (tenant.startsWith("$") ? connections.urgent : connections.query);
 
   async function get(tenant: string, kind: string, id: string): Promise<StoredRecord | undefined> {

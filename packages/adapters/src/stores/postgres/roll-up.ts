@@ -1,14 +1,14 @@
 import type { Connections } from "./connections.ts";
 
-/** Adds up sessions and runs from time to time. Only the speed of sums depends on it. */
+/** Adds up sessions and runs from time to time. Without it, results are the same but slower. */
 export interface RollUp {
-  /** Called after an append: there is something to add up. */
+  /** Called after an append, because there is something to add up. */
   noted(): void;
   stop(): void;
 }
 
 const EVERY_MS = 5000;
-/** Runs per transaction. More are left after a migration, or if no server worked for a while. */
+/** Runs per transaction. There are more after a migration, or if no server was running for a while. */
 const RUNS = 2000;
 const STATEMENT = { name: "skein-roll-up", text: "select skein.roll_up($1)", patient: true };
 

@@ -11,7 +11,7 @@ import {
 import type { Await, Checkpoint, Event, JsonObject, MessageRow, Run, Session } from "@skein/protocol";
 import type { TextRow } from "./query.ts";
 
-/** Reads the columns of a text row one after the other, in the order in which they were selected. */
+/** Reads the columns of a text row one after the other, in the order of the select list. */
 interface Columns {
   text(): string;
   textOrNull(): string | null;
@@ -53,11 +53,11 @@ const at = (column: string): string => `skein.milliseconds(${column})`;
 export const BODY_COLUMN =
   "case when e.blob is null then e.data::text else (select b.body from skein.blobs b where b.hash = e.blob) end";
 
-/** The columns of an event, its body from the blob where it has one. Needs `skein.events e`. */
+/** The columns of an event, with the body from its blob if it has one. Needs `skein.events e`. */
 export const EVENT_COLUMNS = `e.session_id, e.sequence, e.id, e.event_type, ${at("e.created_at")}, ${BODY_COLUMN}`;
 
 export function eventOf(row: TextRow): Event {
-  // Written out, because this runs once per event of every log that is read.
+  // Written without a loop, because this runs for every event of every log that is read.
   const [session_id, sequence, id, event_type, created_at, data] = row;
   return {
     id,
@@ -132,7 +132,7 @@ export function messageOf(row: TextRow): MessageRow {
   };
 }
 
-/** The columns of a run, the files it made included. Needs `skein.runs r`. */
+/** The columns of a run, including the files that it made. Needs `skein.runs r`. */
 export const RUN_COLUMNS = `r.id, r.session_id, r.number, ${at("r.started_at")}, ${at("r.completed_at")}, r.outcome, r.stop_reason,
   r.user_message, r.final_response, r.total_steps, r.first_sequence, r.last_sequence, r.model, r.long_context_applied,
   r.reserved_micros, ${RUN_COUNTERS.map((name) => `r.${name}`).join(", ")},

@@ -9,9 +9,9 @@ export interface ServerClock {
   stop(): void;
 }
 
-/** Differences up to this are left alone: a measurement is not more exact than a round trip. */
+/** Differences up to this are ignored: a measurement is not more precise than a round trip. */
 const SAME_MS = 2000;
-/** A clock may be set while the process runs. */
+/** How often the difference is measured: a clock may be changed while the process runs. */
 const MEASURE_MS = 15_000;
 
 const SERVER_TIME = { name: "skein-server-time", text: "select extract(epoch from clock_timestamp()) * 1000" };
@@ -32,8 +32,8 @@ export function createServerClock(deps: { readonly query: Query; readonly clock:
 }
 
 /**
- * A store whose due times follow PostgreSQL's clock: if a machine's clock is an hour ahead, its "now" is still now for
- * every worker. Callers use the clock of their own machine. Reasons: decision 163.
+ * A store whose due times follow PostgreSQL's clock: if a machine's clock is an hour ahead, its "now" is still correct
+ * for every worker. Callers use the clock of their own machine. Reasons: decision 163.
  */
 export function onServerClock(store: Store, { ahead }: Pick<ServerClock, "ahead">): Store {
   const there = <Time extends number | null | undefined>(time: Time): Time =>

@@ -39,11 +39,11 @@ import {
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
-  /** Connections that read and lease. Four more append, as many as are needed, and one listens and notifies. */
+  /** Connections that read and lease. Up to four more connections append, and one listens and notifies. */
   readonly poolSize?: number;
-  /** The writer's clock, for the times of events. Leases and timers go by the database's. */
+  /** The writer's clock, for the times of events. Leases and timers use the database's clock. */
   readonly now?: () => number;
-  /** The clock of this machine, in which callers say when a session is due. */
+  /** The clock of this machine, which callers use for due times. */
   readonly clock?: () => number;
 }
 
@@ -57,10 +57,7 @@ const READ = statement(
   where e.session_id = $1 and e.sequence > $2 and e.sequence <= $3
     and ($4::text is null or exists (select from skein.heads h where h.session_id = $1 and h.tenant = $4))`,
 );
-/**
- * Reads rows until their bodies fill this many bytes, so that no more of a log with large events is fetched than
- * needed.
- */
+/** Reads rows until their bodies fill this many bytes, so that no more is fetched of a log with large events than needed. */
 const READ_STRETCH = statement(
   "read-stretch",
   `with recursive stretch as (
@@ -103,7 +100,7 @@ const DUE_SESSION = statement(
   "due-session",
   `select ${DUE_COLUMNS} from skein.heads where due_at <= $1::timestamptz and fact_version <= $2 and session_id = $3`,
 );
-/** The last moment that both JavaScript and PostgreSQL can write. */
+/** The last moment that both JavaScript and PostgreSQL can represent. */
 const LATEST = Date.UTC(9999, 11, 31);
 const RENEW = statement("renew", "select session_id, fence from skein.renew($1, $2, $3)");
 const RELEASE = statement("release", "select skein.release($1, $2, $3, $4)");
@@ -140,7 +137,7 @@ const DELETE = { ...statement("delete", "select skein.delete_session($1, $2)"), 
  * The store for production: one PostgreSQL, any number of processes.
  *
  * Each verb is one function in the database and one round trip. Events are handed to this process's followers by the
- * append itself; other processes hear of them by NOTIFY after the commit, and find what was not announced by a sweep.
+ * append itself; other processes are notified after the commit by NOTIFY, and find unannounced events by a sweep.
  */
 export async function createPostgresStore({
   url,
@@ -181,11 +178,11 @@ export async function createPostgresStore({
     sessionId: string,
     { tenant, after = 0, limit }: { readonly tenant?: string; readonly after?: number; readonly limit?: number },
   ): Promise<readonly Event[]> {
-    // Sequences have no gaps, so a limit is a range. Rows are sorted here, because the planner would sort whole bodies,
-    // for a long log on disk.
+    // Sequences have no gaps, so a limit is a range. Rows are sorted here, because PostgreSQL would sort whole bodies,
+    // on disk for a long log.
     const last = limit === undefined ? LAST_SEQUENCE : Math.min(after + limit, LAST_SEQUENCE);
     const rows = isUuid(sessionId) ? await query(READ, [sessionId, after, last, tenant ?? null]) : [];
-    // An empty answer: a second query finds out whether the session exists.
+    // The answer is empty, so a second query checks whether the session exists.
     if (rows.length === 0) await mustExist(sessionId, tenant);
     return rows.map(eventOf).sort((a, b) => a.sequence - b.sequence);
   }
@@ -253,7 +250,7 @@ export async function createPostgresStore({
       const [row] = await query(RELEASE, [lease.sessionId, lease.fence, seen, dueAt]);
       if (row?.[0] === "not_found") throw sessionNotFound(lease.sessionId);
       if (row?.[0] === "lease_lost") throw leaseLost(lease);
-      // The session may be due again: other workers should look.
+      // The session may be due again: so other workers are notified.
       notifications.announce(lease.sessionId, seen);
     },
     async owners() {

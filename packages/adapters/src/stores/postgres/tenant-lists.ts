@@ -19,7 +19,7 @@ import { AWAIT_COLUMNS, SESSION_COLUMNS, awaitOf, sessionOf } from "./rows.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** Places count the awaits of all sessions, so their order is the one in which awaits were opened. */
+/** `place` counts the awaits of all sessions, so its order is the order in which awaits were opened. */
 const OPEN_AWAITS: Statement = {
   name: "skein-open-awaits",
   text: `select ${AWAIT_COLUMNS}, a.place from skein.sessions s join skein.awaits a on a.session_id = s.id

@@ -4,8 +4,8 @@ import { usageRow, usageSql, zoneDay } from "../sql/usage.ts";
 import type { Connections } from "./connections.ts";
 
 /**
- * What runs and tools used. Whole days and whole quarters of an hour come from sums, and the rest is added: open runs,
- * runs that ended lately, and the minutes before and after these quarters.
+ * The usage of runs and tools. Whole days and whole quarters of an hour come from sums, and the rest is added: open
+ * runs, runs that ended lately, and the minutes before and after these quarters.
  */
 export async function usageOf(connections: Connections, query: UsageQuery): Promise<readonly UsageRow[]> {
   const { sessionId, by, secondKey } = query;
@@ -60,7 +60,7 @@ const SUM_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
 };
 const NOT_OPEN = "not exists (select from skein.open_runs o where o.run_id = r.id and o.session_id = r.session_id)";
 
-/** The name and the end of a call are whole also in the preview of a large body. */
+/** The name and the end of a call are complete even in the preview of a large body. */
 const TOOL_COLUMNS = `e.data ->> 'name', count(*),
   count(*) filter (where e.data ->> 'outcome' <> 'unknown'
     and (e.data ->> 'outcome' = 'failed' or (e.data ->> 'is_error')::boolean)),
@@ -112,7 +112,7 @@ export async function toolUsageOf(connections: Connections, query: ToolUsageQuer
   });
 }
 
-/** The day of a moment, in the time zone of the question. */
+/** The day of a moment, in the time zone of the query. */
 function dayIn(time: string, asked: ToolUsageQuery): string {
   const utc = `${time} at time zone 'utc'`;
   return zoneDay(time, asked, (minutes) =>
@@ -124,7 +124,7 @@ function valuesOf({ tenant, agentId, from, to, sessionId }: ToolUsageQuery): rea
   return [tenant, agentId ?? null, from ?? null, to ?? null, sessionId ?? null];
 }
 
-/** From a moment until before another, in milliseconds. */
+/** A time range in milliseconds, with an exclusive end. */
 interface Time {
   readonly from: number;
   readonly to: number;
@@ -133,7 +133,7 @@ interface Time {
 interface SummedTimes {
   readonly days: readonly Time[];
   readonly quarters: readonly Time[];
-  /** What is in no sum. */
+  /** The parts that no sum covers. */
   readonly rest: readonly Time[];
 }
 

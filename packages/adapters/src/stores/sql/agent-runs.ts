@@ -5,7 +5,7 @@ export interface ActionSql {
   /** The unique number of the event's nth action. */
   readonly logId: (n: number) => string;
   readonly timestamp: string;
-  /** A condition that adds nothing, but lets the database find events of this type by an index. */
+  /** A condition that is always true, but lets the database find events of this type by an index. */
   readonly findable?: (type: FactType) => string;
   /** A JSON value of the event's data, by one key or two. */
   readonly pick: (path: readonly string[]) => string;
@@ -17,9 +17,9 @@ export interface ActionSql {
   readonly boolean: (condition: string) => string;
   readonly text: (text: string) => string;
   readonly object: (members: readonly (readonly [key: string, value: string])[]) => string;
-  /** What the model was shown when the event happened, as JSON. */
+  /** The messages that the model was shown at the event, as JSON. */
   readonly shownMessages: string;
-  /** Null of the type that messages_snapshot and numbers have. */
+  /** The null values with the types of messages_snapshot and of numbers. */
   readonly noMessages: string;
   readonly noInteger: string;
   readonly actionType: (action: string) => string;
@@ -29,7 +29,7 @@ export interface ActionSql {
 export const ACTIONS_PER_EVENT = 8;
 
 /**
- * The table agent_runs: one branch per action, made from the same table that serialisers use.
+ * The table agent_runs: one branch per action, generated from the same table as the documents.
  *
  * A branch has its type of fact and its type of action as constants, so that a query for one action reads only the
  * facts it comes from, through the index of types, already in the order of time. (sqlite's index has rare types only.)

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import { createHash } from "node:crypto";
 
-/** Bodies over this many bytes are kept once, by their hash, with a preview in the event. */
+/** Bodies over this many bytes are stored once, by their hash, with a preview in the event. */
 const BODY_LIMIT = 256 * 1024;
 /** The size up to which a preview keeps a value whole, and how much it keeps of larger values. */
 const KEPT_WHOLE = 1024;
@@ -25,7 +25,7 @@ export function bodyOf(data: unknown): Body {
   return { text, blob: blobOf(data, text) };
 }
 
-/** What is kept in the row of a body instead of its text; null if the text is short enough. */
+/** The replacement for a body in its row; null if the text is short enough. */
 export function blobOf(data: unknown, json: string | Uint8Array): Blob | null {
   const isLarge = json.length > BODY_LIMIT || (json.length * 3 > BODY_LIMIT && Buffer.byteLength(json) > BODY_LIMIT);
   return isLarge ? { hash: createHash("sha256").update(json).digest(), preview: previewOf(data) } : null;
@@ -39,10 +39,11 @@ export function jsonText(data: unknown): string {
   }
 }
 
-/** Small members whole, the beginning of the others: enough to see what it was without fetching it. */
+/** Small members whole, and the beginning of the others: enough to recognise the body without fetching it. */
 function previewOf(data: unknown): string {
   if (typeof data !== "object" || data === null) return JSON.stringify(null);
-  // Long strings are cut before they are written: only the beginning is kept, and it is longer than what is kept whole.
+  // Long strings are cut before they are written: only their beginning is kept, which is longer than the limit for
+  // whole values.
   const cut = (_: string, part: unknown): unknown =>
     typeof part === "string" && part.length > 2 * KEPT_WHOLE ? part.slice(0, 2 * KEPT_WHOLE) : part;
   const shown = Object.entries(data).map(([key, value]) => {
@@ -54,7 +55,7 @@ function previewOf(data: unknown): string {
 
 const UNSHOWABLE = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 
-/** JSON text in which NUL and lone surrogates, which a text column cannot hold, are replaced. */
+/** JSON text in which NUL and lone surrogates, which a text column cannot store, are replaced. */
 export function showableJson(text: string): string {
   return text.includes("\\u") ? text.replaceAll(UNSHOWABLE, "$1\\ufffd") : text;
 }

@@ -23,7 +23,7 @@ export function summaryOfRow({ id, last, kinds }: SummaryRow): SessionSummary {
   };
 }
 
-/** ISO 8601 as it is, or from milliseconds. */
+/** A time as ISO 8601, from ISO 8601 or from milliseconds. */
 function instant(time: string): string {
   return /^\d+$/.test(time) ? new Date(Number(time)).toISOString() : time;
 }

@@ -10,7 +10,7 @@ import {
 } from "@skein/core";
 import type { UsageRow } from "@skein/protocol";
 
-/** The columns that usage is grouped by. The day is missing, because each database computes it differently. */
+/** The columns by which usage is grouped. The day is missing, because each database computes it differently. */
 const USAGE_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
   // A run without an answer is counted for its session's model.
   model: "coalesce(m.model, s.model)",
@@ -20,7 +20,7 @@ const USAGE_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
   key: "coalesce(s.opened_by, '')",
 };
 
-/** The parts of a statement about usage. `day` is the database's expression for the day of a run. */
+/** The parts of a usage statement. `day` is the database's expression for the day of a run. */
 export interface UsageSql {
   /** The columns: one or two keys, the number of runs, then the counters in the order of `COUNTERS`. */
   readonly columns: string;
@@ -29,7 +29,7 @@ export interface UsageSql {
   readonly needsModels: boolean;
 }
 
-/** By model, each run is as many rows as it has models; otherwise its own row has the sums. */
+/** Grouped by model, each run has one row per model; otherwise the run's own row has the sums. */
 export function usageSql({ by, secondKey }: UsageQuery, day: string): UsageSql {
   const keys = secondKey === undefined ? [by] : [by, secondKey];
   const needsModels = keys.includes("model");
@@ -43,7 +43,7 @@ export function usageSql({ by, secondKey }: UsageQuery, day: string): UsageSql {
   };
 }
 
-/** A row of a statement about usage. */
+/** A row of a usage statement. */
 export function usageRow(keys: readonly string[], runs: number, counters: Counters): UsageRow {
   const [key = "", second_key] = keys;
   return {
@@ -56,8 +56,8 @@ export function usageRow(keys: readonly string[], runs: number, counters: Counte
 }
 
 /**
- * The day of a moment in the asked time, in its zone. `dayAfter` gives the database's expression for the day of the
- * moment that many minutes later.
+ * The day of a moment in the query's time zone. `dayAfter` returns the database's expression for the day of the moment
+ * plus a number of minutes.
  */
 export function zoneDay(time: string, asked: ToolUsageQuery, dayAfter: (minutes: number) => string): string {
   const shifts = shiftsWithin(asked);
@@ -67,8 +67,8 @@ export function zoneDay(time: string, asked: ToolUsageQuery, dayAfter: (minutes:
 }
 
 /**
- * Only the clock changes within the requested time. A zone has about fifty of them in 25 years, and each would be
- * compared with every row.
+ * Only the clock changes within the requested time. A time zone has about fifty clock changes in 25 years, and each
+ * would be compared with every row.
  */
 function shiftsWithin({ shifts = [], from, to }: ToolUsageQuery): readonly ZoneShift[] {
   const left = shifts.filter(

@@ -20,11 +20,8 @@ const ADD_MODEL = `insert into run_models (session_id, run_id, model, ${COUNTERS
 
 /** Applies the row operations of one append, inside its transaction. */
 export function applyChanges(db: Database, sessionId: string, changes: Changes, base: Base): void {
-  if (changes.sessionInsert) {
-    const { updated_at, ...row } = changes.sessionInsert;
-    insert(db, "sessions", columns({ ...row, changed_at: updated_at }));
-  }
-  updateSession(db, sessionId, changes);
+  if (changes.sessionInsert) insertSession(db, changes.sessionInsert, changes);
+  else updateSession(db, sessionId, changes);
   const tags = changes.sessionSet.tags ?? changes.sessionInsert?.tags;
   if (tags) setTags(db, sessionId, tags);
   const metadata = changes.sessionSet.metadata ?? changes.sessionInsert?.metadata;
@@ -93,6 +90,16 @@ function insertFiles(db: Database, sessionId: string, { fileInserts }: Changes):
   for (const [index, file] of fileInserts.entries()) insert(db, "files", { ...file, place: before + index });
 }
 
+/** A new session, with what the rest of its first append changes in it: an update would write its indexes twice. */
+function insertSession(
+  db: Database,
+  begun: NonNullable<Changes["sessionInsert"]>,
+  { sessionSet, sessionAdd }: Changes,
+): void {
+  const { updated_at: changed_at, ...row } = { ...begun, ...sessionSet };
+  insert(db, "sessions", columns({ ...row, changed_at, ...sessionAdd }));
+}
+
 /** Columns that change with every step. They have no index, so they do not count as a change of the row. */
 const PROGRESS = new Set([
   "current_step",
@@ -138,7 +145,7 @@ function setMetadata(db: Database, sessionId: string, metadata: JsonObject): voi
 
 type Columns = Readonly<Record<string, SQLInputValue | boolean | undefined>>;
 
-/** Lists and objects become JSON text; everything else is a column as it is. */
+/** Lists and objects become JSON text; other values are stored unchanged. */
 function columns(row: object): Columns {
   return Object.fromEntries(
     Object.entries(row).map(([key, value]) => [

@@ -9,7 +9,7 @@ import { VIEWS, VIEWS_HASH, VIEW_NAMES } from "./views.ts";
 
 type Row = Record<string, unknown>;
 
-/** A sqlite file with its statements prepared once, and one way to write: a job in a group commit. */
+/** A sqlite file with its statements prepared once, and one way to write: jobs in a group commit. */
 export interface Database {
   all(sql: string, ...params: readonly SQLInputValue[]): readonly Row[];
   /** Reads row by row, for callers that may stop before the last row. */
@@ -24,8 +24,8 @@ export interface Database {
    */
   write<Result>(job: () => Result): Promise<Result>;
   /**
-   * The same for data that may be lost in a power failure. If it is lost, so is everything written after it, because
-   * the write-ahead log is written in order.
+   * Like `write`, for data that may be lost in a power failure. If it is lost, so is everything written after it,
+   * because the write-ahead log is written in order.
    */
   writeFleeting<Result>(job: () => Result): Promise<Result>;
   close(): void;
@@ -42,7 +42,7 @@ export interface DatabaseDeps {
   readonly file: string;
   /** How long a write waits for another process that is writing. */
   readonly busyMs: number;
-  /** After every commit that wrote something. */
+  /** Called after every commit that wrote something. */
   readonly committed: () => void;
 }
 
@@ -130,7 +130,8 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
     run(sql, ...params) {
       const statement = prepared(sql);
       const { changes } = statement.run(...params);
-      // A statement keeps a copy of its values until it is used again. Beginning to iterate clears them, and runs nothing.
+      // A statement keeps a copy of its values until it is used again. Starting an iteration clears them without running
+      // the statement.
       if (params.some(isLarge)) statement.iterate();
       return Number(changes);
     },
@@ -160,7 +161,7 @@ function guarded<Result>(work: () => Result): Result {
 
 /**
  * A commit is on the disk before it is answered. The write-ahead log may grow to 16 MB before it is folded into the
- * database: at sqlite's usual 4 MB that happens every 90 appends, and cost a quarter of their time.
+ * database: with sqlite's default of 4 MB that happens every 90 appends, and takes a quarter of their time.
  */
 const PRAGMAS = `
   pragma journal_mode = wal;
@@ -191,7 +192,7 @@ function connect(file: string, busyMs: number): DatabaseSync {
   return db;
 }
 
-/** A file that another process creates at this moment is also empty. */
+/** How recent an empty file may be: another process may be creating it at this moment. */
 const MADE_NOW_MS = 10_000;
 
 /** Rejects an empty file: sqlite would use it as a new database, but it is often the rest of a failed copy. */
@@ -204,10 +205,7 @@ function refuseEmpty(file: string): void {
   );
 }
 
-/**
- * Brings the schema up to date; the first process does it. Views have no data and are created again when their text
- * changed.
- */
+/** Updates the schema; the first process does it. Views contain no data and are created again when their text has changed. */
 function migrate(db: DatabaseSync): void {
   const pragma = (name: string): number => Number(db.prepare(`pragma ${name}`).get()?.[name]);
   const version = pragma("user_version");
@@ -218,7 +216,7 @@ function migrate(db: DatabaseSync): void {
     );
   if (version === MIGRATIONS.length && pragma("application_id") === VIEWS_HASH) return;
   db.exec("begin immediate");
-  // Somebody else may have done it while this process waited for the lock.
+  // Another process may have done it while this one waited for the lock.
   for (const step of MIGRATIONS.slice(pragma("user_version"))) db.exec(step);
   for (const name of VIEW_NAMES.toReversed()) db.exec(`drop view if exists ${name}`);
   db.exec(VIEWS);

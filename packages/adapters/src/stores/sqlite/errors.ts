@@ -1,6 +1,6 @@
 import { type ErrorCode, KnownError, isKnownError } from "@skein/protocol";
 
-/** Primary result codes of sqlite, and what they mean to a caller. */
+/** Primary result codes of sqlite, and their meaning for a caller. */
 const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   5: ["store_unavailable", "Another process is writing to the database for too long. Try again."],
   6: ["store_unavailable", "A table is locked. Try again."],
@@ -12,13 +12,13 @@ const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   26: ["store_corrupt", "The file is not a sqlite database."],
 };
 
-/** Error codes for a folder that cannot be written, or a path where something else exists. */
+/** Error codes for a folder that cannot be written, or a path at which something else exists. */
 const NO_FOLDER = new Set(["EACCES", "EROFS", "EPERM", "EEXIST", "ENOTDIR", "EISDIR"]);
 
 /** The shared-memory file beside the database could not grow: on a full disk it fails first. */
 const NO_ROOM_FOR_SHARED_MEMORY = 10 | (19 << 8);
 
-/** An error of sqlite or of the file system as one that a caller can act on; anything else is a bug and stays as it is. */
+/** An error of sqlite or of the file system as one that a caller can act on; any other error is a bug and is returned unchanged. */
 export function knownSqliteError(error: unknown): unknown {
   if (isKnownError(error)) return error;
   const { errcode, code } = error as { errcode?: number; code?: string };

@@ -38,7 +38,7 @@ export function listSessions(
     return { items: rows.slice(0, limit).map(cache.keep), cursor: nextSkip(query, rows.length > limit) };
   }
   const isUsed = query.order === "used";
-  // The order of the list's index: that of a label, of the last use, or of the sessions.
+  // The order of the list's index: by label, by last use, or by session.
   const time = isUsed ? "coalesce(s.last_run_at, s.created_at)" : hasLead ? "l0.created_at" : "s.created_at";
   const id = hasLead && !isUsed ? "l0.session_id" : "s.id";
   const [lastTime, lastId] = query.cursor?.split(" ") ?? [];
@@ -63,7 +63,7 @@ export function countSessions(db: Database, filter: SessionFilter): number {
   return Number(db.get(`select count(*) as n from ${from} where ${where.join(" and ")}`, ...values)?.["n"]);
 }
 
-/** The conditions of a question about usage, and their values. `time` is what is compared with its bounds. */
+/** The conditions of a usage query, and their values. `time` is the expression that is compared with the bounds. */
 function boundsOf({ tenant, agentId, sessionId, from, to }: ToolUsageQuery, time: string) {
   const bounds = [
     ["s.tenant = ?", tenant],
@@ -79,13 +79,13 @@ function boundsOf({ tenant, agentId, sessionId, from, to }: ToolUsageQuery, time
   };
 }
 
-/** The day of a moment, in the time zone of the question. */
+/** The day of a moment, in the time zone of the query. */
 function dayIn(time: string, asked: ToolUsageQuery): string {
   if (!asked.shifts) return `substr(${time}, 1, 10)`;
   return zoneDay(time, asked, (minutes) => `strftime('%Y-%m-%d', ${time}, '${minutes} minutes')`);
 }
 
-/** The name and the end of a call are whole also in the preview of a large body. */
+/** The name and the end of a call are complete even in the preview of a large body. */
 export function toolUsageOf(db: Database, query: ToolUsageQuery): readonly ToolUsageRow[] {
   const { where, values } = boundsOf(query, "e.created_at");
   const rows = db.all(
@@ -117,13 +117,16 @@ export function usageOf(db: Database, query: UsageQuery): readonly UsageRow[] {
 
 interface Selection {
   readonly from: string;
-  /** Whether `l0`, the table of the first label, comes before the sessions. */
+  /** Whether `l0`, the table of the first label, is joined before the sessions. */
   readonly hasLead: boolean;
   readonly where: string[];
   readonly values: (string | null)[];
 }
 
-/** What a filter means. Tags and metadata have tables in the order of the list: the first label leads, the others are looked up. */
+/**
+ * Translates a filter to SQL. Tags and metadata have tables in the order of the list: the first label is read in order, the others
+ * are looked up.
+ */
 function selection(filter: SessionFilter): Selection {
   const where: string[] = [];
   const values: (string | null)[] = [];
@@ -159,7 +162,7 @@ function selection(filter: SessionFilter): Selection {
   add("s.working_directory is ?", filter.workingDirectory);
   add("s.created_at > ?", filter.createdAfter);
   add("s.created_at < ?", filter.createdBefore);
-  // sqlite's own lower() only knows ASCII.
+  // sqlite's own lower() only handles ASCII.
   add("instr(lowered(s.title), ?) > 0", filter.title?.toLowerCase());
   // In sqlite, `cross join` fixes the order of a join.
   const from = [...(lead ? [lead] : []), "sessions s", ...others].join(" cross join ");

@@ -41,6 +41,9 @@ const HEAD = {
   count: `${COUNT} where session_id = ?`,
 };
 
+const FIND_HEAD = `select tenant, last_sequence, message_count, run_count, fence, owner, leased_until, due_at, fact_version
+  from heads where session_id = ?`;
+
 /** An append, with what is known before it is written. */
 interface AskedAppend extends AppendOptions {
   readonly sessionId: string;
@@ -72,14 +75,14 @@ export interface Log {
   read(sessionId: string, after: number, limit: number): readonly Event[];
   readStretch(sessionId: string, after: number, most: StretchLimit): Stretch;
   scan(after: { readonly sessionId: string; readonly sequence: number }, limit: number): readonly Event[];
-  /** The body of an append, to be run inside a transaction. */
+  /** Does the work of an append, inside a transaction. */
   append(sessionId: string, events: readonly NewEvent[], options: AppendOptions): Appended;
   delete(sessionId: string, tenant?: string): void;
 }
 
 export function createLog({ db, now }: { readonly db: Database; readonly now: () => number }): Log {
   function findHead(sessionId: string): Head | undefined {
-    return db.get("select * from heads where session_id = ?", sessionId) as unknown as Head | undefined;
+    return db.get(FIND_HEAD, sessionId) as unknown as Head | undefined;
   }
 
   function head(sessionId: string, tenant?: string): Head {
@@ -92,7 +95,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return db.all(READ, sessionId, after, limit).map(toEvent);
   }
 
-  /** What an earlier append with the same key stored. */
+  /** The events that an earlier append with the same key stored. */
   function storedUnder(key: NonNullable<AppendOptions["key"]>, tenant: string): readonly Event[] | undefined {
     const kept = db.get("select * from keys where tenant = ? and key = ?", tenant, key.id);
     if (!kept) return undefined;
@@ -101,7 +104,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return read(kept["session_id"] as string, first - 1, (kept["last_sequence"] as number) - first + 1);
   }
 
-  /** What an earlier append with the same ids stored. */
+  /** The events that an earlier append with the same ids stored. */
   function storedBefore(sessionId: string, events: readonly NewEvent[]): readonly Event[] | undefined {
     const known = db.get("select session_id, sequence from events where id = ?", events[0]?.id ?? "");
     return known?.["session_id"] === sessionId
@@ -123,7 +126,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return twin && duplicateCheckpoint(twin.user_message_uuid);
   }
 
-  /** Writes the events. False if the first one is already stored; then nothing is written. */
+  /** Writes the events. Returns false, without writing, if the first one is already stored. */
   function insertEvents(events: readonly Event[]): boolean {
     for (const event of events) {
       const { value, free } = jsonValue(event.data);
@@ -197,7 +200,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return { events, repeated: false, ...(options.claim && { fence: (before?.fence ?? 0) + 1 }) };
   }
 
-  /** Counts what was appended, renews the lease or gives it back, and says when the session is due. */
+  /** Updates the counters, renews or releases the lease, and sets when the session is due. */
   function updateHead(
     sessionId: string,
     before: Head,
@@ -282,7 +285,7 @@ const OWNED = [
   "snapshots",
 ];
 
-/** The tenant of an idempotency key: that of the new session, or of the caller. */
+/** The tenant of an idempotency key: the new session's, or the caller's. */
 function tenantOf(events: readonly NewEvent[], { tenant }: AppendOptions): string {
   const [first] = events;
   return first?.event_type === "session.created" ? first.data.tenant : (tenant ?? "");

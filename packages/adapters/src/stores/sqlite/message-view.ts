@@ -5,7 +5,7 @@ import { INIT_LEFT_OUT, RESULT_LEFT_OUT } from "@skein/protocol";
 const without = (json: string, keys: readonly string[]): string =>
   `json_remove(${json}, ${keys.map((key) => `'$.${key}'`).join(", ")})`;
 
-/** Content as blocks: text is the short form of one. */
+/** Content as blocks; plain text becomes one text block. */
 const blocks = (json: string, path: string): string => `json(case json_type(${json}, '${path}')
   when 'text' then json_array(json_object('type', 'text', 'text', ${json} ->> '${path}'))
   when 'array' then ${json} -> '${path}' else '[]' end)`;
@@ -23,7 +23,7 @@ const usage = (json: string): string =>
 const listed = (json: string, path: string): string =>
   `json_each(case json_type(${json}, '${path}') when 'array' then ${json} -> '${path}' else '[]' end)`;
 
-/** The names in a list of names, or of things that have one. */
+/** The names in a list of names, or of objects with a name. */
 const names = (json: string, path: string): string => `json((
   select json_group_array(case j.type when 'text' then j.value else j.value ->> '$.name' end) from ${listed(json, path)} j
   where j.type = 'text' or (j.type = 'object' and json_type(j.value, '$.name') = 'text')))`;

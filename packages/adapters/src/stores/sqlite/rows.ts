@@ -15,7 +15,7 @@ export function toEvent(row: Row): Event {
   } as Event;
 }
 
-/** Written key by key, because rest and spread over these columns took ten times as long. */
+/** Written key by key, because rest and spread over these columns takes ten times as long. */
 export function toSession(row: Row): Session {
   return {
     id: row["id"],

@@ -1,12 +1,13 @@
-/** What an event is that the index of types has. sqlite uses the index only for queries with these very words. */
+/** The condition of events that are in the index of types. sqlite uses the index only for queries with exactly this text. */
 export const RARE_EVENT = `event_type not in ('session.created', 'prompt.accepted', 'session.started', 'message.created',
   'step.started', 'step.generated', 'tool.started', 'session.completed')`;
 
 /**
- * The tables of the sqlite store, as numbered steps; `PRAGMA user_version` says how many have been taken.
+ * The tables of the sqlite store, as numbered steps; `PRAGMA user_version` is the number of steps that were done.
  *
- * `heads` is the hot row of a session: counters, fence, lease and when it is due. `events` is the log. Everything else is
- * derived from it in the same transaction. Times of the log are ISO text, times of leases are milliseconds.
+ * `heads` has the row of a session that changes most often: counters, fence, lease and when it is due. `events` is the
+ * log. Everything else is derived from it in the same transaction. Times of the log are ISO text, times of leases are
+ * milliseconds.
  */
 export const MIGRATIONS: readonly string[] = [
   `

@@ -3,13 +3,13 @@ import type { Database } from "./database.ts";
 import { toSession } from "./rows.ts";
 
 /**
- * Sessions as they were last read. A row is the same object until it changes, so that callers can keep what they
- * derived from it.
+ * Sessions as they were last read. A row is the same object until it changes, so that callers can cache what they
+ * derive from it.
  */
 export interface SessionCache {
-  /** All of these sessions, or undefined if one of them must be read. */
+  /** All of these sessions, or undefined if one of them is not in the cache. */
   get(ids: readonly string[]): readonly Session[] | undefined;
-  /** A page that was read before, if nothing was written since. */
+  /** A page that was read before, if nothing was written since then. */
   page(key: string): SessionPage | undefined;
   keepPage(key: string, page: SessionPage): void;
   /** The session of a row that was just read. */
@@ -28,12 +28,12 @@ export interface SessionPage {
   readonly cursor: string | null;
 }
 
-/** Rises with every write of this process and with every turn of the event loop in which something was read. */
+/** Increases with every write of this process and with every turn of the event loop in which something was read. */
 let turn = 0;
 
 const KEPT = 2000;
 const KEPT_PAGES = 20;
-/** Rows with longer metadata are not kept: they would fill the memory. */
+/** Rows with longer metadata are not cached, because they would fill the memory. */
 const METADATA_LENGTH = 4000;
 
 export function createSessionCache(db: Database): SessionCache {
@@ -43,8 +43,8 @@ export function createSessionCache(db: Database): SessionCache {
   let looked = -1;
 
   /**
-   * Forgets everything if another process has written. Checked once per turn of the event loop: later requests of the
-   * same turn were sent before it began, so they need not see later writes.
+   * Forgets everything if another process has written. Checked once per turn of the event loop: all requests of a turn
+   * were sent before the turn began, so they need not see later writes.
    */
   function look(): void {
     if (looked === turn) return;
@@ -75,7 +75,7 @@ export function createSessionCache(db: Database): SessionCache {
       return pages.get(key);
     },
     keepPage(key, page) {
-      // A session that is not kept is not held by a page either.
+      // A page is cached only if all its sessions are.
       if (!page.items.every(({ id }) => kept.has(id))) return;
       if (pages.size >= KEPT_PAGES) pages.clear();
       pages.set(key, page);

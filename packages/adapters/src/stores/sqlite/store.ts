@@ -24,10 +24,10 @@ import { checkRoom } from "../disk-room.ts";
 import { type WakeFile, openWakeFile } from "./wake-file.ts";
 
 export interface SqliteStoreOptions {
-  /** Where the database is, or will be. Folders that are missing are made. */
+  /** The path of the database. Missing folders are created. */
   readonly file: string;
   readonly now?: () => number;
-  /** How long a write waits for another process that is writing, before it is refused with `store_unavailable`. */
+  /** How long a write waits for another process that is writing, before it is rejected with `store_unavailable`. */
   readonly busyMs?: number;
 }
 
@@ -37,10 +37,10 @@ const SWEEP_MS = 1000;
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /**
- * The embedded default: one file, WAL, `synchronous=FULL` for all but leases, all appends of a tick in one commit.
+ * The embedded default: one file, WAL, `synchronous=FULL` except for leases, all appends of a tick in one commit.
  *
- * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the others; a
- * sweep each second covers what was not announced.
+ * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the other
+ * processes; a sweep each second finds unannounced changes.
  *
  * The cost of an append is its number of pages (about 6 µs each, beside 90 µs for the flush), so it touches as few as
  * possible: times of change are on the head, an index is not written if its column stays the same, and new ids are not
@@ -82,7 +82,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
     return row && cache.keep(row);
   }
 
-  /** Looks for what other processes wrote since the last look. */
+  /** Checks for changes by other processes since the last check. */
   function lookAround(): void {
     const version = dataVersion();
     if (version === seenVersion) return;
@@ -123,8 +123,8 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       }
     },
 
-    // A lease may be lost in a power failure, because its holder is gone then too. Appends of the holder keep the fence
-    // on the disk.
+    // A lease may be lost in a power failure, because then its holder is gone too. The fence is durable through the
+    // holder's appends.
     claim: (options) => db.writeFleeting(() => leases.claim(options)),
     due: async (query) => leases.due(query),
     renew: (held) => db.writeFleeting(() => held.filter((lease) => !leases.renew(lease))),
@@ -233,7 +233,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
   };
 }
 
-/** Who drives which session. Every method runs inside a write. */
+/** Leases of sessions. Every method runs inside a write. */
 function createLeases(db: Database, now: () => number) {
   function take(sessionId: string, { owner, leaseMs }: ClaimOptions, time: number): Claim {
     db.run(

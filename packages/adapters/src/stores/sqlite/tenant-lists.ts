@@ -95,7 +95,7 @@ export function placesOf(
   return db.all(PLACES, jsonText(text), JSON.stringify(sessionIds), tenant) as unknown as readonly TextPlace[];
 }
 
-/** A value that a condition names twice: to see whether it was given, and to compare with it. */
+/** A parameter that a condition uses twice: to check whether it was given, and to compare with it. */
 function twice(value: string | undefined): readonly (string | null)[] {
   return [value ?? null, value ?? null];
 }

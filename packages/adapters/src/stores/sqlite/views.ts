@@ -6,7 +6,10 @@ import { RARE_EVENT } from "./schema.ts";
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 const BODY = "coalesce((select body from blobs where hash = e.blob), e.data)";
 
-/** What the model is shown at a place in a log: what the last compaction left, and what has entered since. */
+/**
+ * The messages that the model is shown at a place in a log: those of the last compaction, and those that entered the
+ * transcript since then.
+ */
 const context = (sessionId: string, until: string): string => `(
   select json_group_array(json(message)) from (
     select c.value as message, 0 as part, c.key as place
@@ -40,7 +43,7 @@ const actionSql: ActionSql = {
 /** An amount in dollars, from its micro-dollars and the pico-dollars that are left over. */
 const dollars = (micros: string, rest: string): string => `(${micros} + ${rest} / 1000000.0) / 1000000.0`;
 const part = (name: string): string => dollars(`r.${name}_micros`, `r.${name}_rest`);
-/** The rest of a run's cost that is in no other column. */
+/** The rest of a run's cost, which no other column contains. */
 const rest = (of: string): string =>
   `(r.cost_${of} - ${["input", "output", "cache_write", "cache_read"].map((name) => `r.${name}_${of}`).join(" - ")})`;
 
@@ -196,8 +199,8 @@ create view api_checkpoints as
 select id, session_id, user_message_uuid, created_at, files_modified from checkpoints;
 `;
 
-/** The names of all views, for making them anew. */
+/** The names of all views, for creating them again. */
 export const VIEW_NAMES: readonly string[] = [...VIEWS.matchAll(/create view (\w+)/g)].map(([, name]) => name ?? "");
 
-/** Which text the views in a file were made from; sqlite keeps such a number in the file's head. */
+/** Identifies the text of the views in a file; sqlite stores this number in the file header. */
 export const VIEWS_HASH: number = createHash("sha256").update(VIEWS).digest().readInt32BE(0);

@@ -1,6 +1,9 @@
 import { type FSWatcher, chmodSync, closeSync, openSync, watch, writeSync } from "node:fs";
 
-/** How processes that share a sqlite file wake each other: one byte after a commit, watched by the others. */
+/**
+ * The file with which processes that share a sqlite database wake each other: one byte is written after each commit,
+ * and the other processes watch the file.
+ */
 export interface WakeFile {
   touch(): void;
   close(): void;

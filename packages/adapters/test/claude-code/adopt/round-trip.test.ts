@@ -143,7 +143,7 @@ describe("lines that JSON would not write as they stand there", () => {
     ],
   ];
 
-  test.each(STORES)("come back byte for byte from %s", async (_, open) => {
+  test.each(STORES)("lines that JSON would write differently come back byte for byte from %s", async (_, open) => {
     const root = dataWith([typed(1, "hello"), ...ODD.slice(0, -1), spoke(2, "m1", text("hi")), ...ODD.slice(-1)]);
     const store = await open(folder());
     onTestFinished(() => store.close());
@@ -166,7 +166,7 @@ describe("lines that JSON would not write as they stand there", () => {
 });
 
 describe("what the lines mean", () => {
-  test("a turn with two calls side by side is one run, with its steps, its calls and its answer", async () => {
+  test("a turn with two parallel calls is one run, with its steps, its calls and its answer", async () => {
     const root = dataWith([
       typed(1, "look at a and b"),
       spoke(2, "m1", { type: "thinking", thinking: "Two.", signature: "s" }),
@@ -328,7 +328,7 @@ describe("what the lines mean", () => {
   });
 });
 
-test("a session is adopted once: the second time it is here already, and nothing changes", async () => {
+test("a session is adopted once: adopting it again changes nothing", async () => {
   const root = dataWith([typed(1, "hello"), spoke(2, "m1", text("hi"))]);
   const { store, claude, events } = await adopted(root, ID.slice(0, 8));
   await expect(adopt(claude, { store, tenant: "other" })).rejects.toMatchObject({ code: "already_exists" });

@@ -209,7 +209,7 @@ async function rowsOf(store: Store, sessionId: string): Promise<readonly Session
   return (await store.read(sessionId)).flatMap((event) => rowOf(event) ?? []);
 }
 
-test("in PostgreSQL, in the order of the log, and its rows tell the stream again", async () => {
+test("the session messages in PostgreSQL are in the order of the log, and equal the stream", async () => {
   const server = inject("postgres");
   const database = await createDatabase(server.url, { template: server.template });
   onTestFinished(() => database.drop());
@@ -268,7 +268,7 @@ function replayed(rows: readonly Row[]): readonly (readonly unknown[])[] {
   return [init, ...others.flatMap((one) => (one[1] === "again" ? [init, one] : [one]))];
 }
 
-test("in sqlite and in SQL over any store, the same rows", async () => {
+test("the session messages in sqlite and in SQL over any store have the same rows", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-messages-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const store = await createSqliteStore({ file: join(folder, "skein.db") });

@@ -21,7 +21,7 @@ A paste is one prompt. Alt-Enter or Ctrl-J begins a new line.
 Text that you type while the model works is read before its next step.
 `;
 
-/** How many messages of a session that is continued are shown. */
+/** How many earlier messages of a continued session are shown. */
 const MOST_BEFORE = 20;
 
 interface ConversationDeps {
@@ -29,7 +29,7 @@ interface ConversationDeps {
   readonly agent: Answerer;
   /** Asks for the next line. */
   showPrompt(text: string): void;
-  /** Where the files are that tools of this process edit. */
+  /** The folder whose files the tools of this process edit. */
   readonly folder: string;
 }
 
@@ -44,17 +44,17 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
   let stop = new AbortController();
   let waits: readonly Await[] = [];
   let answers: string[] = [];
-  /** Settled when the session of the run that was started is known. */
+  /** Resolves when the id of the started run's session is known. */
   let named: Promise<void> = Promise.resolve();
-  /** Tools that may run without being asked about, for as long as this conversation lasts. */
+  /** Tools that may run without asking, for as long as this conversation lasts. */
   const allowed = new Set<string>();
-  /** Prompts that steer and may not have been read yet. */
+  /** Steering prompts that may not have been read yet. */
   let steering: string[] = [];
 
   const say = (line: string): void => screen.note(`${line}\n`);
   const sessions = () => agent.sessions();
 
-  /** Shows a run until it is over or waits, then asks for what comes next. */
+  /** Shows a run until it ends or waits, then asks for the next line. */
   function watch(start: (signal: AbortSignal) => ReturnType<Answerer["stream"]>): void {
     stop = new AbortController();
     let knowsName = (): void => {};
@@ -139,9 +139,9 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
   }
 
   async function steer(line: string): Promise<"leave" | void> {
-    // Typed while the session is still being created.
+    // The line was typed while the session is still being created.
     await named;
-    // The run has ended meanwhile or waits for an answer, so the text is a new prompt or the answer.
+    // In the meantime the run has ended or waits for an answer, so the text is a new prompt or the answer.
     if (!running || sessionId === undefined) return hear(line);
     const { runId } = await (await sessions()).prompt(sessionId, { content: line, mode: "steer" });
     steering.push(runId);

@@ -5,10 +5,10 @@ const LINE_BREAK = "␤";
 
 const PASTE_START = "\u001B[200~";
 const PASTE_END = "\u001B[201~";
-/** A paste with more lines is shown as a mark. */
+/** A paste with more lines than this is shown as a mark. */
 const SHOWN_BREAKS = 3;
 
-/** Makes of what a terminal sends what a line editor can edit as one line: a paste, and lines that do not end the prompt. */
+/** Converts terminal input so that a line editor can edit it as one line: pastes, and line breaks inside a prompt. */
 export interface PasteReader {
   push(chunk: string): string;
   /** The prompt for a typed line. */
@@ -66,14 +66,14 @@ function typed(text: string): string {
     .replaceAll("\n", LINE_BREAK);
 }
 
-/** How many characters of the beginning of `sequence` a text ends with. The Escape key alone does not count. */
+/** How many characters of the beginning of `sequence` the text ends with. A single Escape character does not count. */
 function partOf(text: string, sequence: string): number {
   for (let length = sequence.length - 1; length > 1; length -= 1)
     if (text.endsWith(sequence.slice(0, length))) return length;
   return 0;
 }
 
-/** The keyboard of a terminal as a stream for `readline`, with pastes and typed line breaks as one line each. */
+/** The keyboard of a terminal as a stream for `readline`, in which a paste and typed line breaks stay on one line. */
 export function createTypedInput(stdin: NodeJS.ReadStream, terminal: NodeJS.WriteStream) {
   const reader = createPasteReader();
   const stream = Object.assign(new PassThrough(), {

@@ -13,11 +13,11 @@ export interface HistoryCall<Given> extends Omit<Call<Given>, "screen"> {
   /** The options of the library: roots, project, times, page. */
   readonly library: LibraryConfig;
   readonly signal: AbortSignal;
-  /** Reads again what other agents have written meanwhile. */
+  /** Reads the new data of other agents. */
   refresh(): Promise<LibraryConfig>;
 }
 
-/** One command of `skein history`. It can be stopped, and has the common options that apply to it. */
+/** Defines one command of `skein history`. It can be stopped, and has the common options that apply to it. */
 export function historyCommand<const Given extends Options, Shared extends keyof Common = keyof Common>({
   run,
   shares = Object.keys(COMMON_OPTIONS) as Shared[],
@@ -31,7 +31,7 @@ export function historyCommand<const Given extends Options, Shared extends keyof
   readonly usesPager?: boolean;
   /** Whether the command only uses the agents' own files, not the archive. */
   readonly isLive?: boolean;
-  /** `as-needed` for a command that reads few sessions of other agents, or only their heads. */
+  /** `as-needed` for a command that reads few sessions of other agents, or only the first lines of them. */
   readonly lines?: "all" | "as-needed";
   run(call: HistoryCall<Given & Pick<Common, Shared>>): Promise<number>;
 }): Command {

@@ -8,7 +8,7 @@ import {
 } from "@skein/history";
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../../terminal/exit-codes.ts";
 
-/** An error of the library as one of the command line; any other as it is. */
+/** The command line error for an error of the history library; other errors are returned unchanged. */
 export function toCommandError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message } = error;

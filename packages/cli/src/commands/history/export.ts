@@ -99,7 +99,7 @@ function write(screen: StyledScreen, path: string, content: string | Uint8Array,
   screen.note(styledText`Wrote ${path} (${size(Buffer.byteLength(content))})`);
 }
 
-/** Lines are written byte for byte: they may have bytes that are not UTF-8. */
+/** Lines are written byte for byte, because they may contain bytes that are not UTF-8. */
 async function contentOf(
   word: string | undefined,
   format: ExportFormat,
@@ -129,10 +129,7 @@ interface PreviewOptions {
   readonly isAll: boolean;
 }
 
-/**
- * Shows what would be hidden, by kind, with the first characters of each so that a person recognises it. Writes
- * nothing.
- */
+/** Lists what would be hidden, by kind, with the first characters of each so that people recognise it. Writes nothing. */
 async function preview(
   words: readonly string[],
   format: ExportFormat,
@@ -164,7 +161,7 @@ async function preview(
   return EXIT.completed;
 }
 
-/** Paths and names as they are; of a secret only its beginning. */
+/** Paths and names are shown in full, secrets only with their first characters. */
 function recognisable(kind: string, text: string): string {
   if (kind === "path" || kind === "name" || kind === "e-mail") return text;
   return `${text.slice(0, Math.min(6, Math.floor(text.length / 3)))}… (${text.length} characters)`;

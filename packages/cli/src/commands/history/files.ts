@@ -82,7 +82,7 @@ function lastTime(versions: readonly FileVersion[]): string {
   return time ? shortTime(time) : "";
 }
 
-/** A path as recorded, as it is on disk, or its end. */
+/** Finds a file by its recorded path, its path on disk, or the end of its path. */
 function entryOf({ files: entries }: FileHistory, path: string): FileHistoryEntry {
   const exact = entries.find((entry) => entry.path === path || entry.trackingPath === path);
   const ends = entries.filter((entry) => entry.path.endsWith(`/${path}`) || entry.path.endsWith(`\\${path}`));

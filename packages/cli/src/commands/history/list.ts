@@ -96,7 +96,7 @@ function titleWidth(columns: number, others: number): number {
   return Number.isFinite(columns) ? Math.max(16, columns - others - 32) : 200;
 }
 
-/** The end of a path says more than its beginning. */
+/** The end of a path is more useful than its beginning. */
 export function shortenPath(path: string, columns: number): string {
   const home = homedir();
   const short = path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;

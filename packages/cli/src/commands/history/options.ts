@@ -27,7 +27,7 @@ export const COMMON_OPTIONS = {
   pager: PAGER_OPTION,
 } as const;
 
-/** Which sessions a command that is given one is about: an index counts among those that these options leave. */
+/** The options that select sessions, for commands that take one session: an index counts among the selected sessions. */
 export const SESSION_OPTIONS = ["root", "project", "since", "until", "json", "cache"] as const;
 
 export function libraryConfig(values: Partial<Values<typeof COMMON_OPTIONS>>, signal: AbortSignal): LibraryConfig {
@@ -44,12 +44,12 @@ export function libraryConfig(values: Partial<Values<typeof COMMON_OPTIONS>>, si
   };
 }
 
-/** `.` and other relative paths are relative to here; a path of Windows is one everywhere. */
+/** Resolves `.` and other relative paths against the current folder. A Windows path is absolute on every system. */
 export function absolute(path: string): string {
   return /^[A-Za-z]:[\\/]|^\\\\/.test(path) ? path : resolve(path);
 }
 
-/** A session as it is given on the command line: an index of the list, or an id or its beginning. */
+/** A session on the command line: an index of the list, an id, or the beginning of an id. */
 export function sessionWord(word: string | undefined): number | string {
   if (word === undefined || word === "")
     throw new UsageError("Which session? Give its index or id as `skein history list` shows it.");

@@ -13,7 +13,7 @@ export function refuseDataFolder(path: string, library: LibraryConfig): void {
   }
 }
 
-/** The place that a path leads to, though its end may not exist yet. */
+/** The real path of a file or folder whose last parts may not exist yet. */
 function realOf(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const parent = dirname(path);

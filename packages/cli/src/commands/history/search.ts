@@ -64,7 +64,7 @@ export const search = historyCommand({
     screen.progress(undefined);
     if (values.json) await screen.json(found);
     else await screen.print(...matchLines(found, screen, options.context ?? 2));
-    // While a person reads: the next search then only reads what is new.
+    // Done while a person reads the results: the next search then only reads what is new.
     if (screen.isTerminal && library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
     return EXIT.completed;
   },
@@ -79,7 +79,7 @@ export async function bringIndexUpToDate(library: LibraryConfig, screen: StyledS
   screen.progress(undefined);
 }
 
-/** One argument is the query itself. Of several, one with spaces is a phrase, because the shell took its quotes. */
+/** One argument is the query itself. With several arguments, one with spaces is a phrase, because the shell removed its quotes. */
 export function queryOf(words: readonly string[]): string {
   if (words.length === 1) return words[0] ?? "";
   return words
@@ -94,7 +94,7 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
   const lines: Styled[] = [];
   let last = "";
   for (const match of data) {
-    // Matches come by rank; one session after another in a row shares its heading.
+    // Matches are sorted by rank. Consecutive matches of one session share a heading.
     const place = `${match.path}\0${match.sessionId}`;
     if (place !== last) {
       const source = match.source === "claude-code" ? "" : ` · ${agentTitles[match.source]}`;
@@ -139,7 +139,7 @@ const kindNames: Readonly<Record<SearchMatch["kind"], string>> = {
   other: "noted",
 };
 
-/** The line with the match in it, cut so that the match is seen. */
+/** The line that contains the match, cut so that the match is visible. */
 function marked(line: string, match: string, screen: StyledScreen): Styled {
   const needle = (match.split("\n", 1)[0] ?? "").toLowerCase();
   const width = widthFor(screen);

@@ -1,5 +1,5 @@
 import { exportSession, getAgentSession, getSession, type AgentSession, type Session } from "@skein/history";
-import { agentTitles } from "@skein/history/sources";
+import { agentTitles, speakerOf } from "@skein/history/sources";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
@@ -47,7 +47,15 @@ export const show = historyCommand({
     if (values.json) await screen.json(session);
     else {
       await screen.print(...header(session, screen));
-      await printAll(screen, transcriptLines(session, { ...screen, isFull: values.full, isAll: values.all }));
+      await printAll(
+        screen,
+        transcriptLines(session, {
+          ...screen,
+          isFull: values.full,
+          isAll: values.all,
+          speaker: speakerOf(session.source),
+        }),
+      );
       await screen.print(...footer(session, screen, values.all));
     }
     return session.damage.length === 0 ? EXIT.completed : EXIT.failed;
@@ -134,7 +142,10 @@ async function showAgent(
     const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
     await printAll(
       screen,
-      transcriptLines({ messages, agents: [] }, { ...screen, isFull: values.full, isAll: values.all }),
+      transcriptLines(
+        { messages, agents: [] },
+        { ...screen, isFull: values.full, isAll: values.all, speaker: "Subagent" },
+      ),
     );
   }
   return agent.damage.length === 0 ? EXIT.completed : EXIT.failed;

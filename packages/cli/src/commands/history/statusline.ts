@@ -9,7 +9,7 @@ import { count } from "../../terminal/counts.ts";
 import { type Styled, joined, styledText } from "../../terminal/styled.ts";
 import { hours } from "../../terminal/times.ts";
 
-/** The fields that are needed of what Claude Code writes to the standard input of its status line. */
+/** The fields that are used of the input that Claude Code passes to its status line. */
 const Given = z.looseObject({
   session_id: z.string().optional(),
   transcript_path: z.string().optional(),

@@ -1,4 +1,4 @@
-/** A transcript for people to read: who said what, and each tool call as one line with its result. */
+/** A transcript for people to read: who wrote what, and each tool call as one line with its result. */
 import type { AgentSummary, Message, Session, ToolCall } from "@skein/history";
 import { toolCallsOf } from "@skein/history";
 import { type Paint, type Styled, styledText, wrap } from "../../terminal/styled.ts";
@@ -9,15 +9,17 @@ import { clock, shortDate } from "../../terminal/times.ts";
 export interface ViewOptions {
   readonly paint: Paint;
   readonly columns: number;
-  /** Whole inputs, results and thoughts. */
+  /** Whole inputs, results and thinking. */
   readonly isFull: boolean;
   /** Also lines that are not part of the conversation, as JSON. */
   readonly isAll: boolean;
+  /** Who answers in this conversation. */
+  readonly speaker: string;
 }
 
 type Conversation = Pick<Session, "messages" | "agents">;
 
-/** The lines of a conversation, message by message, so that a long one need not be held as text. */
+/** The lines of a conversation, message by message, so that a long one is never in memory as a whole. */
 export function* transcriptLines(conversation: Conversation, options: ViewOptions): Generator<Styled> {
   const calls = new Map(toolCallsOf(conversation).map((call) => [call.id, call]));
   const agents = new Map(conversation.agents.map((agent) => [agent.toolUseId, agent]));
@@ -34,7 +36,7 @@ export function* transcriptLines(conversation: Conversation, options: ViewOption
       yield options.paint.dim(styledText`── ${date} ${"─".repeat(Math.max(0, Math.min(60, options.columns - 20)))}`);
       speaker = "";
     }
-    // Consecutive messages of Claude have one heading; two prompts have two.
+    // Consecutive messages of one agent share one heading; each prompt has its own.
     const { heading } = shown;
     if (heading !== undefined && (heading.text !== speaker || message.role !== "assistant")) {
       yield styledText``;
@@ -62,11 +64,11 @@ function messageLines(message: Message, view: View): Shown {
   if (message.role === "assistant") {
     const lines = message.content.flatMap((block) => blockLines(block, view));
     const model = message.model === "" || message.model === "<synthetic>" ? "" : ` · ${shortModel(message.model)}`;
-    return { heading: heading(styledText`${paint.bold(paint.green("● Claude"))}${paint.dim(model)}`), lines };
+    return { heading: heading(styledText`${paint.bold(paint.green(`● ${view.speaker}`))}${paint.dim(model)}`), lines };
   }
   const prompt = message.humanPrompt;
   if (prompt !== null) {
-    const queued = message.role === "user" ? "" : " (while Claude was working)";
+    const queued = message.role === "user" ? "" : ` (while ${view.speaker} was working)`;
     return {
       heading: heading(styledText`${paint.bold(paint.cyan("❯ You"))}${paint.dim(queued)}`),
       lines: proseLines(prompt, view),
@@ -162,7 +164,7 @@ function resultLine(call: ToolCall | undefined, view: View): Styled {
   return call.isError ? paint.red(styledText`    ⎿ ${first}${more}`) : paint.dim(styledText`    ⎿ ${first}${more}`);
 }
 
-/** The input that describes a call best. */
+/** The part of the input that best describes a call. */
 function subjectOf(input: Readonly<Record<string, unknown>>): string {
   const keys = [
     "command",
@@ -192,7 +194,7 @@ function indented(text: string, view: View): readonly Styled[] {
     .map((line) => styledText`    ${line}`);
 }
 
-/** Results are shown with their calls; what is left are outputs of commands, reminders and interruptions. */
+/** Results are shown with their calls. The remaining content is output of commands, reminders and interruptions. */
 function machineLines(message: Extract<Message, { role: "user" }>, view: View): readonly Styled[] {
   const { paint } = view;
   const { content } = message;

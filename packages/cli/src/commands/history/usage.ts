@@ -67,7 +67,7 @@ export const usage = historyCommand({
 
 type View = (typeof views)[number];
 
-/** Views in the order of time that end with the newest row: of those, the last rows are shown. */
+/** Views sorted by time with the newest row last: of these, only the last rows are shown. */
 const ENDS_WITH_NEWEST: ReadonlySet<View> = new Set(["day", "week", "month", "block"]);
 
 function viewLines(
@@ -118,7 +118,7 @@ function rowsOf(
       return report.byMonth.map((month) => [month.month, month]);
     case "model":
       return report.byModel.map((model) => {
-        // The name keeps its date: two versions of a model are two rows.
+        // The name keeps its date: two versions of a model get two rows.
         const name = model.model.replace(/^claude-/, "");
         return [model.isPriced ? name : styledText`${name} ${paint.yellow("(unpriced)")}`, model];
       });

@@ -4,7 +4,7 @@ import { styledText } from "../../terminal/styled.ts";
 
 export type SourceNames = readonly SourceName[] | undefined;
 
-/** How many places that cannot be read are named; the rest is counted. */
+/** How many unreadable places are named. The others are only counted. */
 const MOST_NAMED = 5;
 
 interface AgentOptions {

@@ -22,7 +22,7 @@ export const importCommand = sessionCommand({
   },
 });
 
-/** The events of a file (`-` is stdin): a line each, or all of them in the document of the server's export. */
+/** The events of a file (`-` is stdin): one per line, or all in one document, as the server exports it. */
 async function exportedEvents(file: string): Promise<readonly unknown[]> {
   const values = (await readInput(file))
     .split("\n")

@@ -86,7 +86,7 @@ interface Wanted {
   readonly agentName: string | undefined;
 }
 
-/** The sessions that pass filters a store does not have. */
+/** The sessions that match filters that the store does not support. */
 async function* chosen(
   sessions: SessionCalls,
   all: AsyncIterable<SeenSession>,
@@ -116,14 +116,14 @@ async function says(sessions: SessionCalls, id: string, text: string): Promise<b
   return false;
 }
 
-/** A session without a title is known by its first prompt. */
+/** A session without a title is shown by its first prompt. */
 async function titleOf(sessions: SessionCalls, { id, title }: SeenSession): Promise<string> {
   if (title !== null) return title;
   const [message] = (await sessions.messages(id, { limit: 1 })).items;
   return message ? textOf(message) : "";
 }
 
-/** The text of a message; for a tool call and its result, everything. */
+/** The text of a message; for a tool call or its result, the whole content. */
 function textOf({ content }: MessageRow): string {
   const { text } = content;
   return typeof text === "string" ? text : JSON.stringify(content);
@@ -133,10 +133,10 @@ function statusOf({ status: now, outcome }: SeenSession): Status {
   return now === "idle" ? (outcome ?? "pending") : now;
 }
 
-/** A prompt does not wait in line for longer. */
+/** The longest time that a prompt can wait in the queue. */
 const LONGEST_WAIT_MS = 24 * 3600_000;
 
-/** The place in line of a session whose prompt waits for its turn; undefined for others. */
+/** The queue position of a session whose prompt waits for its turn; undefined for others. */
 async function placeOf(
   sessions: SessionCalls,
   { id, status: now, updated_at }: SeenSession,

@@ -13,7 +13,7 @@ interface CacheOptions extends BuildCopyOptions {
   readonly screen: Screen;
 }
 
-/** `skein sql cache`: where the copy is; makes or removes it. */
+/** `skein sql cache`: shows where the copy is, makes it, or removes it. */
 export async function cache(word: string | undefined, { screen, ...options }: CacheOptions): Promise<number> {
   switch (word) {
     case undefined: {
@@ -44,7 +44,7 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
   }
 }
 
-/** Has the copy made, or brought up to date, by a process of its own, if that is worth it: the answer does not wait for it. */
+/** Starts a separate process that makes or updates the copy, if that is worth it. The answer does not wait for it. */
 export function startBuilder(scannedBytes: number, roots: readonly string[] | undefined): boolean {
   const [, bin] = process.argv;
   if (scannedBytes < WORTH_BYTES || bin === undefined) return false;

@@ -3,14 +3,14 @@ import { visible, visibleJson, visibleLine } from "../../terminal/visible-text.t
 import { wrap } from "../../terminal/styled.ts";
 import { cut, padded, widthOf } from "../../terminal/width.ts";
 
-/** How an answer can be written. */
+/** The formats of an answer. */
 export const FORMATS = ["table", "box", "line", "json", "jsonl", "csv", "markdown"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** Formats an answer as text, piece by piece. The text is safe for a terminal. */
 export interface Formatter {
   rows(rows: readonly Row[]): string;
-  /** The rest of the text when there are no more rows. */
+  /** The rest of the text after the last row. */
   end(): string;
 }
 
@@ -45,7 +45,7 @@ export function createFormatter(
   }
 }
 
-/** A title, and then a line for each row. */
+/** A title, then one line per row. */
 function plain(title: string, line: (row: Row) => string): Formatter {
   let before = title;
   const taken = (): string => {
@@ -73,7 +73,7 @@ function json(columns: readonly Column[]): Formatter {
   };
 }
 
-/** Two columns of one name would lose one: the second is numbered. */
+/** The second of two columns with the same name gets a number, so that no column is lost. */
 function objectOf(columns: readonly Column[], row: Row): Record<string, Value> {
   const object: Record<string, Value> = {};
   for (const [at, name] of namesOf(columns).entries()) object[name] = row[at] ?? null;
@@ -98,8 +98,8 @@ export function textOf(value: Value): string {
 const csvLine = (row: Row): string => `${row.map(csvCell).join(",")}\r\n`;
 
 /**
- * A spreadsheet would run a cell that begins like a formula. Numbers are not formulas, nor are large numbers that are
- * texts here.
+ * A spreadsheet would execute a cell that begins like a formula. Numbers are not formulas, nor are large numbers, which
+ * are text here.
  */
 function csvCell(value: Value): string {
   const text = visible(textOf(value));
@@ -111,7 +111,7 @@ function csvCell(value: Value): string {
 const markdownLine = (row: Row): string =>
   `| ${row.map((value) => visibleLine(textOf(value)).replaceAll("\\", "\\\\").replaceAll("|", "\\|")).join(" | ")} |\n`;
 
-/** A value a line, under each other, whole; an empty line between rows. */
+/** Every value in full on its own line, with an empty line between rows. */
 function lineByLine(columns: readonly Column[], width: number): Formatter {
   const names = namesOf(columns);
   const most = Math.max(...names.map(widthOf));
@@ -142,7 +142,7 @@ interface Lines {
 
 /** The first rows determine the width of a column; wider cells of later rows are cut. */
 const MEASURED_ROWS = 1000;
-/** However little room there is, an id can be read and copied. */
+/** Columns are never narrower than this, so that an id can always be read and copied. */
 const LEAST_WIDTH = 36;
 
 function lined(columns: readonly Column[], { width, mustFit, edge, between, rule }: Lines): Formatter {
@@ -152,7 +152,7 @@ function lined(columns: readonly Column[], { width, mustFit, edge, between, rule
   const titles = columns.map(({ name }) => cellOf(name, most));
   let measured: (readonly string[])[] | undefined = [];
   let widths: readonly number[] = [];
-  /** Instead of the table, because it would not fit. */
+  /** Used instead of the table if the table does not fit. */
   let instead: Formatter | undefined;
   const given: Row[] = [];
   const line = (row: readonly string[]): string => {
@@ -193,7 +193,7 @@ function lined(columns: readonly Column[], { width, mustFit, edge, between, rule
   };
 }
 
-/** Narrow columns are shown whole, and wide ones share what is left. */
+/** Shows narrow columns in full, and divides the rest of the width among wide ones. */
 function fitted(widths: readonly number[], room: number): readonly number[] {
   let left = room;
   for (const [at, width] of widths.toSorted((one, other) => one - other).entries()) {
@@ -204,7 +204,7 @@ function fitted(widths: readonly number[], room: number): readonly number[] {
   return widths;
 }
 
-/** As much of a value as fits into this many columns, on one line. */
+/** The part of a value that fits into this many columns, on one line. */
 function cellOf(value: string, most: number): string {
   return cut(visibleLine(value.slice(0, most * 2)), most, value.length > most * 2);
 }

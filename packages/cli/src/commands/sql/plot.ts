@@ -4,11 +4,11 @@ import { isNumber, textOf } from "./formats.ts";
 
 /** The most bars of a chart. */
 const MOST_ROWS = 500;
-/** How many digits the number beside a bar has; whole numbers stay whole. */
+/** How many digits the number beside a bar has; integers are shown in full. */
 const DIGITS = 4;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** An answer as bars, if it is a series (names for the rows, and numbers); else undefined. */
+/** An answer as bars, if it is a series (names for the rows, and numbers); otherwise undefined. */
 export function plot(columns: readonly Column[], rows: readonly Row[], width: number): string | undefined {
   const numbers = columns.flatMap(({ type }, at) => (isNumber(type) ? [at] : []));
   // If all columns are numbers, the first one names the rows: an hour, a step.
@@ -16,7 +16,7 @@ export function plot(columns: readonly Column[], rows: readonly Row[], width: nu
   const names = columns.flatMap((_, at) => (series.includes(at) ? [] : [at]));
   if (series.length === 0 || names.length === 0) return undefined;
   const shown = rows.slice(0, MOST_ROWS);
-  // The bars have at least half of the room.
+  // The bars get at least half of the width.
   const length = Math.min(40, Math.floor(width / 2));
   const labels = shown.map((row) => shorten(names.map((at) => textOf(row[at] ?? null)).join(" · "), length));
   const charts = series.map((at) => {
@@ -27,7 +27,7 @@ export function plot(columns: readonly Column[], rows: readonly Row[], width: nu
   return charts.join("\n") + more;
 }
 
-/** Zero is where the bars begin; what is below it is drawn in another shade. */
+/** Bars begin at zero. Negative values are drawn in another shade. */
 function bars(labels: readonly string[], values: readonly (number | undefined)[], width: number): string {
   const texts = values.map((value) => (value === undefined ? "" : numberText(value)));
   const labelWidth = Math.max(0, ...labels.map(widthOf));

@@ -31,7 +31,7 @@ export interface PromptDeps {
   /** The file for the typed statements; null stores nothing. */
   readonly historyFile: string | null;
   readonly format: Format;
-  /** Called when a statement is over. */
+  /** Called when a statement has ended. */
   answered(): void;
 }
 
@@ -69,7 +69,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
     input.prompt();
   };
 
-  /** A pager reads the same keyboard, so the prompt must not read meanwhile. */
+  /** A pager reads the same keyboard, so the prompt must not read while the pager is open. */
   const paging = (isOpen: boolean): void => {
     if (isClosed) return;
     process.stdin.setRawMode(!isOpen);
@@ -128,7 +128,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
     }
   }
 
-  /** A line that begins with a dot is for the prompt itself. */
+  /** A line that begins with a dot is a command to the prompt itself. */
   async function obey(line: string): Promise<"leave" | void> {
     const [word, name] = line.trim().split(/\s+/);
     switch (word) {
@@ -203,7 +203,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
   input.close();
 }
 
-/** Newest first, as readline wants it. */
+/** Newest first, as readline expects it. */
 function readHistory(file: string | null): string[] {
   if (file === null) return [];
   try {

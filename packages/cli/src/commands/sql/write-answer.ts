@@ -13,19 +13,19 @@ export interface AnswerOptions {
   readonly format: Format | "plot";
   readonly columns: number;
   readonly output: Output;
-  /** A person reads it on a terminal of this width. */
+  /** Whether a person reads the answer on a terminal of this width. */
   readonly mustFit?: boolean;
-  /** The answer is one of a list in JSON: a statement without rows has an empty one. */
+  /** Whether the answers form a list in JSON: a statement without rows then gives an empty list. */
   readonly isList?: boolean;
 }
 
-/** The error of a statement, with a hint where one is known. */
+/** The error of a statement, with a hint if one is known. */
 export function failureText({ message }: Error): string {
   const isCorrupt = message.includes("Corrupt database file");
   return visible(isCorrupt ? `${message}\nIf that is the copy, "skein sql cache clear" removes it.` : message);
 }
 
-/** Writes an answer as it comes. Answers how many rows there were. */
+/** Writes the rows of an answer as they arrive. Returns the number of rows. */
 export async function writeAnswer({ columns, rows }: SqlStream, options: AnswerOptions): Promise<number> {
   const { output } = options;
   if (options.format === "plot") return writePlot({ columns, rows }, options);
@@ -37,7 +37,7 @@ export async function writeAnswer({ columns, rows }: SqlStream, options: AnswerO
   for await (const some of rows) {
     count += some.length;
     await output.write(formatter.rows(some));
-    // Nobody reads any more: `| head`, or `q` in the pager.
+    // The reader has stopped: `| head`, or `q` in the pager.
     if (output.isClosed) return count;
   }
   if (columns.length > 0 || options.isList) await output.write(formatter.end());
@@ -57,7 +57,7 @@ async function writePlot({ columns, rows }: SqlStream, { output, columns: width 
   return all.length;
 }
 
-/** Writes the answer to a Parquet file. A file that exists is only replaced if that was asked for. */
+/** Writes the answer to a Parquet file. An existing file is replaced only if that was requested. */
 export async function writeParquet(
   database: Sql,
   statement: string,

@@ -50,7 +50,7 @@ export function memorySaved(place: Place, call: MemoryHook): FactOf<"memory.save
   return { event_type: "memory.saved", data: hookData(place, call) };
 }
 
-/** Memory brought something back after a compaction. */
+/** Memory restored something after a compaction. */
 export function memoryRestored(place: Place, call: MemoryHook): FactOf<"memory.restored"> {
   return { event_type: "memory.restored", data: hookData(place, call) };
 }
@@ -61,7 +61,7 @@ function hookData(place: Place, { type, durationMs, details, failed }: MemoryHoo
   return { ...inStep(place), memory_store_type: type, duration_ms: durationMs, details, ...failed };
 }
 
-/** The context was measured before a call of the model, and made shorter if `messages` are given. */
+/** The context was measured before a call of the model, and shortened if `messages` are given. */
 export function compactionChecked(
   state: SessionState,
   check: {

@@ -1,7 +1,7 @@
 import type { FactData, Failure } from "@skein/protocol";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** A file that the model made and that is kept from now on. */
+/** A file that the model made and that was stored. */
 export interface KeptFile {
   readonly fileId: string;
   readonly filename: string;
@@ -39,7 +39,7 @@ export function fileFailed(
   return { event_type: "file.failed", data: { ...inStep(place), file_id: fileId, filename, error } };
 }
 
-/** The files as they were at this message of the user can be brought back. */
+/** Records that the files as they were at this user message can be restored. */
 export function checkpointCreated(checkpoint: {
   readonly checkpointId: string;
   readonly userMessageId: string;
@@ -55,7 +55,7 @@ export function checkpointCreated(checkpoint: {
   };
 }
 
-/** A rewind that was asked for is done, or could not be. */
+/** A requested rewind is done, or could not be done. */
 export function rewindCompleted(data: FactData<"rewind.completed">): FactOf<"rewind.completed"> {
   return { event_type: "rewind.completed", data };
 }

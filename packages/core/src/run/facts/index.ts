@@ -1,4 +1,6 @@
-/** The only place where facts of a run are constructed, whichever runtime drives it. packages/core/test/run/fact-constructors.test.ts refuses any other. */
+/**
+ * The only place where facts of a run are constructed, whichever runtime drives it. packages/core/test/run/fact-constructors.test.ts fails for any other.
+ */
 export * from "./call-facts.ts";
 export * from "./context-facts.ts";
 export * from "./file-facts.ts";

@@ -42,7 +42,7 @@ export type RunTotals = Place &
 
 interface Ending {
   readonly now: number;
-  /** What interrupted model calls of the run may have cost beyond what is known. */
+  /** What interrupted model calls of the run may have cost beyond their known cost. */
   readonly reservedMicros?: number;
   /** The runtime's own result, if it has more than the totals. */
   readonly result?: JsonObject | undefined;

@@ -5,7 +5,7 @@ import type { FactOf } from "./place.ts";
 
 type Run = Pick<RunState, "runId">;
 
-/** The runtime is up for a run, with what it found: model, tools, servers. */
+/** The runtime has started for a run, with what it reported: model, tools, servers. */
 export function runtimeStarted({ runId }: Run, info: JsonObject): FactOf<"runtime.started"> {
   return { event_type: "runtime.started", data: { run_id: runId, info } };
 }

@@ -46,7 +46,7 @@ export interface Reply {
   readonly durationMs: number;
   /** The price that the operator set for the model. Without one, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
-  /** The counts are measured, because the provider sent none. */
+  /** The counts are estimated, because the provider sent none. */
   readonly estimated?: true;
   /** The built-in simulation answered, not a model: that costs nothing. */
   readonly simulated?: boolean;
@@ -78,12 +78,15 @@ export function stepGenerated(
   };
 }
 
-/** Counts that were measured have no price: they are less than what is billed. */
+/** Estimated counts have no price, because they are less than what is billed. */
 function costOfReply(reply: Reply) {
   return reply.estimated && !reply.simulated ? null : priceOf(reply);
 }
 
-/** A step that another program ran: only its reply is known, so its beginning is written with it. */
+/**
+ * A step that another program ran: only its reply is known, so the beginning of the step is recorded together with the
+ * reply.
+ */
 export function observedStep(
   place: Place,
   { reply, attempt, messages, tokens }: { reply: Reply; attempt: number; messages: number; tokens: number },
@@ -107,7 +110,7 @@ export interface BrokenCall {
   readonly model: string;
   /** The known usage. */
   readonly usage: Usage;
-  /** Whether the output was measured from what arrived. */
+  /** Whether the output tokens were estimated from the text that arrived. */
   readonly estimated?: boolean;
   readonly reserved?: Pick<FactData<"step.abandoned">, "reserved_micros" | "reservation"> | undefined;
   readonly simulated?: boolean;

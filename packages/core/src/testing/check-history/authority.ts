@@ -1,7 +1,7 @@
 import { needsLease } from "@skein/protocol";
 import type { Act, History, Report } from "./history.ts";
 
-/** I5: at any time one worker at most may write the driver's facts of a session. */
+/** I5: at any time, at most one worker may write the driver's facts of a session. */
 export function checkAuthority(history: History, report: Report): void {
   const bySession = Map.groupBy(history.acts, ({ sessionId }) => sessionId);
   const claimsAreKnown = history.acts.some(({ kind }) => kind === "claim");
@@ -12,7 +12,7 @@ export function checkAuthority(history: History, report: Report): void {
   if (claimsAreKnown) checkCovered(history, bySession, report);
 }
 
-/** In the order of the log fences never decrease, and each has one owner. */
+/** In the order of the log, fences never decrease, and each fence has one owner. */
 function checkFences(sessionId: string, acts: readonly Act[], report: Report): void {
   const appends = acts.filter(({ kind, first }) => kind === "append" && first !== undefined);
   const owners = new Map<number, string>();
@@ -28,7 +28,7 @@ function checkFences(sessionId: string, acts: readonly Act[], report: Report): v
   }
 }
 
-/** In the order of the commits only the holder of the lease acts, and nobody gets it before it is free. */
+/** In the order of the commits, only the holder of the lease acts, and nobody gets the lease before it is free. */
 function checkHolders(sessionId: string, acts: readonly Act[], report: Report): void {
   let holder: Act | null = null;
   let top = 0;

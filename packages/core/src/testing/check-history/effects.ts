@@ -1,7 +1,7 @@
 import type { Event } from "@skein/protocol";
 import type { History, Report } from "./history.ts";
 
-/** I8 and I12 against the ledgers that were kept outside. */
+/** I8 and I12, checked against ledgers that were kept outside of Skein. */
 export function checkEffects(history: History, report: Report): void {
   if (history.effects) checkTools(history, history.effects, report);
   if (history.modelCalls) checkModelCalls(history, history.modelCalls, report);
@@ -18,7 +18,7 @@ function checkTools(history: History, effects: NonNullable<History["effects"]>, 
     for (const event of events) {
       if (event.event_type === "tool.started" && !intents.has(event.data.tool_use_id))
         intents.set(event.data.tool_use_id, Date.parse(event.created_at));
-      // What somebody outside answered was never started here, and has no effect that could be counted.
+      // A call that was answered from outside was never started here, and has no effect to count.
       if (!isSuccess(event) || !intents.has(event.data.tool_use_id)) continue;
       if (!byCall.has(`${sessionId}/${event.data.tool_use_id}`))
         report("I8", `Session ${sessionId}: ${event.data.tool_use_id} succeeded without any effect.`, { event });
@@ -36,7 +36,7 @@ function isSuccess(event: Event): event is Extract<Event, { event_type: "tool.co
   return event.event_type === "tool.completed" && event.data.outcome === "committed";
 }
 
-/** Every answer that the log counts was given by the model, and each answer is counted once at most. */
+/** Every answer that the log counts was given by the model, and is counted at most once. */
 function checkModelCalls(history: History, calls: NonNullable<History["modelCalls"]>, report: Report): void {
   const given = new Map<string, number>();
   for (const { sessionId, runId, step, usage } of calls) {

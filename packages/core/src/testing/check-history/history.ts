@@ -1,24 +1,24 @@
 import type { Event, Message, MessageRow, Run, Session, Usage } from "@skein/protocol";
 
 /**
- * Everything that is known about a campaign: plain data, so that any test rig can write it to a file and check it
+ * Everything that is known about a test campaign: plain data, so that any test rig can write it to a file and check it
  * later.
  */
 export interface History {
-  /** What clients asked for and what they were told. */
+  /** The requests of clients and the answers that they got. */
   readonly operations: readonly Operation[];
   /** The store at the end, one entry per session that exists. */
   readonly sessions: readonly StoredSession[];
-  /** Who was allowed to write, in the order of the commits. Rigs that see no claims give the appends only. */
+  /** Who was allowed to write, in the order of the commits. Test rigs that cannot see claims record only appends. */
   readonly acts: readonly Act[];
-  /** What tools did to the world, counted outside and without any dedupe. Null: nobody counted. */
+  /** The effects of tools, counted outside of Skein without removing duplicates. Null if nobody counted. */
   readonly effects: readonly Effect[] | null;
-  /** What the model was asked. Null: nobody counted. */
+  /** The calls that the model received. Null if nobody counted. */
   readonly modelCalls: readonly ModelCall[] | null;
   readonly streams: readonly Stream[];
-  /** Errors that nobody expects, such as a log that cannot be folded. */
+  /** Unexpected errors, such as a log that cannot be folded. */
   readonly errors: readonly string[];
-  /** The faults stopped long ago: every accepted prompt must have had its answer. */
+  /** Whether the faults stopped long ago, so that every accepted prompt must have its answer. */
   readonly mustFinish: boolean;
 }
 
@@ -31,10 +31,10 @@ export interface Operation {
   readonly key: string | null;
   /** A text that no other operation of this kind has: the prompt, or the title. */
   readonly text: string | null;
-  /** Null until it is known, for a session that is being created. */
+  /** The session; null while the answer to its creation has not arrived. */
   sessionId: string | null;
   messageId: string | null;
-  /** Where the log has the fact, as the client was told. */
+  /** The sequence of the fact in the log, as the client was told. */
   sequence: number | null;
 }
 
@@ -47,7 +47,7 @@ export interface StoredSession {
   readonly messages: readonly MessageRow[];
 }
 
-/** Something that the store granted or accepted. `until`: how long the lease lasts after it. */
+/** Something that the store granted or accepted. `until` is the end of the lease after that. */
 export interface Act {
   readonly kind: "claim" | "append" | "renew" | "release" | "free";
   readonly at: number;
@@ -74,17 +74,17 @@ export interface ModelCall {
   readonly runId: string;
   readonly step: number;
   readonly messages: readonly Omit<Message, "id">[];
-  /** Null: it gave no answer. */
+  /** Null if the call gave no answer. */
   usage: Usage | null;
 }
 
-/** What one reader received of one log, from the place where it asked to begin. */
+/** What one reader received of one log, starting from the place that it asked for. */
 export interface Stream {
   readonly reader: string;
   readonly sessionId: string;
   readonly after: number;
   readonly events: Event[];
-  /** The reader was there until the end, so the last event must have reached it. */
+  /** Whether the reader was connected until the end, so the last event must have reached it. */
   complete: boolean;
 }
 

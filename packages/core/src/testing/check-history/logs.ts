@@ -10,7 +10,7 @@ import {
 } from "@skein/protocol";
 import type { History, Report, StoredSession } from "./history.ts";
 
-/** I2, I3, I6, I7, I12, I13 and I16, as far as the log of one session tells. */
+/** I2, I3, I6, I7, I12, I13 and I16, as far as the log of one session shows them. */
 export function checkLogs(history: History, report: Report): void {
   for (const session of history.sessions) {
     checkNumbers(session, report);
@@ -40,14 +40,14 @@ function checkNumbers({ events, sessionId }: StoredSession, report: Report): voi
   }
 }
 
-/** What is known while the log of one session is read from its start. */
+/** What is known at one point of a log while it is read from its start. */
 interface Walk {
   readonly sessionId: string;
   readonly report: Report;
   open: string | null;
   readonly started: Set<string>;
   readonly ended: Set<string>;
-  /** Runs that were cancelled or interrupted: by which run's prompt or cancel, and at which sequence. */
+  /** Runs that were cancelled or interrupted: the run whose prompt or cancel did it, and the sequence. */
   readonly stopped: Map<string, Map<string, number>>;
   /** Accepted prompts that have not entered the transcript: message id by run id. */
   readonly waiting: Map<string, string>;
@@ -90,7 +90,7 @@ function take(state: Walk, event: Event): void {
       if (!state.ended.has(run_id)) stop(state, run_id, event);
       if (state.started.has(run_id)) return;
       state.waiting.delete(run_id);
-      // An interrupt that is taken back before it was read interrupts nothing.
+      // An interrupting prompt that is cancelled before it was read interrupts nothing.
       if (state.open !== null && state.open !== run_id) state.stopped.get(state.open)?.delete(run_id);
       return;
     }
@@ -113,7 +113,7 @@ function take(state: Walk, event: Event): void {
     case "step.retried":
     case "step.error":
       checkRun(state, event, event.data.run_id);
-      // Claude Code tells of an attempt that failed before it tells that the step began.
+      // Claude Code reports a failed attempt before it reports that the step began.
       state.callsOpen = Math.max(0, state.callsOpen - 1);
       if (event.data.lost) {
         state.usage = addUsage(state.usage, event.data.lost.usage);
@@ -123,7 +123,8 @@ function take(state: Walk, event: Event): void {
     case "step.generated":
     case "step.abandoned":
       checkRun(state, event, event.data.run_id);
-      // Claude Code tells of a call when its answer is there, so the beginning of one that broke off is not in the log.
+      // Claude Code reports a call when its answer has arrived, so the beginning of a call that broke off is not in the
+      // log.
       if (state.callsOpen < 1 && !(event.event_type === "step.abandoned" && state.runtime === "claude-code"))
         report("I12", `Session ${sessionId}: event ${event.sequence} counts a model call that was counted before.`, {
           event,
@@ -171,7 +172,7 @@ function startRun(state: Walk, event: Extract<Event, { event_type: "session.star
       cancelledAt: stoppedAt(state, run_id),
     });
   state.started.add(run_id);
-  // From here on the answer is a matter of the run: it may end before the prompt was read.
+  // From here on the prompt belongs to the run, which may end before it reads the prompt.
   state.waiting.delete(run_id);
   state.open = run_id;
   state.callsOpen = 0;
@@ -202,7 +203,7 @@ function endRun(
     });
 }
 
-/** A fact about a run stands between its start and its end. */
+/** A fact about a run must be between its start and its end. */
 function checkRun({ open, ended, sessionId, report }: Walk, event: Event, runId: string): void {
   if (open === runId) return;
   const state = ended.has(runId) ? "has ended" : "is not under way";
@@ -215,7 +216,7 @@ function checkRun({ open, ended, sessionId, report }: Walk, event: Event, runId:
   );
 }
 
-/** What begins something new, or calls it a success, carries `expect` and so cannot follow a cancel. */
+/** A fact that begins something new, or records a success, is appended with `expect`, so it cannot follow a cancel. */
 function checkNotStopped(state: Walk, event: Event, runId: string): void {
   const { sessionId, report } = state;
   const since = stoppedAt(state, runId);

@@ -1,7 +1,7 @@
 import { textOf } from "@skein/protocol";
 import type { History, Operation, Report, StoredSession } from "./history.ts";
 
-/** I1 and I2: what a client was told is in the store, once. */
+/** I1 and I2: everything that a client was told is in the store exactly once. */
 export function checkOperations(history: History, report: Report): void {
   const stored = new Map(history.sessions.map((session) => [session.sessionId, session]));
   const deletions = history.operations.filter(({ kind, outcome }) => kind === "delete" && outcome !== "refused");
@@ -29,7 +29,7 @@ export function checkOperations(history: History, report: Report): void {
   }
 }
 
-/** The log has, at the place that the client was told, what the client asked for. */
+/** The log has the client's request at the sequence that the client was told. */
 function checkPlace(operation: Operation, { events, sessionId }: StoredSession, report: Report): void {
   if (operation.sequence === null) return;
   const event = events.find(({ sequence }) => sequence === operation.sequence);
@@ -48,7 +48,7 @@ function promptTexts({ events }: StoredSession): string[] {
   return events.flatMap((event) => (event.event_type === "prompt.accepted" ? [textOf(event.data.content)] : []));
 }
 
-/** Forks have the title of their parent, so only what was created counts. */
+/** Forks have the title of their parent, so only the title at creation counts. */
 function creationTitle({ events }: StoredSession): string[] {
   const [first] = events;
   return first?.event_type === "session.created" && !first.data.parent ? [first.data.title ?? ""] : [];

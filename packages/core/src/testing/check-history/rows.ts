@@ -3,7 +3,7 @@ import { applyChanges, pageOfMessages, pageOfRuns } from "../../memory-store/mem
 import { project } from "../../log/projection.ts";
 import type { History, Report, StoredSession } from "./history.ts";
 
-/** I3, I6, I7, I10 and I12 in the rows: each equals what its log says. */
+/** I3, I6, I7, I10 and I12 in the rows: each row equals what its log says. */
 export function checkRows(history: History, report: Report): void {
   for (const stored of history.sessions) {
     const { sessionId, messages, runs, session } = stored;
@@ -22,12 +22,12 @@ export function checkRows(history: History, report: Report): void {
   }
 }
 
-/** Numbers that are wrong are reported elsewhere; rows cannot be derived from such a log. */
+/** Wrong numbers are reported elsewhere. Rows cannot be derived from a log with wrong numbers. */
 function isWhole({ events }: StoredSession): boolean {
   return events[0]?.event_type === "session.created" && events.every((event, index) => event.sequence === index + 1);
 }
 
-/** The rows of the whole log at once are the rows that the store made append by append. */
+/** The rows derived from the whole log equal the rows that the store made append by append. */
 function compare({ sessionId, events, session, runs, messages }: StoredSession, report: Report): void {
   const tables = applyChanges(undefined, project(events));
   const all = { limit: Number.POSITIVE_INFINITY };

@@ -1,7 +1,7 @@
 import type { Event } from "@skein/protocol";
 import type { History, Report, Stream } from "./history.ts";
 
-/** I4, I10 and I11: what readers received is the log, from where they asked to begin. */
+/** I4, I10 and I11: readers received exactly the log, from the place that they asked for. */
 export function checkStreams(history: History, report: Report): void {
   const stored = new Map(history.sessions.map(({ sessionId, events }) => [sessionId, events]));
   for (const stream of history.streams) {
@@ -26,7 +26,7 @@ function checkContent(stream: Stream, log: readonly Event[], report: Report): vo
   const { reader, sessionId, after, events, complete } = stream;
   for (const event of events) {
     const kept = log[event.sequence - 1];
-    // Most stores of a simulation hand out the very object, so the text is compared only where it is not the same one.
+    // In a simulation most stores return the same object, so the text is compared only if the objects differ.
     if (event === kept || JSON.stringify(event) === JSON.stringify(kept)) continue;
     report("I10", `${reader} saw an event ${event.sequence} of session ${sessionId} that the store does not have.`, {
       seen: event,

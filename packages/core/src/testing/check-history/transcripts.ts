@@ -5,7 +5,7 @@ import type { History, Report, StoredSession } from "./history.ts";
 
 type Said = Omit<Message, "id">;
 
-/** I9 and I14: what the model is shown is well formed, and a fork begins with what its parent said. */
+/** I9 and I14: the messages for the model are well formed, and a fork begins with the messages of its parent. */
 export function checkTranscripts(history: History, report: Report): void {
   const stored = new Map(history.sessions.map((session) => [session.sessionId, session]));
   for (const session of history.sessions) {

@@ -3,7 +3,7 @@ import type { Claimed, Runtime } from "../../ports/runtime.ts";
 import { LEASE_LOST } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 
-/** What a drive does: `work` for each waiting prompt. */
+/** The behaviour of a drive: `work` is called for each waiting prompt. */
 export interface CountingOptions {
   readonly store: Store;
   readonly ids: Ids;
@@ -13,20 +13,20 @@ export interface CountingOptions {
   readonly nextAt?: (sessionId: string, drives: number) => number | null;
 }
 
-/** A runtime that answers each prompt with one fact, and counts who drives what. */
+/** A runtime that answers each prompt with one fact, and counts the drives. */
 export interface CountingRuntime extends Runtime {
   /** The sessions in the order in which their drives began. */
   readonly begun: string[];
   /** When each drive began. */
   readonly times: number[];
-  /** How many sessions are driven now, and the most that ever were. */
+  /** How many sessions are driven now, and the most at any time. */
   readonly driving: () => number;
   readonly most: () => number;
-  /** Sessions that were driven twice at once. */
+  /** Sessions that two workers drove at the same time. */
   readonly doubled: readonly string[];
 }
 
-/** Several runtimes of one test may share `active`, to see that a session has one driver at a time. */
+/** Several runtimes of one test may share `active`, to check that a session has one driver at a time. */
 export function createCountingRuntime(
   { store, ids, work = () => {}, nextAt = () => null }: CountingOptions,
   active: Set<string> = new Set(),
@@ -74,7 +74,7 @@ export function createCountingRuntime(
       drives.set(sessionId, (drives.get(sessionId) ?? 0) + 1);
       driving += 1;
       most = Math.max(most, driving);
-      // A store in memory answers at once, and timers must have their turn.
+      // The memory store answers at once, so without this pause timers would never fire.
       await new Promise((resolve) => setTimeout(resolve, 1));
       try {
         await answerPrompts(claimed, signal);

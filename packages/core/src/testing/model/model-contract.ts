@@ -10,18 +10,18 @@ import { describe, expect, test } from "vitest";
 import { type Model, type ModelCall, ModelFailure, type ModelReply, type Turn } from "../../ports/model.ts";
 import { sampleCall } from "./sample-call.ts";
 
-/** One step of a script, in the words of the simulator. */
+/** One step of a script, in the simulator's format. */
 type Step = JsonObject;
 
-/** A model against a server that plays scripts and counts what it is asked. */
+/** A model, connected to a server that plays scripts and records its requests. */
 export interface ModelUnderTest {
-  /** The name under which calls ask for the model. */
+  /** The model's name in calls. */
   readonly name: string;
-  /** The model on that server. */
+  /** The model, connected to that server. */
   model(options?: { readonly silenceMs?: number }): Model;
   /** The text of a prompt that makes the server play these steps. */
   prompt(steps: readonly Step[]): string;
-  /** What the server was asked, oldest first, and what it counted. */
+  /** The requests that the server received, oldest first, with the usage that it counted. */
   asked(): readonly { readonly request: unknown; readonly usage: Usage }[];
 }
 
@@ -30,11 +30,11 @@ export interface ModelExceptions {
   readonly thinking?: string;
   readonly images?: string;
   readonly output?: string;
-  /** The provider's stream has no error in its middle. */
+  /** Why the provider's stream cannot report an error in the middle. */
   readonly streamError?: string;
-  /** The provider is shown the text of a result inside of something else. */
+  /** Why the provider gets the text of a result inside another structure. */
   readonly results?: string;
-  /** Arguments of calls cannot be broken JSON. */
+  /** Why the arguments of calls cannot be invalid JSON. */
   readonly textArguments?: string;
 }
 
@@ -126,14 +126,14 @@ export function describeModel(
       expect(under.model().prepare({ ...first, turns }).leftOut).toEqual([]);
     });
 
-    test("the same call is prepared the same in two models, and its request begins as the one before", async () => {
+    test("the same call is prepared the same in two models, and its request begins like the previous one", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING]);
       const body = JSON.stringify(under.model().prepare(first));
       expect(JSON.stringify(under.model().prepare(structuredClone(first)))).toBe(body);
     });
 
-    test("counts are those of the provider to the token: what was cached is not counted as input again", async () => {
+    test("counts are those of the provider exactly: cached tokens are not counted as input again", async () => {
       const { under, call } = await world();
       const long = call([{ text: "Once." }], { system: "z".repeat(8000) });
       await ask(under.model(), long);
@@ -168,7 +168,7 @@ export function describeModel(
       ...(exceptions.streamError === undefined
         ? [["an error in the middle", { streamError: { afterChunks: 2, type: "overloaded_error" } }] as const]
         : []),
-    ] as const)("%s is no answer, and is asked for once", async (_, fault) => {
+    ] as const)("%s is not an answer, and is requested once", async (_, fault) => {
       const { under, call } = await world();
       await failing(under.model(), call([{ ...EVERYTHING, ...fault }]));
       expect(under.asked()).toHaveLength(1);
@@ -200,7 +200,7 @@ export function describeModel(
       },
     );
 
-    test("a context that is too long has its own code, whatever the provider calls it", async () => {
+    test("a context that is too long has its own code, whatever the provider's error is", async () => {
       const { under, call } = await world();
       const message =
         "This model's maximum context length is 10 tokens; the prompt is too long for the context window.";
@@ -209,7 +209,7 @@ export function describeModel(
       expect({ code: failure.code, retryable }).toEqual({ code: "context_window_exceeded", retryable: false });
     });
 
-    test("the signal ends a request at once, before its answer and in the middle of it", async () => {
+    test("the signal ends a request at once, before its answer or in the middle of it", async () => {
       for (const hang of [true, { afterChunks: 2 }]) {
         const { under, call } = await world();
         const stop = new AbortController();
@@ -287,7 +287,7 @@ export function describeModel(
       expect([shown, leftOut.length]).toEqual(exceptions.images === undefined ? [2, 0] : [0, 2]);
     });
 
-    test("tools that may not be used stay in the request with the calls before", async () => {
+    test("tools that may not be used stay in the request with the earlier calls", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING, { text: "In short." }]);
       const { reply } = await ask(under.model(), first);
@@ -299,7 +299,7 @@ export function describeModel(
   });
 }
 
-/** The turn of an answer and the one with the results of its calls. */
+/** The turn with an answer, and the turn with the results of its calls. */
 function answered(content: readonly ContentBlock[]): readonly Turn[] {
   const results = content.filter(isToolUse).map(({ id }, at) => ({
     type: "tool_result",
@@ -313,7 +313,7 @@ function answered(content: readonly ContentBlock[]): readonly Turn[] {
   ];
 }
 
-/** The answer of another model: thinking that only it can read, and a call with its own id. */
+/** The answer of another model: thinking that only that model can read, and a call with its own id. */
 const FOREIGN: readonly Turn[] = [
   {
     role: "assistant",
@@ -343,7 +343,7 @@ const FOREIGN: readonly Turn[] = [
   { role: "user", content: [{ type: "tool_result", tool_use_id: "call_2", content: "found" }] },
 ];
 
-/** What the deltas of each block say. */
+/** The joined deltas of each block. */
 function joined(events: readonly ModelStreamEvent[]): readonly string[] {
   const blocks = new Map<number, string>();
   const calls = new Set<number>();

@@ -4,19 +4,19 @@ import { withReason } from "../store-fixture.ts";
 import { type Host, type Prompted, type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 import type { AgentUnderTest, ScriptedCall, RuntimeExceptions } from "./runtime-under-test.ts";
 
-/** Something that a session waits for, and what the model is told when somebody answers. */
+/** Something that a session waits for, and what the model reads when somebody has answered. */
 interface Case {
   readonly kind: Await["kind"];
   readonly agent: AgentUnderTest;
   readonly call: (name: string) => ScriptedCall;
   readonly answer: string;
-  /** What the model's last answer has in it. */
+  /** A part of the model's last answer. */
   readonly told: (name: string) => string;
   /** How often the effect happened in the end. */
   readonly effects: number;
 }
 
-/** Waiting for people and clients: answered by the same process, by the next one, or while there is none. */
+/** Waiting for people and clients: the answer comes in the same process, in the next one, or while no process runs. */
 export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
   const cases: readonly (Case & { readonly cannot?: string | undefined })[] = [
     {
@@ -97,7 +97,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
         const { tool_use_id } = await open(first, id);
         await first.stop();
         expect(await first.sessions.get(id)).toMatchObject({ status: "awaiting", run_id: prompted.runId });
-        // One answer comes while nobody drives the session, the other two when the next process is there.
+        // The question is answered while nobody drives the session, the other two when the next process has started.
         const isEarly = one.kind === "question";
         const answered = () => first.sessions.answer(id, tool_use_id, { content: one.answer });
         if (isEarly) await answered();
@@ -124,7 +124,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     await fixture().sound(prompted);
   });
 
-  test("an approval with another input runs the call with that one", async () => {
+  test("an approval with another input runs the call with that input", async () => {
     const { under, host } = fixture();
     const [asked, approved] = [fixture().name(), fixture().name()];
     const prompted = await fixture().run([{ tools: [under.calls.effect(asked)] }, { text: "So: $LAST" }], {
@@ -159,7 +159,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     await fixture().sound(prompted);
   });
 
-  test("a prompt that waits behind a question has its own run after it, and one that interrupts ends it", async () => {
+  test("a prompt that queues behind a question gets its own run afterwards, and an interrupting prompt ends the waiting run", async () => {
     const { under, host } = fixture();
     const prompted = await fixture().run([{ tools: [under.calls.question("Which yarn?")] }, { text: "So: $LAST" }]);
     const { sessionId } = prompted;

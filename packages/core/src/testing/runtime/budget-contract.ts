@@ -7,7 +7,7 @@ import type { ModelStep, RuntimeExceptions } from "./runtime-under-test.ts";
 /** A model that the price list does not have. */
 const UNPRICED = "claude-opus-9-9";
 
-/** The tokens of the expensive steps in these tests: far more than all others. */
+/** The tokens of the expensive steps in these tests: far more than the tokens of all other steps. */
 const DEAR = 40_000;
 
 /** What a run and a session may cost. */
@@ -36,7 +36,7 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
     expect(fixture().under.asked(prompted.label)).toEqual([]);
   }
 
-  test("a run ends when its money is spent, each call having its result; the next run has money of its own", async () => {
+  test("a run ends when its budget is spent, with a result for each call; the next run has its own budget", async () => {
     const prompted = await fixture().run(spending(), { maxCostMicros: Math.ceil(2.5 * dear()) });
     const events = await expectSpent(prompted);
     expect(only(events, "step.generated")).toHaveLength(3);

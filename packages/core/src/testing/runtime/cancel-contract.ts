@@ -4,7 +4,7 @@ import { type Prompted, type RuntimeFixture, only, until } from "./runtime-fixtu
 
 /** A cancel at any point of a run. Afterwards the session works as before. */
 export function describeCancels(fixture: () => RuntimeFixture): void {
-  /** The cancelled run ended as one, and the session answers the next prompt. */
+  /** The cancelled run ended as cancelled, and the session answers the next prompt. */
   async function expectCancelled(prompted: Prompted, reason: string): Promise<void> {
     const [failed] = only(await fixture().ended(prompted), "session.failed");
     expect(failed?.data).toMatchObject({ outcome: "cancelled", stop_reason: "cancelled" });
@@ -35,7 +35,7 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
     await until(() => under.asked(prompted.label).every(({ outcome }) => outcome === "aborted"));
   });
 
-  test("a cancel in the middle of an answer keeps the text that had arrived, and counts what the stream told", async () => {
+  test("a cancel in the middle of an answer keeps the text that had arrived, and counts the reported usage", async () => {
     const { under, host } = fixture();
     const text = "Once upon a time. ".repeat(40);
     const sessionId = await fixture().session();
@@ -60,7 +60,7 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
     expect(transcript.filter(({ interrupted }) => interrupted).at(-1)?.content).toEqual(lost?.data.content);
   });
 
-  test("a run that is cancelled while it waits its turn never starts, and the others do", async () => {
+  test("a run that is cancelled in the queue never starts, and the other runs do", async () => {
     const { under, host, name } = fixture();
     const effect = name();
     const first = await fixture().run([{ tools: [under.calls.held(effect)] }, { text: "First." }]);
@@ -96,9 +96,9 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
   });
 }
 
-/** What becomes of a prompt that comes while a run is under way. */
+/** Prompts that arrive while a run is in progress. */
 export function describeModes(fixture: () => RuntimeFixture): void {
-  /** A run in the middle of a call that ends with `go`. */
+  /** Starts a run that is in the middle of a call; the call ends with `go`. */
   async function working() {
     const { under, name } = fixture();
     const effect = name();
@@ -115,7 +115,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     return runs.slice(runs.findIndex(({ id }) => id === since)).map(({ id, outcome }) => [id, outcome]);
   };
 
-  test("prompts that come at once run one after the other, in the order of their acceptance", async () => {
+  test("prompts that arrive at once run one after the other, in the order of acceptance", async () => {
     const { sessionId, prompted, go } = await working();
     const queued = [];
     for (const text of ["One.", "Two.", "Three."]) queued.push(await fixture().prompt(sessionId, [{ text }]));
@@ -129,7 +129,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a prompt that steers is read by the run that is under way, after the result of its call, and once", async () => {
+  test("a prompt that steers is read by the run in progress, after the result of its call, and once", async () => {
     const { under, host } = fixture();
     const { sessionId, prompted, effect, go } = await working();
     const sentence = `Use the red yarn for ${effect}.`;
@@ -156,7 +156,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a prompt that steers while the last answer is written is answered too: in that run, or in its own", async () => {
+  test("a prompt that steers while the last answer is written is also answered: in that run, or in its own", async () => {
     const { host } = fixture();
     const long = { text: "Word. ".repeat(10), chunk: 6, chunkDelayMs: 60 };
     const prompted = await fixture().run([long, { text: "And this." }]);
@@ -172,7 +172,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a prompt that steers an idle session is a prompt like any other", async () => {
+  test("a prompt that steers an idle session starts a run like any other prompt", async () => {
     const sessionId = await fixture().session();
     const prompted = await fixture().prompt(sessionId, [{ text: "Here." }], { mode: "steer" });
     expect(await fixture().answer(prompted)).toBe("Here.");

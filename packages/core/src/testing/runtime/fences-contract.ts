@@ -4,20 +4,20 @@ import { type Prompted, type RuntimeFixture, only } from "./runtime-fixture.ts";
 import { type Loss, losingStore, placesOf } from "./losing-store.ts";
 import type { FactPlace, RuntimeExceptions } from "./runtime-under-test.ts";
 
-/** A new fence after any fact: the worker that takes over the session ends the run correctly. */
+/** The lease is lost after each fact in turn, and the worker that takes over the session ends the run correctly. */
 export function describeFences(fixture: () => RuntimeFixture, { everyFact }: RuntimeExceptions): void {
   const steps = (name: string) => [
     { text: "Working.", tools: [fixture().under.calls.effect(name)] },
     { text: "It said: $LAST" },
   ];
 
-  /** The facts that the driver writes in a tool turn to which nothing happens. */
+  /** The facts that the driver writes in a turn with one tool call and no faults. */
   async function undisturbed(): Promise<readonly FactPlace[]> {
     const prompted = await fixture().run(steps(fixture().name()));
     return placesOf(await fixture().ended(prompted));
   }
 
-  /** A tool turn whose worker loses the session after this fact, and another that takes it over. */
+  /** Runs a turn with one tool call whose worker loses the session after this fact; another worker takes over. */
   async function takenOver(place: FactPlace, loss: Loss): Promise<void> {
     const { under } = fixture();
     const store = await fixture().store();
@@ -30,13 +30,13 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
     const next = fixture().another(store);
     const prompted = { ...begun, host: next };
     await fixture().ended(prompted);
-    // The first worker may still be at it: whatever it does now must not be kept.
+    // The first worker may still be running: what it does now must not be stored.
     await first.stop();
     await expectOneTurn(prompted, name);
     await next.stop();
   }
 
-  /** One turn with one call, however many workers it took. */
+  /** There was one turn with one call, however many workers it needed. */
   async function expectOneTurn(prompted: Prompted, name: string): Promise<void> {
     const { under } = fixture();
     await fixture().sound(prompted);
@@ -59,7 +59,7 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
     expectBilled(events, prompted.label);
   }
 
-  /** Each answer that the log counts is one that the model billed, and none is counted twice. */
+  /** Each answer that the log counts was billed by the model, and none is counted twice. */
   function expectBilled(events: readonly Event[], label: string): void {
     const text = (usage: Usage): string => JSON.stringify(addUsage(NO_USAGE, usage));
     const billed = fixture()
@@ -78,7 +78,7 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
         takenOver(place, "told"));
   else
     test.each(["told", "untold"] as const)(
-      "a session that is taken over after any one fact of a tool turn ends well, the first worker being %s",
+      "a session that is taken over after any single fact of a tool turn ends well (the first worker is %s)",
       async (loss) => {
         const all = await undisturbed();
         expect(all.length).toBeGreaterThan(10);

@@ -3,12 +3,12 @@ import type { Store } from "../../ports/store.ts";
 import type { FactPlace } from "./runtime-under-test.ts";
 
 /**
- * How a worker loses its session after a fact. `told`: the append with the fact was answered, so the worker continues with
- * what it decided, and only its next append is refused. `untold`: the log ends with the fact, and the worker is refused.
+ * How a worker loses its session after a fact. `told`: the append with the fact was answered, so the worker continues, and
+ * only its next append is rejected. `untold`: the fact is stored, but the worker's append is answered with an error.
  */
 export type Loss = "told" | "untold";
 
-/** Each fact by its type, and which of that type it is. */
+/** Each fact as its type and its number among the facts of that type. */
 export function placesOf(events: readonly { readonly event_type: string }[]): readonly FactPlace[] {
   const seen = new Map<string, number>();
   return events.map(({ event_type }): FactPlace => {
@@ -18,7 +18,7 @@ export function placesOf(events: readonly { readonly event_type: string }[]): re
   });
 }
 
-/** A store on which one process loses its session after a fact, to a worker that puts it back at once. */
+/** A store in which one process loses its session after a fact, to a worker that releases the session at once. */
 export function losingStore(
   store: Store,
   { place, loss, onLoss }: { readonly place: FactPlace; readonly loss: Loss; readonly onLoss: () => void },
@@ -37,7 +37,7 @@ export function losingStore(
 
   return {
     ...store,
-    // The worker would take the session back.
+    // Without this, the worker would claim the session again.
     claim: (options) => (isLost ? Promise.resolve({ kind: "none", nextAt: null }) : store.claim(options)),
     async append(sessionId, events, options) {
       const { lease } = options ?? {};

@@ -4,7 +4,7 @@ import { type Prompted, type RuntimeFixture, only, until } from "./runtime-fixtu
 import { losingStore } from "./losing-store.ts";
 import type { AgentUnderTest, FactPlace, ModelStep } from "./runtime-under-test.ts";
 
-/** How many workers may die of a run, one after the other, before it is given up. */
+/** How many workers in a row may crash on a run before the run is given up. */
 const PATIENCE = 5;
 
 /** A run whose first worker died right after a fact. */
@@ -12,11 +12,11 @@ interface Interrupted {
   readonly steps: readonly ModelStep[];
   readonly after: FactPlace;
   readonly agent?: AgentUnderTest;
-  /** What somebody answers after that, if the run waits for an answer. */
+  /** What somebody answers after the crash, if the run waits for an answer. */
   readonly answer?: string;
 }
 
-/** Tests a run that kills its workers. */
+/** Tests a run that crashes its workers. */
 export function describePoison(fixture: () => RuntimeFixture): void {
   const beforeTheModel: Interrupted = { steps: [{ text: "At last." }], after: ["message.created", 1] };
   const calling = (name: string): readonly ModelStep[] => [
@@ -90,7 +90,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     expect(fixture().under.asked(prompted.label)).toHaveLength(1);
   });
 
-  test("prompts that arrive while a run waits for an answer do not count as workers that died of it", async () => {
+  test("prompts that arrive while a run waits for an answer do not count as dead workers", async () => {
     const { host, under } = fixture();
     const waiting = await fixture().run([{ tools: [under.calls.question("Which one?")] }, { text: "So: $LAST" }]);
     const { sessionId } = waiting;
@@ -109,7 +109,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
   });
 }
 
-/** A worker that takes the run up, and dies before it writes anything else. */
+/** A worker takes over the run and dies before it writes anything else. */
 async function takeUpAndDie(store: Store, { sessionId, runId }: Prompted, owner: string): Promise<void> {
   const claim = await store.claim({ owner, leaseMs: 60_000, sessionId });
   if (claim.kind !== "leased") throw new Error(`The session could not be claimed: it is ${claim.kind}.`);

@@ -12,7 +12,7 @@ import { expect, test } from "vitest";
 import { draftsOf } from "../../live/live.ts";
 import { type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 
-/** Facts that each runtime tells in its own way, beside those that every run has. */
+/** Facts that differ between runtimes, in addition to those that every run has. */
 const OWN: ReadonlySet<string> = new Set([
   "runtime.started",
   "runtime.noticed",
@@ -24,7 +24,7 @@ const OWN: ReadonlySet<string> = new Set([
 /** The four counters of one model call. */
 const counters = (usage: Usage) => addUsage(NO_USAGE, usage);
 
-/** From a prompt to its answer: the facts, what is shown meanwhile, and what it costs. */
+/** From a prompt to its answer: the facts, the drafts, and the cost. */
 export function describePrompts(fixture: () => RuntimeFixture): void {
   test("a new session answers its first prompt, and the log has the run from its start to its end", async () => {
     const { under, host, name } = fixture();
@@ -109,7 +109,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
     await fixture().sound(second);
   });
 
-  test("a request that the model's API refuses fails the run with the reason, and the next prompt is answered", async () => {
+  test("a request that the model's API rejects fails the run with the reason, and the next prompt is answered", async () => {
     const refused = await fixture().run([{ error: { status: 403, message: "Not with this key." } }]);
     const [failed] = only(await fixture().ended(refused), "session.failed");
     expect(failed?.data).toMatchObject({ outcome: "failed", stop_reason: "error" });
@@ -118,7 +118,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
     await fixture().sound(refused);
   });
 
-  test("the log counts what the model billed, call by call, and nothing for a call that was refused", async () => {
+  test("the log counts what the model billed, call by call, and nothing for a rejected call", async () => {
     const { under, name, host } = fixture();
     const sessionId = await fixture().session();
     const before = await host.sessions.state(sessionId);
@@ -149,9 +149,9 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
   });
 }
 
-/** The text of a step while it is made. */
+/** The text of a step while it is generated. */
 export function describeDrafts(fixture: () => RuntimeFixture): void {
-  test("the drafts of a step join to the text that the log has, also for a reader who comes in the middle", async () => {
+  test("the drafts of a step join to the text that the log has, also for a reader who joins in the middle", async () => {
     const { under, host, name } = fixture();
     const sessionId = await fixture().session();
     const pieces: DraftPiece[] = [];
@@ -176,7 +176,7 @@ export function describeDrafts(fixture: () => RuntimeFixture): void {
   });
 }
 
-/** The text of each message that the drafts tell; fails where a piece is missing. */
+/** The text of each message, joined from its drafts. Fails if a piece is missing. */
 function joined(pieces: readonly DraftPiece[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const { event_type, data } of pieces.flatMap((piece) => draftsOf([piece]))) {

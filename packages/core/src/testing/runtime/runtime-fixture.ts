@@ -15,14 +15,14 @@ export interface Host {
   readonly sessions: Sessions;
   readonly live: Live;
   readonly owner: string;
-  /** What it reported as something that should never happen, in this test. */
+  /** Unexpected errors that it reported in this test. */
   readonly problems: unknown[];
   stop(): Promise<void>;
 }
 
 export type EventOf<Type extends Event["event_type"]> = Extract<Event, { event_type: Type }>;
 
-/** A prompt that was accepted, and where its run is found. */
+/** A prompt that was accepted, and the process that runs it. */
 export interface Prompted extends Accepted {
   readonly host: Host;
   /** The label under which the model was called. */
@@ -34,7 +34,7 @@ interface PromptUnderTest {
   readonly maxCostMicros?: number;
 }
 
-/** What every test of the contract works with. */
+/** The parts that every test of the contract uses. */
 export interface RuntimeFixture {
   readonly under: RuntimeUnderTest;
   /** The process that most tests share. */
@@ -44,7 +44,9 @@ export interface RuntimeFixture {
   store(): Promise<Store>;
   /** Another process, on a store of its own or on this one. It is stopped at the end. */
   another(store: Store): Host;
-  /** An idle session of the shared process. It may have a past: sessions are used again, since a new one may cost a child process. */
+  /**
+   * An idle session of the shared process. It may have earlier runs: sessions are reused, because a new one may need a child process.
+   */
   session(agent?: AgentUnderTest): Promise<string>;
   prompt(
     sessionId: string,
@@ -53,13 +55,13 @@ export interface RuntimeFixture {
   ): Promise<Prompted>;
   /** Like `prompt`, in a session that is reused. */
   run(steps: readonly ModelStep[], options?: PromptUnderTest & { agent?: AgentUnderTest }): Promise<Prompted>;
-  /** The events of a run from its start to its end, when it is over. */
+  /** The events of a run from its start to its end, once it has ended. */
   ended(prompted: Pick<Prompted, "sessionId" | "runId" | "host">): Promise<readonly Event[]>;
   /** The text of the run's answer; fails if the run did not complete. */
   answer(prompted: Prompted): Promise<string>;
-  /** The log of an idle session is whole: every run ended once, every call has one result, nothing is counted twice. */
+  /** Checks the log of an idle session: every run ended once, every call has one result, nothing is counted twice. */
   sound(prompted: Pick<Prompted, "sessionId" | "host">): Promise<void>;
-  /** After each test: gives idle sessions back to those that may be used again. Fails if a process reported a problem. */
+  /** Called after each test: makes idle sessions available for reuse. Fails if a process reported a problem. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }

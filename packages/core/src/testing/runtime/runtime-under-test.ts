@@ -6,16 +6,16 @@ import type { SessionAgent } from "../../sessions/agents.ts";
 import type { StateCache } from "../../log/state-cache.ts";
 import type { Store } from "../../ports/store.ts";
 
-/** What the scripted model says at one step. In a text, `$LAST` is the result of the last call. A script repeats its last step. */
+/** One step of the scripted model. In a text, `$LAST` is the result of the last call. A script repeats its last step. */
 export interface ModelStep {
   readonly text?: string;
   readonly tools?: readonly ScriptedCall[];
-  /** Billed in place of what was counted. */
+  /** The usage to report instead of the counted one. */
   readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number };
   /** Characters per delta, and the pause between two. */
   readonly chunk?: number;
   readonly chunkDelayMs?: number;
-  /** The model never answers. */
+  /** If true, the model never answers. */
   readonly hang?: true;
   /** An error instead of an answer: a number of times, or always. */
   readonly error?: {
@@ -26,13 +26,13 @@ export interface ModelStep {
   };
 }
 
-/** A call that the model asks for, under the name that the runtime has for it. */
+/** A tool call of the model, with the tool's name in this runtime. */
 export interface ScriptedCall {
   readonly name: string;
   readonly input?: JsonObject;
 }
 
-/** A request that the model got, and what it billed for it. */
+/** A request that the model received, and the usage that it reported. */
 export interface ModelRequestSeen {
   readonly outcome: "open" | "answered" | "faulted" | "rejected" | "aborted";
   readonly model: string | null;
@@ -41,7 +41,7 @@ export interface ModelRequestSeen {
   readonly request: unknown;
 }
 
-/** What the runtime shares with the process that it is part of. */
+/** What the runtime shares with its process. */
 export interface ProcessParts {
   readonly store: Store;
   readonly states: StateCache;
@@ -51,12 +51,12 @@ export interface ProcessParts {
   readonly report: (error: unknown) => void;
 }
 
-/** How the agent of a test differs from the usual one, which may have every effect without asking. */
+/** How the agent of a test differs from the usual one, which may run every effect without approval. */
 export interface AgentUnderTest {
   /** A person must allow each effect. */
   readonly asks?: boolean;
   readonly model?: string;
-  /** What a session may cost over all its runs. */
+  /** The most that a session may cost over all its runs. */
   readonly maxCostMicros?: number;
 }
 
@@ -70,28 +70,31 @@ export interface RuntimeUnderTest {
     readonly owner: string;
     readonly report: (error: unknown) => void;
   }) => Engine;
-  /** The runtime of one process. `close` ends what outlives its drives. */
+  /** The runtime of one process. `close` ends what continues after its drives. */
   readonly runtime: (parts: ProcessParts) => { readonly runtime: Runtime; readonly close: () => Promise<void> };
   readonly agent: (options: AgentUnderTest) => SessionAgent;
-  /** The text of a prompt that makes the model say these steps. */
+  /** The text of a prompt that makes the model play these steps. */
   readonly prompt: (steps: readonly ModelStep[], label: string) => string;
-  /** What the model was asked for the prompts of this label, oldest first. */
+  /** The requests that the model received for the prompts of this label, oldest first. */
   readonly asked: (label: string) => readonly ModelRequestSeen[];
   readonly calls: {
-    /** Has the effect of this name, and says `did NAME`. It needs an approval if the agent `asks`. */
+    /** Runs the effect of this name and returns `did NAME`. It needs an approval if the agent `asks`. */
     readonly effect: (name: string) => ScriptedCall;
-    /** Has the effect, and does not end before `go`. */
+    /** Runs the effect, and does not end before `go`. */
     readonly held: (name: string) => ScriptedCall;
-    /** Asks a person this question; the result has the answer in it. */
+    /** Asks a person this question; the result contains the answer. */
     readonly question: (question: string) => ScriptedCall;
     /** Waits for a result from the client. */
     readonly frontend?: (name: string) => ScriptedCall;
-    /** Hands a prompt to a subagent. */
+    /** Gives a prompt to a subagent. */
     readonly subagent: (prompt: string) => ScriptedCall;
   };
-  /** Whether the runtime has taken this prompt into the turn that is under way, where it does so before the log says it. */
+  /**
+   * Whether the runtime has already added this prompt to the current turn, for a runtime that does so before the log
+   * records it.
+   */
   readonly hasInHand?: (events: readonly Event[], content: string) => boolean;
-  /** How often the effect of this name happened, counted outside of everything that could forget it. */
+  /** How often the effect of this name happened, counted outside of the processes under test. */
   readonly effects: (name: string) => number;
   /** Lets the held call of this name end. */
   readonly go: (name: string) => void;
@@ -103,16 +106,16 @@ export type FactPlace = readonly [type: string, nth: number];
 
 /** What a runtime cannot do, and why. */
 export interface RuntimeExceptions {
-  /** It has no tools that the client runs. */
+  /** Why it has no tools that the client runs. */
   readonly frontend?: string;
-  /** It calls the model although no money is left. */
+  /** Why it calls the model although no money is left. */
   readonly spentBefore?: string;
-  /** It keeps no limit of cost on a model without a price. */
+  /** Why it enforces no cost limit for a model without a price. */
   readonly unpriced?: string;
-  /** It does not know all that its subagents were billed. */
+  /** Why it does not know everything that its subagents were billed for. */
   readonly subagentUsage?: string;
-  /** What subagents cost does not count against a limit. */
+  /** Why the cost of subagents does not count against a limit. */
   readonly subagentCost?: string;
-  /** The lease is taken over after these facts of a tool turn instead of after each. */
+  /** The lease is taken over after these facts of a tool turn, instead of after every fact. */
   readonly everyFact?: { readonly reason: string; readonly instead: readonly FactPlace[] };
 }

@@ -5,9 +5,9 @@ import { withReason } from "../store-fixture.ts";
 import { type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 import type { RuntimeExceptions } from "./runtime-under-test.ts";
 
-/** Agents that work for a call of another one. */
+/** Agents that work on a tool call of another agent. */
 export function describeSubagents(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
-  /** A run whose subagent has an effect and answers, and what the session had before. */
+  /** Starts a run whose subagent runs an effect and answers. Also returns the session's counters from before. */
   async function delegated() {
     const { under, host, name } = fixture();
     const sessionId = await fixture().session();
@@ -27,7 +27,7 @@ export function describeSubagents(fixture: () => RuntimeFixture, cannot: Runtime
 
   const spent = ({ costPicos, delegatedPicos }: SessionState): bigint => BigInt(costPicos) + BigInt(delegatedPicos);
 
-  test("a subagent's answer is the result of the call, and its words stay out of the transcript", async () => {
+  test("a subagent's answer is the result of the call, and its messages are not in the transcript", async () => {
     const { prompted, answer, effect, before, after } = await delegated();
     expect(answer).toContain("Found it.");
     expect(fixture().under.effects(effect)).toBe(1);
@@ -52,7 +52,7 @@ export function describeSubagents(fixture: () => RuntimeFixture, cannot: Runtime
     },
   );
 
-  test("a subagent that the model's API refuses is an error result of the call, and the run continues", async () => {
+  test("a subagent that the model's API rejects is an error result of the call, and the run continues", async () => {
     const { under, name } = fixture();
     const task = under.prompt([{ error: { status: 400, message: "No good." } }], name());
     const prompted = await fixture().run([{ tools: [under.calls.subagent(task)] }, { text: "Then without." }]);

@@ -20,12 +20,12 @@ export interface ClientDeps {
   readonly store: Store;
   readonly ids: Ids;
   readonly faults: () => Faults;
-  /** How many operations it still has to do, over all its lives. */
+  /** How many operations the client has left, over all its restarts. */
   readonly operations: number;
   readonly history: { readonly operations: Operation[]; readonly streams: Stream[] };
   /** Ids of sessions that exist. */
   readonly known: string[];
-  /** Whether there are awaits that somebody should answer. */
+  /** Whether clients answer awaits. */
   readonly answers: boolean;
   readonly report: (error: unknown) => void;
 }
@@ -83,7 +83,10 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
     void process.turn(`${process.name} answers`, delay).then(() => answer(sessionId).catch(deps.report));
   });
 
-  /** A while, or until a run has ended: people answer at once, and that is when a worker lets go of the session. */
+  /**
+   * Waits for a while, or until a run has ended: many people answer at that moment, which is also when a worker
+   * releases the session.
+   */
   const thought = (): Promise<string | null> =>
     new Promise((resolve) => {
       if (random.chance(0.5)) hear = resolve;
@@ -91,7 +94,7 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
       void process.turn(`${process.name} has thought`, pause).then(() => resolve(null));
     });
 
-  /** Tries once, or with a key until there is an answer. Without an answer the outcome stays unknown. */
+  /** Tries once or, with a key, until there is an answer. Without an answer the outcome stays unknown. */
   async function attempt(operation: Operation, ask: () => Promise<Partial<Operation>>): Promise<void> {
     history.operations.push(operation);
     for (let tries = operation.key === null ? 1 : random.between(1, 4); tries > 0; tries--) {
@@ -101,7 +104,7 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
       } catch (error) {
         if (!isKnownError(error)) throw error;
         if (error.code !== "store_unavailable") {
-          // An earlier try may have arrived although this one was refused: a deleted session refuses everything.
+          // An earlier attempt may have arrived although this one was rejected: a deleted session rejects everything.
           operation.outcome = tries === 1 && operation.key === null ? "refused" : "unknown";
           return;
         }
@@ -150,7 +153,7 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
   async function fork(sessionId: string): Promise<void> {
     const op = operation("fork", sessionId);
     await attempt(op, async () => {
-      // What the parent said before the fork is kept as a stream: the checker finds it unchanged afterwards, or not.
+      // The parent's events before the fork are recorded as a stream, so that the checker can see whether they changed.
       const events = [...(await sessions.events(sessionId))];
       history.streams.push({ reader: `${process.name} before its fork`, sessionId, after: 0, events, complete: false });
       const messages = await sessions.transcript(sessionId);
@@ -161,7 +164,7 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
     });
   }
 
-  /** Answers what a session waits for, often twice, and sometimes what it never asked. */
+  /** Answers an await of a session, often twice, and sometimes answers something that the session never asked. */
   async function answer(sessionId: string): Promise<void> {
     try {
       const open = await store.awaits(sessionId);

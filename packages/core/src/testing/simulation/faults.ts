@@ -1,8 +1,8 @@
 import type { Random } from "./random.ts";
 
-/** How often what goes wrong. Probabilities per occasion, times in virtual milliseconds. */
+/** How often each fault happens. Probabilities are per occasion, times in virtual milliseconds. */
 export interface Faults {
-  /** A worker or client dies at one of its turns. */
+  /** A worker or client dies at one of its turns (a point at which it waits). */
   readonly crash: number;
   /** A worker stops for longer than its lease and continues as if nothing had happened. */
   readonly freeze: number;
@@ -10,19 +10,22 @@ export interface Faults {
   readonly unavailable: number;
   /** The commit happens and the answer is lost. */
   readonly lostAnswer: number;
-  /** The caller is told that the store is away, and the request arrives all the same, later. */
+  /** The caller is told that the store is unavailable, but the request arrives later. */
   readonly late: number;
   /** News of an append does not arrive. */
   readonly lostNews: number;
   /** A stream breaks between two events. */
   readonly cutStream: number;
-  /** The model refuses a call. */
+  /** The model rejects a call. */
   readonly modelFails: number;
-  /** Latency of one way to or from the store. */
+  /** The latency of one direction, to or from the store. */
   readonly latencyMs: number;
 }
 
-/** The faults of one seed. Each kind is off, rare or frequent by itself, so that seeds differ in kind and not only in number. */
+/**
+ * The faults of one seed. Each kind of fault is off, rare or frequent independently, so that seeds differ in which faults they
+ * have.
+ */
 export function drawFaults(random: Random): Faults {
   const rate = (often: number): number => random.pick([0, often / 5, often]);
   return {

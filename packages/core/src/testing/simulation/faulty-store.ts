@@ -7,20 +7,20 @@ import type { Process, World } from "./world.ts";
 export interface FaultyStoreDeps {
   readonly world: World;
   readonly store: Store;
-  /** Whose view of the store this is: its answers die with it. */
+  /** The process whose view of the store this is: when it dies, its answers are lost. */
   readonly process: Process;
   /** The faults at this time. */
   readonly faults: () => Faults;
 }
 
 /**
- * A store behind an unreliable connection, as one process sees it. Any store can be behind it that uses no real time.
+ * A store behind an unreliable connection, as one process sees it. Works with any store that does not use real time.
  */
 export function createFaultyStore({ world, store, process, faults }: FaultyStoreDeps): Store {
   const { random } = world;
   const latency = (): number => (faults().latencyMs === 0 ? 0 : random.int(faults().latencyMs));
 
-  /** The request travels on its own, so it may arrive after its sender has died; the answer needs somebody to receive it. */
+  /** A request travels independently, so it may arrive after its sender has died. Its answer needs a living receiver. */
   async function call<Answer>(what: string, commit: () => Promise<Answer>): Promise<Answer> {
     const { unavailable, lostAnswer, late } = faults();
     const name = `${process.name} ${what}`;
@@ -130,7 +130,7 @@ async function settledOf<Answer>(promise: Promise<Answer>): Promise<Settled<Answ
   }
 }
 
-/** An answer in a few words, for the trace. */
+/** An answer shortened, for the trace. */
 function told(answer: Settled<unknown>): string {
   if ("error" in answer) return answer.error instanceof KnownError ? answer.error.code : String(answer.error);
   const { value } = answer;

@@ -25,7 +25,8 @@ export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
       run: (_, { sessionId, toolUseId }) => deps.tools.run({ sessionId, toolUseId, name: policy }),
     }),
   );
-  // Calls that wait for somebody: a result that the client has, and a permission. Nobody may come: then the time ends it.
+  // Calls that wait for somebody: a result that the client has, and a permission. If nobody answers, the time limit ends
+  // the wait.
   const waiting = [
     defineTool({
       name: "asks",
@@ -117,7 +118,7 @@ function worldModel({ model, random }: SimulatedRuntimeDeps, opened: { call: Cal
   };
 }
 
-/** The world's model only knows tools that act; some of its calls are made to wait for somebody. */
+/** The simulated model only calls tools that act. Some of these calls are changed so that they wait for somebody. */
 function sometimesAsking(block: ContentBlock, random: () => number): ContentBlock {
   if (block.type !== "tool_use" || block["name"] !== "once" || random() < 0.5) return block;
   return { ...block, name: random() < 0.5 ? "asks" : "asks_first" };

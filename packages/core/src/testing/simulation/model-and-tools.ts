@@ -4,7 +4,7 @@ import type { Model, ModelReply, Tools } from "./simulated-runtime.ts";
 import type { Faults } from "./faults.ts";
 import type { Process, World } from "./world.ts";
 
-/** A prompt with this word kills every worker that calls the model with it. */
+/** A prompt with this word crashes every worker that calls the model with it. */
 export const POISON = "poison";
 
 export interface ModelAndTools {
@@ -33,7 +33,7 @@ export function createModelAndTools({ world, faults }: { world: World; faults: (
         name: random.pick(["once", "repeatable"]),
         input: { n: i },
       });
-    // The number of the answer is in its usage, so that no two answers look alike in the books.
+    // The number of the answer is part of its usage, so that no two answers have the same usage.
     const usage: Usage = { input_tokens: 1000 + answers, output_tokens: random.between(1, 50) };
     return { content, usage, stopReason: count > 0 ? "tool_use" : "end_turn" };
   }

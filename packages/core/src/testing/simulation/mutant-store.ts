@@ -73,7 +73,7 @@ function withoutFence(inner: Store): Store {
   };
 }
 
-/** The number is taken before others have committed theirs, so two appends can get the same one. */
+/** The sequence is read before other appends have committed, so two appends can get the same one. */
 function withMaxPlusOne(store: Store, world: World): Store {
   const numbers = new Map<string, number>();
   const renumbered = (events: readonly Event[]): readonly Event[] =>
@@ -98,7 +98,7 @@ function withMaxPlusOne(store: Store, world: World): Store {
   };
 }
 
-/** A repeated append is stored again: under new ids in the store, which readers see as the old ids. */
+/** A repeated append is stored again: under new ids, which readers see as the old ids. */
 function withRepeatedIds(store: Store, world: World): Store {
   const originals = new Map<string, string>();
   const shown = (events: readonly Event[]): readonly Event[] =>
@@ -160,7 +160,7 @@ function withForeignRelease(inner: Store): Store {
   };
 }
 
-/** A claim when nothing is due gets a session that another worker drives. */
+/** A claim while nothing is due returns a session that another worker drives. */
 function withTwoLeases(inner: Store): Store {
   const { store, holder } = tracking(inner);
   return {

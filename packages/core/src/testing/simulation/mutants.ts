@@ -1,7 +1,7 @@
 /**
  * Bugs that are planted on purpose, to show that the simulation would find them.
  *
- * They live here and in the parts of the simulation that they change, never in the product.
+ * They are only in this folder, never in the product.
  */
 export const MUTANTS = {
   "no-fence": "the store takes the driver's facts from a worker that has lost its lease",

@@ -11,7 +11,7 @@ export interface Random {
   fill(bytes: Uint8Array): Uint8Array;
 }
 
-/** sfc32, seeded through splitmix32: small, fast, and the same on every machine. */
+/** sfc32, seeded through splitmix32: small, fast, and with the same results on every machine. */
 export function createRandom(seed: number): Random {
   let mix = seed >>> 0;
   const split = (): number => {

@@ -16,7 +16,9 @@ export interface ReaderDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** Somebody who follows one session, leaves or is cut off at any event, and comes back at the place they had reached or before. */
+/**
+ * A reader that follows one session, stops or is cut off at any event, and continues at the place that it had reached or earlier.
+ */
 export function startReader(name: string, deps: ReaderDeps): void {
   void read(deps.world.process(name), deps).catch(deps.report);
 }
@@ -42,11 +44,11 @@ async function read(process: Process, { world, faults, streams, known, closing, 
   }
 }
 
-/** Reads until it has had enough, is cut off, or the session is gone. True: there is nothing to come back to. */
+/** Reads until it has received enough, is cut off, or the session is deleted. Returns true if it need not come back. */
 async function visit(store: Store, stream: Stream, enough: number): Promise<boolean> {
   const leave = new AbortController();
   try {
-    // A reader that follows live is at the end of the log when nothing else happens.
+    // When nothing else happens, a reader that follows live is at the end of the log.
     stream.complete = true;
     for await (const event of store.follow(stream.sessionId, { after: stream.after }, leave.signal)) {
       stream.events.push(event);

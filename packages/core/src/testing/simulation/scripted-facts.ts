@@ -15,7 +15,7 @@ import type { ModelReply } from "./simulated-runtime.ts";
 import { priceOf } from "./model-and-tools.ts";
 
 const MODEL = "claude-sonnet-4-5";
-/** What a lost model call is charged at: the most it can have used. */
+/** The usage that is charged for a lost model call: the most that it can have used. */
 const MOST: Usage = { input_tokens: 5000, output_tokens: 1000 };
 
 /** A run begins and reads its prompt. */
@@ -85,7 +85,7 @@ export function stepStarted(runId: string, step: number, attempt: number): Fact 
   };
 }
 
-/** What the model said, and its place in the transcript. */
+/** The model's answer, and its place in the transcript. */
 export function generated(
   run: RunState,
   { content, usage, stopReason }: ModelReply,
@@ -157,7 +157,7 @@ export type Ending =
   | { readonly outcome: "failed"; readonly why: "error" | "poisoned" }
   | { readonly outcome: "cancelled" };
 
-/** The end of a run, after everything that is still open in it was closed: an unanswered call would block the session for ever. */
+/** The end of a run, after every open call got a result: a call without a result would block the session for ever. */
 export function endFacts(state: SessionState, run: RunState, ending: Ending, reply: readonly Fact[] = []): Fact[] {
   const facts: Fact[] = [...reply];
   if (run.call && reply.length === 0) facts.push(abandoned(run));

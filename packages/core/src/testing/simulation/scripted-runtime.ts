@@ -46,7 +46,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
   let released = false;
   let resumedHere = false;
 
-  /** Tries again while the store is away and the lease is surely ours. */
+  /** Retries while the store is unavailable and the lease is certainly valid. */
   async function patiently<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
     for (let tries = 1; ; tries++) {
       try {
@@ -70,8 +70,8 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
   }
 
   /**
-   * Writes facts, with the same ids as often as it takes. False: the log has moved, so everything is to be decided anew.
-   * An intent says what it has seen (`expect`), an outcome happened whatever the log says.
+   * Writes facts, repeatedly with the same ids if needed. Returns false if the log has new events, so that everything
+   * must be decided again. An intent is appended with `expect`; an outcome is appended whatever the log contains.
    */
   async function write(facts: readonly Fact[], { intent, release }: { intent: boolean; release?: boolean }) {
     const events = facts.map((fact): NewEvent => ({ ...fact, id: ids() }));
@@ -103,7 +103,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     }
   }
 
-  /** Takes up a run that somebody else began. False: the log has moved meanwhile. */
+  /** Takes over a run that another worker began. Returns false if the log has new events. */
   async function resume(run: RunState): Promise<boolean> {
     resumedHere = true;
     if (!(await write([{ event_type: "run.resumed", data: { run_id: run.runId, fence } }], { intent: true })))
@@ -113,7 +113,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     return true;
   }
 
-  /** One decision and what follows from it. False: there is nothing more to do under this lease. */
+  /** One decision and its consequences. Returns false if nothing is left to do under this lease. */
   async function step(): Promise<boolean> {
     const { run } = state;
     if (!run) return startNext();
@@ -123,7 +123,8 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     if (interrupted && mutant === "two-runs") return startNext();
     if ((run.cancelRequested || interrupted) && !(mutant === "cancel-ignored" && resumedHere))
       return end(run, { outcome: "cancelled" });
-    // Whatever is open here was opened by a worker that is gone: this one finishes what it opens before it decides again.
+    // Everything that is open here was opened by a worker that is gone: this worker finishes what it opens before it
+    // decides again.
     if (run.call) return write([abandoned(run)], { intent: false }).then(() => true);
     if (mutant === "no-orphan-repair" && resumedHere && run.calls.some(({ phase }) => phase === "started"))
       return askModel(run, []);
@@ -145,7 +146,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
   }
 
   async function end(run: RunState, ending: Ending): Promise<boolean> {
-    // Both ways to go to sleep are used: with the last fact, and by a release of its own.
+    // Both ways to release the session are used: together with the last fact, and in a separate release.
     const last = state.queue.length === 0 && random() < 0.5;
     const done = await write(endFacts(state, run, ending), { intent: true, release: last });
     if (done && random() < 0.3) await patiently(() => store.writeSnapshot(sessionId, snapshotOf(state)));
@@ -191,7 +192,10 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     if (!(await write(facts, { intent: true }))) await write([failure], { intent: false });
   }
 
-  /** The answer is an outcome. If it is the last one and nothing came in between, the end of the run goes with it. */
+  /**
+   * The answer is an outcome. If it is the last answer and the log has no new events, the end of the run is in the same
+   * append.
+   */
   async function said(run: RunState, reply: ModelReply): Promise<void> {
     const before = state.transcript.length;
     const facts = generated(run, reply, { message: ids(), results: ids(), before });
@@ -232,7 +236,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     if (now() >= clock.validUntil) throw new LeftAlone();
   }
 
-  /** A short wait is slept through under the lease, a long one is left to the store. */
+  /** A short wait happens under the lease; for a long wait the session is released. */
   async function waitFor(time: number): Promise<boolean> {
     if (time - now() > 2000) return giveBack(time);
     await sleep(time - now());

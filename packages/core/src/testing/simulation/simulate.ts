@@ -34,7 +34,7 @@ export interface SimulationOptions {
   /** Any store that needs no real time. */
   readonly openStore?: (deps: { now: () => number }) => Store;
   readonly createRuntime?: CreateRuntime;
-  /** The driver waits for people: clients then answer. */
+  /** Whether the driver waits for people, so that clients must answer. */
   readonly answers?: boolean;
 }
 
@@ -61,20 +61,20 @@ const NO_FAULTS: Faults = {
   latencyMs: 3,
 };
 
-/** Clients stop by themselves; faults of a safety run go on a little longer, those of a liveness run stop some time before. */
+/** Clients stop by themselves; the faults of a safety run continue a little longer, those of a liveness run stop earlier. */
 const SAFETY_TAIL_MS = 20_000;
 /** After the faults: long enough for every lease, retry and poisoned run of the last one. */
 const LIVENESS_BOUND_MS = 600_000;
 
-/** Long enough for a reader that has just come to receive everything. */
+/** Long enough for a reader that has just connected to receive everything. */
 const CATCH_UP_MS = 1500;
 
 /**
- * One seed, from the first create to the verdict.
+ * Runs the simulation of one seed and checks its history.
  *
  * The real store in memory, sessions, fold and projections run in a world in which the seed decides every id, delay, choice
- * and failure. A killed process is one whose turns never come: nothing after its await runs, not even `finally`. Not shown
- * here: SQL, files, fsync and real clocks; those are for `npm run kill` and `npm run powercut`.
+ * and failure. A killed process never gets another turn: nothing after its await runs, not even `finally`. Not tested here:
+ * SQL, files, fsync and real clocks. `npm run kill` and `npm run powercut` test those.
  */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const { seed, mode, mutant = null, keepTrace = false, openStore = createMemoryStore } = options;
@@ -144,7 +144,10 @@ interface EndDeps {
   readonly faultsEnd: number;
 }
 
-/** It is over when clients have done everything and every worker has found nothing to do several times, or at the bound. */
+/**
+ * The simulation ends when clients have done everything and every worker has found nothing to do several times, or when the
+ * time limit is reached.
+ */
 function endOf({ world, mode, workers, clients, faultsEnd }: EndDeps): () => boolean {
   let bound = Infinity;
   return () => {
@@ -159,7 +162,7 @@ function endOf({ world, mode, workers, clients, faultsEnd }: EndDeps): () => boo
   };
 }
 
-/** The store at the end, read past all faults. */
+/** The store at the end, read without faults. */
 async function stored(store: Store): Promise<readonly StoredSession[]> {
   const { items } = await store.list({ tenant: "default", limit: 1_000 });
   const all = { limit: 1_000_000 };
@@ -174,7 +177,7 @@ async function stored(store: Store): Promise<readonly StoredSession[]> {
   );
 }
 
-/** A state that began with a snapshot is the state of the whole log. */
+/** A state that was restored from a snapshot equals the fold of the whole log. */
 async function checkSnapshot(store: Store, sessionId: string, events: readonly Event[]): Promise<void> {
   const snapshot = await store.readSnapshot(sessionId);
   const start = snapshot && restore(snapshot);

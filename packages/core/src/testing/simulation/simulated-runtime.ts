@@ -16,15 +16,15 @@ export interface SimulatedRuntimeDeps {
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   readonly ids: Ids;
-  /** A number from 0 to 1, for choices that no rule makes. */
+  /** A number from 0 to 1, for choices that no rule determines. */
   readonly random: () => number;
   readonly model: Model;
   readonly tools: Tools;
-  /** An error that nobody expects: the simulation reports it as a bug. */
+  /** Receives unexpected errors: the simulation reports them as bugs. */
   readonly report: (error: unknown) => void;
 }
 
-/** Answers a model call. A refusal that may be tried again is data, not an exception. */
+/** Answers a model call. A rejection that may be retried is a result, not an exception. */
 export type Model = (request: ModelRequest) => Promise<ModelReply | { readonly failed: string }>;
 
 export interface ModelRequest {
@@ -32,7 +32,7 @@ export interface ModelRequest {
   readonly runId: string;
   readonly step: number;
   readonly messages: readonly Omit<Message, "id">[];
-  /** False: the run is at its last step and must answer now. */
+  /** False if the run is at its last step and must answer now. */
   readonly mayUseTools: boolean;
 }
 

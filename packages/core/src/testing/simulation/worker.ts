@@ -24,7 +24,7 @@ export interface WorkerDeps {
   readonly ids: Ids;
   readonly createRuntime: CreateRuntime;
   readonly faults: () => Faults;
-  /** How many sessions begin here with their lease, over all its lives. */
+  /** How many sessions this worker creates together with their lease, over all its restarts. */
   readonly beginnings: number;
   /** True near the end: nothing new begins. */
   readonly closing: () => boolean;
@@ -34,11 +34,11 @@ export interface WorkerDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** A worker that is started again whenever it dies, each time as a new owner. */
+/** A worker that is restarted whenever it dies, each time as a new owner. */
 export interface Worker {
-  /** How often in a row it found nothing to do, now or later. */
+  /** How often in a row it found nothing to do, neither now nor later. */
   idleFor(): number;
-  /** Counts from 0 again: what it found before says nothing about what was accepted since. */
+  /** Resets `idleFor` to 0: earlier checks say nothing about prompts that were accepted since. */
   countAnew(): void;
 }
 
@@ -78,10 +78,10 @@ function hasNothing(claim: Claim): boolean {
 
 interface Work extends WorkerDeps {
   readonly process: Process;
-  /** Who this worker was before it died. */
+  /** The owner name of this worker before it died. */
   readonly dead: string | null;
   readonly found: (claim: Claim) => void;
-  /** Whether a session begins here now. */
+  /** Whether the worker creates a session now. */
   readonly mayBegin: () => boolean;
 }
 
@@ -101,7 +101,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
     report: deps.report,
   });
 
-  /** Until there is news, and at the latest when the next session is due. */
+  /** Waits until there is news, and at the latest until the next session is due. */
   const idle = (ms: number): Promise<void> =>
     new Promise((resolve) => {
       wake = resolve;
@@ -117,7 +117,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
     const clock = { validUntil: asked + LEASE_MS };
     const claimed: Claimed = { lease, lastSequence, clock, begins, prolong: () => lease };
     const stop = new AbortController();
-    // Now and then a worker is asked to stop in the middle of its work.
+    // Sometimes a worker is asked to stop in the middle of its work.
     if (world.random.chance(0.05)) stop.abort();
     void keepLease({ store, claimed, held, stop, now: world.now, sleep });
     await runtime.drive(claimed, stop.signal);
@@ -219,7 +219,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
   }
 }
 
-/** On start an engine frees what its own dead workers held. */
+/** On start, an engine frees the leases of its own dead workers. */
 async function freeDead(store: Store, owner: string): Promise<void> {
   try {
     if ((await store.owners()).includes(owner)) await store.free(owner);

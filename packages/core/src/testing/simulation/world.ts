@@ -4,19 +4,25 @@ import { type Random, createRandom } from "./random.ts";
 /** When the clock of every world begins. */
 const EPOCH = Date.UTC(2026, 10, 1);
 
-/** Something with a memory of its own: a worker, a client or a reader. What it waits for dies with it. */
+/** Something with its own memory: a worker, a client or a reader. Everything it waits for is lost when it dies. */
 export interface Process {
   readonly name: string;
   readonly alive: boolean;
-  /** Waits until the scheduler lets this process go on. If it is killed meanwhile, nothing after the wait ever runs. */
+  /**
+   * Waits until the scheduler lets this process continue. If the process is killed during the wait, nothing after the
+   * wait runs.
+   */
   turn(what: string, delayMs?: number): Promise<void>;
   kill(why: string): void;
-  /** Stops without noticing it: the clock continues, and every turn waits until this is over. */
+  /**
+   * Stops the process without its knowledge: the clock continues, and every turn of the process waits until this time
+   * is over.
+   */
   freeze(ms: number): void;
 }
 
 interface ProcessOptions {
-  /** Asked before every turn of the process: it may be killed or frozen right there. */
+  /** Called before every turn of the process. It may kill or freeze the process. */
   readonly onTurn?: (process: Process) => void;
   readonly onKilled?: () => void;
 }
@@ -34,7 +40,7 @@ export interface World {
   note(line: string): void;
   /** A short name for an id, in the order in which ids were first mentioned. */
   alias(id: string): string;
-  /** Lets turns happen, one after the other, until `done` says so or nothing can happen any more. */
+  /** Lets turns happen, one after the other, until `done` returns true or no task is left. */
   run(done: () => boolean): Promise<void>;
   readonly turns: number;
   /** A hash of everything that happened; equal for equal seeds. */
@@ -99,7 +105,7 @@ export function createWorld({ seed, keepTrace = false }: { seed: number; keepTra
 
   const readyAt = ({ at, owner }: Task): number => Math.max(at, owner?.frozenUntil ?? 0);
 
-  /** One of the tasks that are ready, chosen by the seed; the clock continues to the next one if none is. */
+  /** One of the tasks that are ready, chosen by the seed; if none is ready, the clock advances to the next one. */
   function next(): Task | undefined {
     tasks = tasks.filter(({ owner }) => owner === null || owner.alive);
     let first = Infinity;
@@ -158,7 +164,7 @@ export function createWorld({ seed, keepTrace = false }: { seed: number; keepTra
   };
 }
 
-/** Everything that can continue without a turn has gone on: the queue of microtasks is empty. Takes no time of the world. */
+/** Waits until the queue of microtasks is empty, so that only turns are left. Takes no simulated time. */
 function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -46,7 +46,7 @@ const withHash = new RegExp(`((?<=^|\\s)#[^\\n]*)|${rest}`, "g");
 const withDashes = new RegExp(`(--[^\\n]*)|${rest}`, "g");
 const withSlashes = new RegExp(`(\\/\\/[^\\n]*|\\/\\*[^]{0,4000}?\\*\\/|(?<=^|\\n)#[^\\n{]*(?=\\n|$))|${rest}`, "g");
 
-/** Colours comments, strings, numbers and words of most languages. A mistake is only a wrong colour. */
+/** Colours comments, strings, numbers and words of most languages. An error only gives a wrong colour. */
 function coloured(code: string, language: string): string {
   const tokens = hashComments.has(language) ? withHash : dashComments.has(language) ? withDashes : withSlashes;
   let html = "";
@@ -69,7 +69,7 @@ export function terminalHtml(text: string): string {
 // The expression has to name the escape character.
 // oxlint-disable-next-line no-control-regex
 const colourCode = /\u001b\[([\d;]*)m/g;
-/** Sequences without a visible effect: clearing a line, window titles. */
+/** Sequences without a visible effect: clearing a line, setting window titles. */
 // oxlint-disable-next-line no-control-regex
 const silentCode = /\u001b\[\??[\d;]*[KlhG]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b\(B/g;
 
@@ -155,7 +155,7 @@ function classesOf(colours: Colours): string {
   return names.filter((name) => name !== "").join(" ");
 }
 
-/** One of the 16 colours of a terminal for one of its 256: the page has no style of its own for each. */
+/** The most similar of the 16 terminal colours for one of the 256: the page has a style only for these 16. */
 function nearest256(colour: number): number {
   if (colour < 16) return colour;
   if (colour >= 232) return colour < 244 ? 8 : 7;

@@ -1,4 +1,4 @@
-/** Dates and durations as people read them. Times are UTC, so that everybody who opens the page sees the same. */
+/** Dates and durations in a readable form. Times are UTC, so that everybody who opens the page sees the same. */
 
 const day = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",

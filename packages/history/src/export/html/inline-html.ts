@@ -1,4 +1,7 @@
-/** Emphasis, code and links inside one line of Markdown. It runs in linear time: a mark that is not closed is looked for once. */
+/**
+ * Emphasis, code and links inside one line of Markdown. It runs in linear time: the end of an unclosed mark is searched only
+ * once.
+ */
 import { escapeHtml } from "./escape-html.ts";
 
 const deepest = 8;
@@ -98,7 +101,7 @@ function emphasisAt(text: string, at: number, depth: number, unclosed: Set<strin
 
 const link = /\[((?:[^[\]\\]|\\.){1,500})\]\((https?:\/\/[^\s()<>"]{1,2000})\)/y;
 
-/** A path of the project, which leads nowhere from this page. */
+/** A path inside the project, which has no target on this page. */
 const path = /\[((?:[^[\]\\]|\\.){1,500})\]\([\w./@-]{1,500}(?:#[\w-]{0,100})?(?::\d{1,9})?\)/y;
 
 function linkAt(text: string, at: number, depth: number): Span | undefined {
@@ -112,14 +115,14 @@ function linkAt(text: string, at: number, depth: number): Span | undefined {
 const address = /https?:\/\/[^\s<>"'`()[\]{}|\\]{1,2000}/y;
 
 function addressAt(text: string, at: number): Span | undefined {
-  // An address inside a name, a call or an attribute is not a link of its own.
+  // An address inside a name, a call or an attribute is not a link.
   if (/[\w=("'<]/.test(text[at - 1] ?? "")) return undefined;
   address.lastIndex = at;
   const found = address.exec(text)?.[0].replace(/[.,;:!?*_~]+$/, "");
   return found === undefined ? undefined : { html: anchor(found, escapeHtml(found)), next: at + found.length };
 }
 
-/** A link to a web page tells the page nothing about where it was clicked. */
+/** A link that does not send the address of this page to the target. */
 function anchor(href: string, html: string): string {
   return `<a href="${escapeHtml(href)}" rel="noopener noreferrer nofollow">${html}</a>`;
 }

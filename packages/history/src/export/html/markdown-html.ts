@@ -1,6 +1,6 @@
 /**
- * Markdown as HTML: headings, lists, quotes, tables, code, emphasis and links. All text is escaped; raw HTML, images and links
- * to anything but web pages stay the text that they are. Line breaks are kept, because prompts have them.
+ * Markdown as HTML: headings, lists, quotes, tables, code, emphasis and links. All text is escaped; raw HTML, images, and
+ * links to anything but web pages are shown as text. Line breaks are kept, because prompts have them.
  */
 import { codeHtml } from "./code-html.ts";
 import { inlineHtml } from "./inline-html.ts";

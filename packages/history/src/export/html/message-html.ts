@@ -12,7 +12,7 @@ import { imageHtml, toolHtml } from "./tool-html.ts";
 
 export type Conversation = Pick<Session, "messages" | "agents">;
 
-/** What the messages of one conversation share. */
+/** The data that the messages of one conversation share. */
 export interface View {
   /** Made of the id of a message or a subagent; unique on the page. */
   anchor(id: string): string;
@@ -22,9 +22,11 @@ export interface View {
   readonly shownCalls: ReadonlySet<string>;
   /** The subagents that are on the page. */
   readonly agentIds: ReadonlySet<string>;
+  /** Who answers in this conversation. */
+  readonly speaker: string;
 }
 
-export function viewOf(conversation: Conversation, { anchor, agentIds }: Pick<View, "anchor" | "agentIds">): View {
+export function viewOf(conversation: Conversation, given: Pick<View, "anchor" | "agentIds" | "speaker">): View {
   const results = new Map<string, ToolResult>();
   for (const message of conversation.messages) {
     if (message.role !== "user" || typeof message.content === "string") continue;
@@ -32,7 +34,7 @@ export function viewOf(conversation: Conversation, { anchor, agentIds }: Pick<Vi
       if (isResult(block) && !results.has(block.toolUseId)) results.set(block.toolUseId, block);
   }
   const calls = new Map(toolCallsOf(conversation).map((call) => [call.id, call]));
-  return { anchor, results, calls, shownCalls: new Set(calls.keys()), agentIds };
+  return { ...given, results, calls, shownCalls: new Set(calls.keys()) };
 }
 
 function isResult(block: object): block is ToolResult {
@@ -55,7 +57,7 @@ export function messageHtml(message: Message, view: View, before: string): { htm
   if (!shown || shown.body === "") return { html: "", speaker: before };
   const aside = asideOf(message);
   const speaker = `${shown.speaker}${aside}`;
-  // Consecutive messages of Claude have one heading.
+  // Consecutive messages of one agent have one heading.
   const isContinued = shown.kind === "assistant" && speaker === before;
   const details = [
     shown.model === undefined ? "" : `<span class="model">${escapeHtml(shown.model)}</span>`,
@@ -78,11 +80,15 @@ function shownMessage(message: Message, view: View): ShownMessage | undefined {
   if (message.role === "assistant") {
     const body = message.content.map((block) => answerHtml(objectOf(block), view)).join("\n");
     const model = shortModel(message.model);
-    return { kind: "assistant", speaker: "Claude", ...(model === "" ? {} : { model }), body: body.trim() };
+    return { kind: "assistant", speaker: view.speaker, ...(model === "" ? {} : { model }), body: body.trim() };
   }
   if (message.role === "user") return shownUser(message, view);
   if (message.humanPrompt !== null)
-    return { kind: "human", speaker: "You, while Claude was working", body: markdownHtml(message.humanPrompt) };
+    return {
+      kind: "human",
+      speaker: `You, while ${view.speaker} was working`,
+      body: markdownHtml(message.humanPrompt),
+    };
   if (message.type === "summary")
     return { kind: "system", speaker: "Summary", body: markdownHtml(String(message.content)) };
   if (!isKnownLineType(message.type)) {
@@ -156,7 +162,7 @@ function answerHtml(block: Value, view: View): string {
   });
 }
 
-/** Images are shown, of documents the title; a block of another type is shown as it is. */
+/** Shows images. Of documents only the title is shown, blocks of other types as JSON. */
 function otherHtml(block: Value): string {
   if (block["type"] === "image") return imageHtml(block);
   if (block["type"] === "document") {

@@ -4,7 +4,7 @@ import { codeHtml, terminalHtml } from "./code-html.ts";
 import { escapeHtml } from "./escape-html.ts";
 import { markdownHtml } from "./markdown-html.ts";
 
-/** Text with its tags shown as what they mean. */
+/** Text in which the tags are shown by their meaning. */
 export function taggedHtml(text: string): string {
   const html: string[] = [];
   let command: string | undefined;
@@ -17,7 +17,7 @@ export function taggedHtml(text: string): string {
       finish();
       command = inner.trim();
     } else if (tag === "command-args" && command !== undefined) command = `${command} ${inner.trim()}`;
-    // The message repeats the name of the command.
+    // The tag `command-message` repeats the name of the command.
     else if (tag !== "command-message" || command === undefined) {
       if (tag !== undefined || inner.trim() !== "") finish();
       html.push(pieceHtml(tag, inner));
@@ -41,7 +41,7 @@ function* pieces(text: string): Generator<Piece> {
     const [whole, tag = ""] = found;
     const from = found.index + whole.length;
     const end = text.indexOf(`</${tag}>`, from);
-    // A tag that is not closed is text.
+    // A tag that is not closed is shown as text.
     if (end < 0) break;
     if (found.index > last) yield { tag: undefined, text: text.slice(last, found.index) };
     yield { tag, text: text.slice(from, end) };
@@ -80,7 +80,7 @@ function pieceHtml(tag: string | undefined, text: string): string {
   }
 }
 
-/** Something that a reader opens if they want to see it. */
+/** A folded part that the reader can open. */
 export function foldedHtml(title: string, html: string, kind = "more"): string {
   return `<details class="${kind}"><summary>${escapeHtml(title)}</summary>${html}</details>`;
 }

@@ -1,4 +1,4 @@
-/** A tool call with its result, as people know it from Claude Code: a command and its output, an edit as a difference. */
+/** A tool call with its result, as Claude Code shows it: a command and its output, an edit as a difference. */
 import type { ToolCall, ToolResult } from "../../model/types.ts";
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { DiffLine } from "../../diff/diff-lines.ts";
@@ -18,7 +18,7 @@ export interface ShownCall {
   readonly agentAnchor: string | undefined;
 }
 
-/** A longer result is closed until a reader opens it. */
+/** A longer result is folded until a reader opens it. */
 const openLines = 12;
 
 export function toolHtml(shown: ShownCall): string {
@@ -59,7 +59,7 @@ function subjectOf(name: string, input: Value): string {
   return key === undefined ? shortInputs(input) : firstLine(String(input[key]));
 }
 
-/** What a call without a known subject is about: its short inputs, as "taskId 3, status completed". */
+/** A description for a call without a known subject: its short inputs, as "taskId 3, status completed". */
 function shortInputs(input: Value): string {
   const short = Object.entries(input).flatMap(([key, value]) => {
     const isShort =
@@ -99,7 +99,7 @@ function restHtml(input: Value, shown: readonly string[]): string {
   return `<div class="scroll"><table class="inputs">${rows.join("")}</table></div>`;
 }
 
-/** Claude Code records what an edit changed in the file; without that the texts of the call are compared. */
+/** Claude Code records what an edit changed in the file; without that record, the texts of the call are compared. */
 function editHtml(input: Value, call: ToolCall | undefined): string {
   const path = stringOf(input["file_path"]) ?? stringOf(input["notebook_path"]) ?? "";
   const patch = arrayOf(objectOf(call?.toolUseResult)["structuredPatch"]).filter(isObject);
@@ -141,7 +141,7 @@ function resultHtml(name: string, result: ToolResult | undefined): string {
   if (!result) return "";
   const images = arrayOf(result.parts).map(imageHtml).join("");
   const text = images === "" ? result.content : result.content.replaceAll(/^\[image\]$/gm, "").trim();
-  // A successful edit says only that it was made.
+  // The result of a successful edit only confirms it, so it is not shown.
   const isQuiet = (editTools.has(name) || name === "TodoWrite") && !result.isError;
   if (text.trim() === "" || isQuiet) return images;
   const lines = text.split("\n").length;
@@ -150,7 +150,7 @@ function resultHtml(name: string, result: ToolResult | undefined): string {
   return `${foldedHtml(`Result, ${lines} lines`, shown, "result")}${images}`;
 }
 
-/** An image is part of the page. Only formats that cannot hold a script are shown. */
+/** An image is part of the page. Only formats that cannot contain a script are shown. */
 export function imageHtml(block: unknown): string {
   const value = objectOf(block);
   if (value["type"] !== "image") return "";

@@ -1,4 +1,4 @@
-/** Amp: one document per thread. Newer versions keep threads on a server, so the local files end at some day. */
+/** Amp: one document per thread. Newer versions keep threads on a server, so the local files end at some date. */
 import { basename, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { documentAt, documentOf, entriesIn, originalPart, unitOf } from "../port/files.ts";
@@ -42,7 +42,7 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
     const placed = { id: `${at}`, from: `messages/${at}`, at: time };
     const content = arrayOf(message["content"]).map(objectOf);
     if (message["role"] === "assistant") {
-      // The ledger comes first where there is one: it is what was charged.
+      // The ledger is preferred if it exists, because it has what was charged.
       const tokens = ledger.length > 0 ? undefined : tokensOf(usage);
       const call = `amp:${unit.id}:${String(message["messageId"])}`;
       writer.answer({ ...placed, call, model: stringOf(usage["model"]) ?? "", content, tokens });
@@ -85,7 +85,7 @@ interface LedgerEvent {
   readonly messages: readonly Value[];
 }
 
-/** An event has no split of the cache; the message that it leads to has it. */
+/** A ledger event does not split the cache tokens; the message that it refers to does. */
 function writeEvent(unit: Unit, { event, from, messages }: LedgerEvent, writer: TranscriptWriter): void {
   const { input, output } = objectOf(event["tokens"]);
   const message = messages.find(({ messageId }) => messageId === event["toMessageId"]);

@@ -1,4 +1,4 @@
-/** Claude Code. Its transcripts have the form that every function reads, so they are read where they are. */
+/** Claude Code. Its transcripts already have the format that every function reads, so they are read in place. */
 import { basename, join } from "node:path";
 import { entriesIn, originalLine } from "../port/files.ts";
 import type { InPlaceSource, Problem, Unit } from "../port/source.ts";
@@ -9,7 +9,7 @@ export const claudeCode: InPlaceSource = {
   name: "claude-code",
   reads: "in-place",
   roots: ({ env, homes }) => usualDataPaths(env, homes).map(({ path }) => path),
-  // Other agents have folders `projects` too, and their lines in folders below those.
+  // Other agents also have folders named `projects`, with lines in folders below them.
   owns: (path) =>
     entriesIn(getProjectsPath(path)).some(
       (project) =>

@@ -1,6 +1,6 @@
 /**
- * Claude Desktop. Its sessions have Claude Code's form, in places of their own. Those of the Code tab lie in Claude Code's
- * folder, and only a title and a project are kept here: such a session is shown once, as Desktop's.
+ * Claude Desktop. Its sessions have Claude Code's format, but are stored elsewhere. Sessions of the Code tab are in Claude
+ * Code's folder, and only a title and a project are stored here: such a session is shown once, as one of Desktop's.
  */
 import { basename, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
@@ -51,7 +51,7 @@ function findSessions(root: string): Found {
   return { units, problems };
 }
 
-/** A sandbox may hold several transcripts; the one that the sidecar names is the session. */
+/** A sandbox may contain several transcripts; the one that the sidecar names is the session. */
 function coworkUnits(root: string, path: string, problems: Problem[]): readonly Unit[] {
   const sidecar = documentAt(path);
   const projects = join(path.slice(0, -".json".length), ".claude", "projects");
@@ -64,7 +64,7 @@ function coworkUnits(root: string, path: string, problems: Problem[]): readonly 
   });
 }
 
-/** Without a transcript, the audit log is all that is left. */
+/** Without a transcript, only the audit log is left. */
 function auditUnit(root: string, path: string, sidecar: Value): readonly Unit[] {
   const audit = join(path.slice(0, -".json".length), "audit.jsonl");
   const id = stringOf(sidecar["cliSessionId"]) ?? basename(path, ".json");
@@ -89,7 +89,7 @@ interface DesktopSession {
 function unitsOf(root: string, { path, sidecar, id, transcript, claims }: DesktopSession): readonly Unit[] {
   const head = headOf(sidecar);
   const { stamp, mtimeMs } = stampOf(transcript);
-  // The sidecar is written at every focus; only what is shown of it counts.
+  // The sidecar is rewritten at every focus, so only its shown fields count as a change.
   const main = {
     id,
     root,
@@ -106,7 +106,7 @@ function unitsOf(root: string, { path, sidecar, id, transcript, claims }: Deskto
   return [main, ...agents];
 }
 
-/** In the editor's tab the project is where it was opened, in a sandbox the folder that the person chose. */
+/** In the editor's tab, the project is the folder that was opened; in a sandbox, it is the folder that the person chose. */
 function headOf(sidecar: Value): {
   readonly title: string | null;
   readonly cwd: string | null;
@@ -121,7 +121,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
   const { title, cwd, parent, audit } = unit.extra ?? {};
   writer.place({ cwd: stringOf(cwd) });
   if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
-  // Comes first, so that readers of the first folder find this one and not the sandbox's.
+  // Written first, so that readers that use the first folder find this one instead of the sandbox's.
   if (typeof cwd === "string") writer.copy(JSON.stringify({ type: "relocated", relocatedCwd: cwd, cwd }));
   eachLine(unit.path, (bytes) => {
     const line = bytes.toString("utf8");
@@ -131,7 +131,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
   if (parent === undefined) writer.title(stringOf(title), "sidecar");
 }
 
-/** A line of the log is one of the SDK's stream. Its tokens are placeholders, except those of the results. */
+/** A line of the log is a message of the SDK's stream. Its token counts are placeholders, except in results. */
 function writeAudit(line: string, writer: TranscriptWriter): void {
   for (const { value } of parseLine(Buffer.from(line), { line: 1, offset: 0 }, () => writer.damage(line))) {
     const { _audit_timestamp: at, type } = value;

@@ -22,13 +22,13 @@ export const codex: TranslatedSource = {
   original: ({ path }, from) => originalLine(path, from),
 };
 
-/** Where the rollouts of a root are, by the id of the thread. Forks need those of their parents. */
+/** The rollouts of each root, by the id of the thread. Forks need those of their parents. */
 const rollouts = new Map<string, ReadonlyMap<string, string>>();
 
 function findThreads(root: string): Found {
   const problems: Problem[] = [];
   const byId = new Map<string, string>();
-  // An active thread comes before its archived copy, and a plain file before a compressed one.
+  // An active thread takes precedence over its archived copy, and a plain file before a compressed one.
   const places = [join(root, "sessions"), join(root, "archived_sessions")];
   for (const path of places.flatMap((folder) => filesNamed(folder, rolloutName, problems).toSorted(plainFirst))) {
     const id = rolloutName.exec(basename(path))?.[1];
@@ -49,7 +49,7 @@ function plainFirst(a: string, b: string): number {
   return Number(a.endsWith(".zst")) - Number(b.endsWith(".zst")) || (a < b ? -1 : 1);
 }
 
-/** Names that people gave to threads. The database is newer than the file with the names. */
+/** Names that people gave to threads. The database takes precedence over the file, which is older. */
 function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string> {
   const titles = new Map<string, string>();
   const note = (value: Value): void => {
@@ -61,7 +61,7 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
       for (const { value } of parseLine(line, { line: 1, offset: 0 }, () => {})) note(value);
     });
   } catch {
-    // Codex writes this file only when a thread gets a name.
+    // The file may be missing: Codex writes it only when a thread gets a name.
   }
   const folder = process.env["CODEX_SQLITE_HOME"] ?? root;
   const newest = entriesIn(folder)
@@ -90,7 +90,7 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
     hasLostParent = path === undefined;
     return path === undefined ? undefined : turnsIn(path);
   });
-  // Without the file of its parent, the times of all lines tell where a fork begins.
+  // Without the file of its parent, the times of all lines are needed to find where a fork begins.
   const options = { writer, marks, needsAll: () => hasLostParent };
   eachRecord(unit.path, options, (value, from) => rollout.add(value, from));
   rollout.finish();
@@ -113,7 +113,7 @@ function turnsIn(path: string): ReadonlySet<string> {
       }
     });
   } catch {
-    // The parent was removed meanwhile.
+    // The parent was removed in the meantime.
   }
   return turns;
 }

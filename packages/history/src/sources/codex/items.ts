@@ -2,7 +2,7 @@
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { Block } from "../port/transcript-writer.ts";
 
-/** Texts that Codex itself puts into the role of the user. */
+/** Texts that Codex itself sends with the user role. */
 const machineText =
   /^\s*(<(environment_context|user_instructions|permissions instructions|turn_aborted|skill|collaboration_mode)\b|# AGENTS\.md)/;
 
@@ -25,7 +25,7 @@ function partOf(part: Value): Block {
   return part;
 }
 
-/** A picture from a `data:` address, or the address. */
+/** A picture from a `data:` address, or a text block with the address. */
 export function imageOf(url: string): Block {
   const [, type, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
   const source = data === undefined ? { type: "url", url } : { type: "base64", media_type: type, data };
@@ -77,7 +77,7 @@ function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** Arguments are JSON in a string. What is not an object is kept as it is. */
+/** Arguments are JSON in a string. A value that is not an object is kept unchanged. */
 export function inputOf(text: unknown): object {
   if (isObject(text)) return text;
   if (typeof text !== "string") return {};

@@ -16,7 +16,7 @@ interface OpenAnswer {
   tokens?: CallTokens;
 }
 
-/** Events that repeat what a response item says. */
+/** Events that repeat the content of a response item. */
 const repeats = new Set([
   "user_message",
   "agent_message",
@@ -31,7 +31,7 @@ const repeats = new Set([
   "turn_complete",
 ]);
 
-/** `turnsOf` has the ids of all turns of another thread, or undefined if it is not there. */
+/** `turnsOf` has the ids of all turns of another thread, or undefined if that thread does not exist. */
 export function createRollout(
   threadId: string,
   writer: TranscriptWriter,
@@ -42,9 +42,9 @@ export function createRollout(
   let model = "";
   let isFirst = true;
   let open: OpenAnswer | undefined;
-  /** What follows the open answer and must be written after it. */
+  /** Lines that must be written after the open answer. */
   let waiting: (() => void)[] = [];
-  /** Where each turn of a person began, for rolling back. */
+  /** The parent line of each turn of a person, for rolling back. */
   const turns: (string | null)[] = [];
   let branchAt: string | null | undefined;
 
@@ -147,10 +147,10 @@ export function createRollout(
         if (type === "session_meta") return;
       }
       const isCopy = copies.isCopy(type, payload ?? {}, at);
-      // A subagent's file begins with what its parent knew. Only its own part is its conversation.
+      // A subagent's file begins with a copy of its parent's conversation. Only its own part is translated.
       if (isCopy && copies.isSubagent && !(type === "event_msg" && payload?.["type"] === "token_count")) return;
       if (payload === undefined) {
-        // Before August 2025 the items stood in the lines themselves.
+        // Before August 2025, the items were directly in the lines.
         if (stringOf(record["role"]) ?? type?.includes("call") ?? type === "reasoning") item(record, at, from, isCopy);
         else writer.other(type ?? "unknown", record, { at, from });
         return;
@@ -199,8 +199,8 @@ interface CopyGate {
 }
 
 /**
- * Tells which lines of a fork are its parent's: all up to the first turn that the parent does not have. Without the parent's
- * file, those that were written in one burst.
+ * Finds which lines of a fork were copied from its parent: all up to the first turn that the parent does not have. Without
+ * the parent's file: those that were written in one burst.
  */
 function createCopyGate(turnsOf: (threadId: string) => ReadonlySet<string> | undefined): CopyGate {
   let parentTurns: ReadonlySet<string> | undefined;

@@ -12,7 +12,7 @@ interface Counts {
 }
 
 export interface TokenCounts {
-  /** The tokens of the response that this event tells of; undefined if it tells of none. */
+  /** The tokens of the response that this event reports; undefined if it reports none. */
   read(info: unknown): CallTokens | undefined;
 }
 
@@ -24,11 +24,11 @@ export function createTokenCounts(): TokenCounts {
       const total = countsOf(info["total_token_usage"]);
       const previous = before;
       before = total;
-      // The same event again, with fresh rate limits; or after a compaction, with an estimate.
+      // The same event again, with new rate limits, or after a compaction, with an estimate.
       if (previous && same(previous, total)) return undefined;
       const last = isObject(info["last_token_usage"]) ? countsOf(info["last_token_usage"]) : undefined;
       if (last && last.input + last.output > 0) return tokensOf(last);
-      // A smaller sum is a new beginning: the context was full, and Codex reset its counters.
+      // A smaller sum means a new start: the context was full, and Codex reset its counters.
       const isNew = !previous || total.input < previous.input || total.output < previous.output;
       const tokens = tokensOf(isNew ? total : difference(total, previous));
       return (tokens.input ?? 0) + tokens.output + (tokens.cacheRead ?? 0) > 0 ? tokens : undefined;
@@ -63,7 +63,7 @@ function difference(a: Counts, b: Counts): Counts {
   };
 }
 
-/** Codex's input contains what came from the cache and went into it; its output contains the reasoning. */
+/** Codex's input includes tokens read from the cache and written to it; its output includes the reasoning. */
 function tokensOf({ input, cached, written, output, reasoning }: Counts): CallTokens {
   return {
     input: Math.max(0, input - cached - written),

@@ -26,8 +26,8 @@ interface Placed {
 const silent = new Set(["assistant.turn_start", "assistant.turn_end", "tool.execution_start"]);
 
 export function createEvents(sessionId: string, writer: TranscriptWriter, usage: Usage): Events {
-  // The order of sources for tokens: rows of the database, then the sums at the end of each leg, then OpenTelemetry,
-  // then output tokens alone.
+  // The order of sources for tokens: rows of the database, then the sums at the end of each leg (one start of the
+  // program), then OpenTelemetry, then only output tokens.
   const unused = usage.rows.length > 0 ? [...usage.rows] : [];
   const legs = createLegs();
   const spans = [...usage.spans];
@@ -39,7 +39,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
   let branchAt: string | null | undefined;
 
   const later = (write: () => void): void => void pending.push(write);
-  /** After a rewind the next line follows the event that was rewound to. */
+  /** After a rewind, the next line follows the event to which the conversation was rewound. */
   const branch = (): { readonly parent?: string | null } => {
     if (branchAt === undefined) return {};
     const parent = branchAt;

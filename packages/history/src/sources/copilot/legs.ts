@@ -1,4 +1,4 @@
-/** The sums that Copilot writes when it ends. Since 1.0.80 they count on over the legs of a session. */
+/** The sums that Copilot writes when it ends. Since 1.0.80 they continue over the legs of a session (the starts of the program). */
 import { numberOf, objectOf, type Value } from "../../model/value.ts";
 import type { CallTokens } from "../port/transcript-writer.ts";
 import { tokensOf } from "./usage-rows.ts";
@@ -13,9 +13,9 @@ const names: Readonly<Record<string, string>> = {
 
 export interface Legs {
   readonly count: number;
-  /** What each model used since the end of the leg before. */
+  /** The usage of each model since the end of the previous leg. */
   add(metrics: Value): readonly { readonly name: string; readonly tokens: CallTokens }[];
-  /** After a compaction the sums begin anew. */
+  /** After a compaction, the sums start again at 0. */
   compacted(): void;
 }
 
@@ -33,7 +33,7 @@ export function createLegs(): Legs {
         const now = new Map(Object.entries(names).map(([key, field]) => [key, numberOf(usage[field]) ?? 0]));
         const last = before.get(name);
         before.set(name, now);
-        // A smaller sum is a new beginning: early builds counted each leg separately.
+        // A smaller sum means a new start: early builds counted each leg separately.
         const goesOn = last !== undefined && [...now].every(([key, value]) => value >= (last.get(key) ?? 0));
         const tokens = tokensOf((key) => (now.get(key) ?? 0) - (goesOn ? (last.get(key) ?? 0) : 0));
         return (tokens.input ?? 0) + tokens.output + (tokens.cacheRead ?? 0) > 0 ? [{ name, tokens }] : [];

@@ -1,4 +1,4 @@
-/** Model calls from OpenTelemetry files. Only `chat` spans count: the span of an agent repeats those below it. */
+/** Model calls from OpenTelemetry files. Only `chat` spans count: the span of an agent repeats the counts of the spans below it. */
 import { arrayOf, numberOf, objectOf, stringOf } from "../../model/value.ts";
 import { parseLine } from "../../scan/parse-line.ts";
 import { eachLine } from "../port/files.ts";

@@ -13,7 +13,7 @@ export interface CallRow {
   readonly at: number | string | null;
 }
 
-/** Copilot's input contains what came from the cache and went into it. */
+/** Copilot's input includes tokens read from the cache and written to it. */
 export function tokensOf(count: (name: string) => number): CallTokens {
   const [read, write] = [count("cacheRead"), count("cacheWrite")];
   return {
@@ -38,7 +38,7 @@ export function callRows(path: string, problems: Problem[]): ReadonlyMap<string,
   if (!isFile(path)) return rows;
   try {
     readDatabase(path, (database) => {
-      // The columns came one by one.
+      // Columns were added one by one in different versions.
       const known = database.columns("assistant_usage_events");
       if (!known.has("session_id") || !known.has("id")) return;
       const chosen = ["id", "session_id", "model", "created_at", ...Object.values(columns)].filter((name) =>

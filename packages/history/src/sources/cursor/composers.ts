@@ -13,7 +13,7 @@ export function isEditorDatabase(path: string): boolean {
   }
 }
 
-/** Keys are read in a range: the database may have many gigabytes, and only a range uses its index. */
+/** Keys are read as a range, because only a range uses the index of a database that may have many gigabytes. */
 export function findComposers(path: string): Found {
   return readDatabase(path, (database) => {
     if (!database.columns("cursorDiskKV").has("value"))
@@ -104,7 +104,7 @@ function writeBubble({ composer, id, bubble, model }: Bubble, writer: Transcript
     writer.result(callId, result, { id: `${id}:result`, at, from, isError });
   }
   const count = objectOf(bubble["tokenCount"]);
-  // Cursor's counts are often 0 and not what is billed, so they are stored and not added up.
+  // Cursor's counts are often 0 and differ from what is billed, so they are stored but not added up.
   if ((numberOf(count["inputTokens"]) ?? 0) + (numberOf(count["outputTokens"]) ?? 0) > 0)
     writer.other("reported-tokens", count, { at, from });
 }
@@ -113,7 +113,7 @@ export function originalBubble(unit: Unit, from: string): string | undefined {
   if (!/^(bubbleId|composerData):/.test(from)) return undefined;
   return readDatabase(unit.path, (database) => {
     const value = rowOf(database, from);
-    // The composer's row has the key that its blobs are encrypted with.
+    // The composer's row contains the key with which its blobs are encrypted, so the key is removed.
     return value && JSON.stringify({ ...value, blobEncryptionKey: undefined });
   });
 }

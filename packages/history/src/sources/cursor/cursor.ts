@@ -26,7 +26,7 @@ export const cursor: TranslatedSource = {
         ),
   units: (root) => (isFile(root) ? findComposers(root) : findTranscripts(root)),
   read(unit, writer) {
-    // Cursor writes no tokens that could be counted.
+    // Cursor writes no usable token counts.
     if (writer.wants === "usage") return;
     if (unit.extra?.["composer"] === true) return readComposer(unit, writer);
     const parent = stringOf(unit.extra?.["parent"]);
@@ -60,7 +60,7 @@ function findTranscripts(root: string): Found {
           }
       } else if (/\.(jsonl|txt)$/.test(entry.name) && entry.isFile()) {
         const id = entry.name.replace(/\.(jsonl|txt)$/, "");
-        // Lines come before text, and a folder before both.
+        // A file of lines is preferred to a text file, and a folder to both.
         if (names.has(id) || (entry.name.endsWith(".txt") && names.has(`${id}.jsonl`))) continue;
         units.push({ id, root, path, ...stampOf(path), extra });
       }

@@ -30,7 +30,7 @@ export function readText(unit: Unit, writer: TranscriptWriter): void {
   end(lines.length);
 }
 
-/** Marks begin a part; the indented lines after it are its body. What comes after results is an answer of its own. */
+/** A mark begins a part, and the indented lines after it are its body. Text after results is a separate answer. */
 function writeAnswer(id: string, lines: readonly string[], from: string, writer: TranscriptWriter): void {
   let content: Block[] = [];
   let results: { readonly id: string; readonly body: string[] }[] = [];
@@ -45,8 +45,11 @@ function writeAnswer(id: string, lines: readonly string[], from: string, writer:
   };
   const end = (): void => {
     flush();
-    writer.answer({ call: `cursor:${id}:${from}:${parts}`, model: "", content: content.map(finished), from });
-    for (const result of results) writer.result(result.id, result.body.join("\n"), { from, id: result.id });
+    // Several answers and results stand in one block, so each needs an id of its own.
+    const own = `${from}:${parts}`;
+    writer.answer({ call: `cursor:${id}:${own}`, model: "", content: content.map(finished), from, id: own });
+    for (const [at, result] of results.entries())
+      writer.result(result.id, result.body.join("\n"), { from, id: `${own}:${at}` });
     content = [];
     results = [];
     parts += 1;

@@ -27,7 +27,7 @@ function writeLine(unit: Unit, value: Value, from: string, writer: TranscriptWri
   const content = objectOf(value["message"])["content"];
   if (value["role"] === "user") {
     const { text, at } = promptOf(content);
-    // Without a time of its own, a line has that of the one before it, or of the file.
+    // A line without a time has the time of the line before it, or of the file.
     writer.user(text, { from, at: at ?? (writer.last === null ? startOf(unit.path) : null) });
   } else if (value["role"] === "assistant") {
     const parts = typeof content === "string" ? [{ type: "text", text: content }] : arrayOf(content).map(objectOf);
@@ -40,14 +40,14 @@ function writeLine(unit: Unit, value: Value, from: string, writer: TranscriptWri
   } else writer.other(stringOf(value["type"]) ?? "unknown", value, { from });
 }
 
-/** When the file was made: an estimate, for transcripts that have no time at all. */
+/** The creation time of the file: an estimate, for transcripts without any time. */
 export function startOf(path: string): number | null {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return null;
   return stat.birthtimeMs > 0 ? Math.min(stat.birthtimeMs, stat.mtimeMs) : stat.mtimeMs;
 }
 
-/** What a person typed, and when, from the tags around it. */
+/** The text that a person typed and its time, from the tags around it. */
 export function promptOf(content: unknown): { readonly text: string; readonly at: number | null } {
   const text =
     typeof content === "string"
@@ -78,7 +78,7 @@ function pathsIn(value: unknown): readonly string[] {
   return isObject(value) ? Object.values(value).flatMap(pathsIn) : [];
 }
 
-/** The project folder's name cannot be decoded, but a path that the agent used may lead into it. */
+/** The project folder's name cannot be decoded, but a path that the agent used may be inside the project. */
 export function folderNamed(name: string, paths: readonly string[]): string | null {
   for (const path of paths)
     for (let at = path; at.length > 1; at = dirname(at))

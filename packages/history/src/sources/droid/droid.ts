@@ -72,7 +72,7 @@ function modelOf(unit: Unit): string {
   return /^custom:(.+?)(?:-\[[^\]]*\])?(?:-\d+)?$/.exec(model)?.[1] ?? model;
 }
 
-/** One sum for the whole session. Whether thinking is inside of the output is not known, so it is not added. */
+/** One sum for the whole session. It is unknown whether the output includes thinking, so thinking is not added. */
 function writeUsage(unit: Unit, writer: TranscriptWriter): void {
   const settings = documentAt(settingsOf(unit.path));
   const usage = objectOf(settings?.["tokenUsage"]);

@@ -10,9 +10,9 @@ export interface Chat {
 interface Recorded {
   value: Value;
   from: string;
-  /** The message before it when it was first written. */
+  /** The message before it at the time when it was first written. */
   readonly parent: string | null;
-  /** The counters of the last record that had some. */
+  /** The counters of the last record that had any. */
   tokens?: Value;
 }
 
@@ -138,7 +138,7 @@ function writeResult(call: Value, id: string, from: string, writer: TranscriptWr
   writer.result(callId, output, { id: `${id}:${callId}`, at, from, isError: status !== "success", details });
 }
 
-/** The input contains what came from the cache; thoughts are not in the output, prompts for tools not in the input. */
+/** The input includes tokens from the cache. Thoughts are not part of the output, and tool prompts are not part of the input. */
 function tokensOf(value: Value | undefined): CallTokens | undefined {
   if (!value) return undefined;
   const of = (key: string): number => numberOf(value[key]) ?? 0;

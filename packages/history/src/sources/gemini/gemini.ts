@@ -49,7 +49,7 @@ function findChats(root: string): Found {
       const id = sessionIdOf(path) ?? basename(path).replace(/\.jsonl?$/, "");
       const known = units.get(id);
       const unit = { id, root, path, ...stamp, extra: { cwd, parent } };
-      // A session that was resumed under another name continues in the newer file.
+      // A session that was resumed under another name is continued in the newer file.
       if (!known || known.mtimeMs < unit.mtimeMs || (known.path.endsWith(".json") && path.endsWith(".jsonl")))
         units.set(id, unit);
     }
@@ -57,7 +57,7 @@ function findChats(root: string): Found {
   return { units: [...units.values()], problems };
 }
 
-/** The newer form of a chat hides the older one of the same name. */
+/** The newer form of a chat replaces the older one of the same name. */
 function chatFiles(chats: string, problems: Problem[]): readonly string[] {
   const entries = entriesIn(chats, problems);
   const names = new Set(entries.map(({ name }) => name));

@@ -1,4 +1,4 @@
-/** Goose: one database for all sessions. It sums tokens per session and does not split off the cache. */
+/** Goose: one database for all sessions. It has token sums per session, without separate counts for the cache. */
 import { join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
@@ -11,9 +11,13 @@ export const goose: TranslatedSource = {
   reads: "translated",
   roots({ env, homes, platform }) {
     if (env["GOOSE_PATH_ROOT"]) return [join(env["GOOSE_PATH_ROOT"], "data", "sessions")];
-    const windows = env["APPDATA"] ? [join(env["APPDATA"], "Block", "goose", "data", "sessions")] : [];
-    if (platform === "win32") return windows;
-    return homes.map((home) => join(env["XDG_DATA_HOME"] ?? join(home, ".local", "share"), "goose", "sessions"));
+    const onWindows = (roaming: string): string => join(roaming, "Block", "goose", "data", "sessions");
+    if (platform === "win32") return env["APPDATA"] ? [onWindows(env["APPDATA"])] : [];
+    return homes.map((home) =>
+      home.startsWith("/mnt/")
+        ? onWindows(join(home, "AppData", "Roaming"))
+        : join(env["XDG_DATA_HOME"] ?? join(home, ".local", "share"), "goose", "sessions"),
+    );
   },
   owns(path) {
     try {
@@ -116,7 +120,7 @@ function blockOf(part: Value): Block {
   return { type: "tool_result", tool_use_id: part["id"], content: text, ...(isError && { is_error: true }) };
 }
 
-/** `accumulated_*` are sums; the plain columns are those of the last call and serve only where there are no sums. */
+/** `accumulated_*` are sums; the plain columns are those of the last call, and are used only without sums. */
 function writeUsage(session: Row, unit: Unit, model: string, writer: TranscriptWriter): void {
   const of = (key: string): number =>
     numberOf(session[`accumulated_${key}_tokens`]) ?? numberOf(session[`${key}_tokens`]) ?? 0;

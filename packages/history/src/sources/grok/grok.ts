@@ -1,4 +1,4 @@
-/** Grok Build: a folder per session with its messages, and a log of updates that has times and usage. */
+/** Grok Build: a folder per session with its messages, and a log of updates with times and usage. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
@@ -33,7 +33,7 @@ function findSessions(root: string): Found {
       );
       if (!entry.isDirectory() || !chat || !updates || !summary || (!isFile(chat) && !isFile(updates))) continue;
       const extra = { summary, updates, cwd: folderOf(folder, project.name) };
-      units.push({ id: entry.name, root, path: chat, ...stampOf(chat, updates, summary), extra });
+      units.push({ id: entry.name, root, path: chat, timed: updates, ...stampOf(chat, updates, summary), extra });
     }
   }
   return { units, problems };
@@ -104,7 +104,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
     messages.finish();
   }
   for (const [id, turn] of times.turns) {
-    // The turn of the parent has what its subagents used.
+    // The parent's turn includes the usage of its subagents.
     if (isSubagent) writer.other("turn-usage", turn.usage, turn);
     else writeUsage(`grok:${id}`, turn, model, writer);
   }

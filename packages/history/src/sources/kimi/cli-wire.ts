@@ -18,7 +18,7 @@ interface Step {
   call?: string;
 }
 
-/** Gathers an answer until it is known what it used, with the results that arrived meanwhile. */
+/** Collects an answer until its usage is known, with the results that arrive in the meantime. */
 export function createSteps(sessionId: string, writer: TranscriptWriter, name: string) {
   let step: Step | undefined;
   const close = (model: string): void => {
@@ -40,7 +40,7 @@ export function createSteps(sessionId: string, writer: TranscriptWriter, name: s
       if (step) step.results.push(write);
       else write();
     },
-    /** False if there is no answer that the tokens could belong to. */
+    /** Returns false if there is no answer that the tokens could belong to. */
     tokens(tokens: CallTokens, call?: string): boolean {
       if (!step || step.tokens) return false;
       step.tokens = tokens;

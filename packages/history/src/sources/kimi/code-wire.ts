@@ -45,7 +45,7 @@ export function createCodeWire(sessionId: string, writer: TranscriptWriter): Wir
     add(record, from) {
       const at = numberOf(record["time"]);
       switch (record["type"]) {
-        // The message follows in a record of its own.
+        // The message follows in a separate record.
         case "metadata":
         case "turn.prompt":
           return;

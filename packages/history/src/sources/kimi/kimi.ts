@@ -1,4 +1,4 @@
-/** Kimi CLI and its successor Kimi Code: a folder per session with the log of what went over the wire. */
+/** Kimi CLI and its successor Kimi Code: a folder per session with a log of the protocol messages. */
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { arrayOf, objectOf, stringOf } from "../../model/value.ts";
@@ -54,7 +54,7 @@ function findSessions(root: string): Found {
   return { units, problems };
 }
 
-/** Kimi CLI names the folder of a project by the MD5 sum of its path. */
+/** Kimi CLI names a project's folder by the MD5 hash of its path. */
 function workFolders(root: string): ReadonlyMap<string, string> {
   const known = arrayOf(documentAt(join(root, "kimi.json"))?.["work_dirs"]);
   return new Map(

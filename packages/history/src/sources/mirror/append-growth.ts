@@ -3,8 +3,8 @@ import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from "node
 const blockBytes = 256 * 1024;
 
 /**
- * If `target` is the beginning of `staged`, appends the rest to it and removes `staged`. The file then stays the same one,
- * for whoever follows it and for the index. False if it was not the beginning.
+ * If `target` is the beginning of `staged`, appends the rest to it and removes `staged`. The file then stays the same file
+ * for followers and for the index. Returns false if it was not the beginning.
  */
 export function appendGrowth(staged: string, target: string): boolean {
   const old = statSync(target, { throwIfNoEntry: false })?.size;

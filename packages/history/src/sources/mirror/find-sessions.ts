@@ -1,4 +1,4 @@
-/** Finds out which sessions a root has and where each belongs, without reading conversations. */
+/** Finds the sessions of a root and where each belongs, without reading conversations. */
 import { renameSync, statSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { removeEmptyFolders, removeFile } from "../../disk/durable-files.ts";
@@ -8,7 +8,7 @@ import { lastTimeIn } from "../port/last-time.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { MirroredUnit, MirrorState } from "./mirror-state.ts";
 
-/** Where a mirror is, and of what. */
+/** The place of a mirror, and its source. */
 export interface MirrorPlace {
   readonly source: TranslatedSource;
   readonly root: string;
@@ -23,7 +23,7 @@ export function unitsOf({ source, root }: MirrorPlace): Found {
   }
 }
 
-/** True if nothing has changed since the state was saved. */
+/** Whether nothing has changed since the state was saved. */
 export function isCurrent(known: MirrorState, { units, problems }: Found): boolean {
   return (
     units.length === Object.keys(known.units).length &&
@@ -32,7 +32,7 @@ export function isCurrent(known: MirrorState, { units, problems }: Found): boole
   );
 }
 
-/** The state with the sessions that are there now. Lines of sessions that are gone are removed. */
+/** The state with the sessions that exist now. Lines of deleted sessions are removed. */
 export function nextState({ source, root, folder }: MirrorPlace, known: MirrorState, found: Found): MirrorState {
   const problems = [...found.problems];
   const heads = new Map<string, MirroredUnit>();
@@ -42,7 +42,7 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
       heads.set(unit.id, before?.stamp === unit.stamp ? before : headOf(source, unit, before));
     } catch (error) {
       problems.push({ path: unit.path, message: messageOf(error) });
-      // The earlier head is better than none. Its stamp differs, so the next call tries again.
+      // An earlier head is better than none. Its stamp differs, so the next call tries again.
       if (before) heads.set(unit.id, before);
     }
   }
@@ -77,7 +77,7 @@ function headOf(source: TranslatedSource, unit: Unit, before: MirroredUnit | und
     parentId: head?.parentId ?? parent?.sessionId ?? null,
     meta: parent?.meta ?? {},
     place: "",
-    lastMs: lastTimeIn(path) ?? mtimeMs,
+    lastMs: lastTimeIn(unit.timed ?? path) ?? mtimeMs,
     bytes: unit.bytes ?? statSync(path, { throwIfNoEntry: false })?.size ?? 0,
     ...(before?.lines && { lines: before.lines }),
   };
@@ -97,7 +97,7 @@ export interface PlacedFile {
   readonly sessionId: string;
 }
 
-/** Subagents lie in the folder of the session that they belong to, also those that other subagents started. */
+/** Subagents are in the folder of the session that they belong to, also those that other subagents started. */
 export function placeOf(id: string, units: ReadonlyMap<string, Belongs>, name: string): PlacedFile {
   const top = topOf(id, units);
   const encodedPath = encodeProjectPath(units.get(top)?.cwd ?? `no-folder-${name}`);
@@ -125,7 +125,7 @@ function metaOf(id: string, units: ReadonlyMap<string, MirroredUnit>): MirroredU
   return { ...unit?.meta, ...(isNested && { parentAgentId: unit.parentId ?? top }) };
 }
 
-/** Ids are file names. Those of all known agents are safe; another one is not trusted. */
+/** Ids are used as file names. The ids of all known agents are safe; other ids are replaced. */
 function safe(id: string): string {
   return id
     .replaceAll(/[^A-Za-z0-9_.-]/g, "_")
@@ -154,7 +154,7 @@ function remove(folder: string, { place }: MirroredUnit): void {
   removeEmptyFolders(dirname(path), folder);
 }
 
-/** What is known of a subagent beside its lines. */
+/** The path of the file with information about a subagent, beside its lines. */
 export function metaPath(lines: string): string {
   return `${lines.slice(0, -".jsonl".length)}.meta.json`;
 }

@@ -20,7 +20,7 @@ import type { MirroredUnit } from "./mirror-state.ts";
 
 const blockLength = 1024 * 1024;
 
-/** Makes the lines of a session, or brings them up to date. A file that only grew stays the same file. */
+/** Creates or updates the lines of a session. A file that only grows stays the same file. */
 export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: MirroredUnit): MirroredUnit {
   const target = join(folder, known.place);
   const staged = join(folder, "staged", `${randomBytes(8).toString("hex")}.jsonl`);

@@ -1,7 +1,7 @@
 /**
- * Keeps the sessions of another agent as transcripts of Claude Code's form in Skein's cache folder. The lines of a
- * session are made when something reads them, or all at once; only what has changed is translated again. The folder can
- * be deleted at any time. Nothing is written where the agent has its data. Reasons: decision 210.
+ * Keeps the sessions of another agent as transcripts in Claude Code's format in Skein's cache folder. The lines of a
+ * session are created when they are first read, or all at once; only changed sessions are translated again. The folder
+ * can be deleted at any time. Nothing is written into the agent's own folders. Reasons: decision 210.
  */
 import { basename, join } from "node:path";
 import { withLock } from "../../disk/lock.ts";
@@ -35,15 +35,15 @@ export interface Mirror {
   readonly problems: readonly Problem[];
   /** The sessions and subagents that can be read now. */
   readonly units: readonly Unit[];
-  /** Sessions that could be read before and cannot be read now, and their stamps. */
+  /** The stamps of sessions that could be read earlier but not now. */
   readonly kept: ReadonlyMap<string, string>;
-  /** Every transcript of it, also those whose lines are not made yet. */
+  /** Every transcript of the mirror, also those whose lines do not exist yet. */
   files(): readonly DataFile[];
-  /** Makes the lines of these transcripts, or of all. */
+  /** Creates the lines of these transcripts, or of all. */
   translate(paths?: ReadonlySet<string>, options?: TranslateOptions): Promise<void>;
   /** Like `translate`, for all sessions at once and synchronously. */
   translateNow(): void;
-  /** The model calls of a session, which needs no lines for it, with its folder and in `sessionId` its parent. */
+  /** The model calls of a session, without creating its lines. It has the session's folder and, in `sessionId`, its parent. */
   usage(unit: Unit): FileUsage;
   /** The file that a session has, or will have, if it belongs there. */
   fileFor(id: string, all: ReadonlyMap<string, Belongs>): DataFile;
@@ -51,7 +51,7 @@ export interface Mirror {
 
 const patienceMs = 60_000;
 
-/** Finds which sessions exist. Each is read when it is needed. */
+/** Finds which sessions exist. Each is read only when needed. */
 export function openMirror(place: MirrorPlace): Mirror {
   const { source, root, folder } = place;
   const load = (): MirrorState => loadState(folder, source.name, root);
@@ -59,7 +59,7 @@ export function openMirror(place: MirrorPlace): Mirror {
   const units = new Map(found.units.map((unit) => [unit.id, unit]));
   const before = load();
   let state: MirrorState | undefined;
-  /** What was last read from the disk, until another process may have changed it. */
+  /** The state that was last read from the disk, until another process may have changed it. */
   let loaded: MirrorState | undefined = before;
   const current = (): MirrorState => (state ??= renewed(loaded ?? load()));
   const renewed = (known: MirrorState): MirrorState => {
@@ -77,7 +77,7 @@ export function openMirror(place: MirrorPlace): Mirror {
   if (units.size + kept.size + problems.length > 0)
     saveMark(folder, { source: source.name, root, claims: claimsOf(found), problems });
 
-  /** The sessions whose lines are not those of today. */
+  /** The sessions whose lines are missing or outdated. */
   const missing = (paths?: ReadonlySet<string>): readonly [string, Unit][] =>
     Object.entries(current().units).flatMap(([id, known]): [string, Unit][] => {
       const unit = units.get(id);
@@ -97,7 +97,7 @@ export function openMirror(place: MirrorPlace): Mirror {
   };
   const save = (): void => {
     const now = current();
-    // Problems of sessions that are tried again are reported again.
+    // Problems of sessions that are read again are reported again, so the old ones are removed.
     const tried = new Set([...made.values(), ...failed].map(({ path }) => path));
     const left = [...now.problems.filter(({ path }) => !tried.has(path)), ...failed];
     state = { ...now, units: { ...now.units, ...Object.fromEntries(made) }, problems: left };
@@ -118,7 +118,7 @@ export function openMirror(place: MirrorPlace): Mirror {
       if (missing(paths).length === 0) return;
       const done = await withLock(folder, patienceMs, () =>
         holdingDatabases(async () => {
-          // Another process may have made some of them meanwhile.
+          // Another process may have created some of them in the meantime.
           state = loaded = undefined;
           const wanted = missing(paths);
           const pause = createPause(signal);
@@ -153,14 +153,14 @@ export function openMirror(place: MirrorPlace): Mirror {
   };
 }
 
-/** Problems of the places, and those of sessions that could not be read the last time. */
+/** Problems of places, and of sessions that could not be read the last time. */
 function problemsNow(found: Found, before: readonly Problem[]): readonly Problem[] {
   const unread = new Set(found.units.map(({ path }) => path));
   for (const { path } of found.problems) unread.delete(path);
   return [...found.problems, ...before.filter(({ path }) => unread.has(path))];
 }
 
-/** A transcript of a mirror. Without lines of today, its size and time are those of the original. */
+/** A transcript of a mirror. If its lines are missing or outdated, its size and time are those of the original. */
 function fileOf(folder: string, unit: MirroredUnit): DataFile {
   const before = knownFiles.get(unit);
   if (before) return before;
@@ -177,7 +177,7 @@ function fileOf(folder: string, unit: MirroredUnit): DataFile {
   return file;
 }
 
-/** Of sessions that have not changed since the last call of this process. A unit is in one folder. */
+/** Files of sessions that have not changed since the last call of this process. Each unit is in one folder only. */
 const knownFiles = new WeakMap<MirroredUnit, DataFile>();
 
 function plainFile(folder: string, place: string): DataFile {

@@ -1,4 +1,4 @@
-/** What the mirror of one root knows of its sessions, kept beside them. */
+/** What the mirror of one root knows about its sessions, stored beside them. */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Problem, SourceName } from "../port/source.ts";
@@ -6,18 +6,18 @@ import type { RootMark } from "./source-of-root.ts";
 
 export interface MirroredUnit {
   readonly stamp: string;
-  /** The original. */
+  /** The path of the original. */
   readonly path: string;
   readonly cwd: string | null;
   /** The session that started it, if it is a subagent. */
   readonly parentId: string | null;
   readonly meta: Readonly<Record<string, string>>;
-  /** Where the translated lines are, below the mirror. */
+  /** The path of the translated lines, relative to the mirror. */
   readonly place: string;
-  /** When the session last did something, as far as that is known without reading it. */
+  /** The time of the session's last activity, as far as it is known without reading the session. */
   readonly lastMs: number;
   readonly bytes: number;
-  /** The lines that were made, and the stamp that the session had then. */
+  /** The created lines, and the stamp of the session at that time. */
   readonly lines?: MadeLines;
 }
 
@@ -38,7 +38,7 @@ export interface MirrorState {
   readonly claims: readonly string[];
 }
 
-/** Raise it when a translation changes: everything is then translated again. */
+/** Increase it when a translation changes: everything is then translated again. */
 const version = 2;
 
 function emptyState(source: SourceName, root: string): MirrorState {
@@ -47,7 +47,7 @@ function emptyState(source: SourceName, root: string): MirrorState {
 
 const known = new Map<string, { readonly stamp: string; readonly state: MirrorState }>();
 
-/** The saved state. A process that stays parses it only after it has changed. */
+/** The saved state. A long-running process parses it again only after it has changed. */
 export function loadState(folder: string, source: SourceName, root: string): MirrorState {
   const path = join(folder, "state.json");
   const stat = statSync(path, { throwIfNoEntry: false });
@@ -73,7 +73,7 @@ export function saveState(folder: string, state: MirrorState): void {
   saveMark(folder, state);
 }
 
-/** Says whose sessions a folder has. */
+/** Records which agent's sessions a folder has. */
 export function saveMark(folder: string, { source, root, claims, problems }: RootMark): void {
   const text = JSON.stringify({ source, root, claims, problems });
   const path = join(folder, "source.json");

@@ -8,7 +8,7 @@ export interface Part {
   readonly data: Value;
 }
 
-/** opencode's input has no cache in it, and its output no reasoning. */
+/** opencode's input excludes the cache, and its output excludes the reasoning. */
 export function tokensOf(value: unknown): CallTokens | undefined {
   const tokens = objectOf(value);
   const cache = objectOf(tokens["cache"]);
@@ -25,8 +25,8 @@ export function tokensOf(value: unknown): CallTokens | undefined {
 }
 
 /**
- * Names a model call by what it was, not by its row: a fork copies rows under new ids and keeps times, tokens and cost, and
- * the call must count once.
+ * An id for a model call from its content instead of its row: a fork copies rows under new ids but keeps times, tokens and
+ * cost, and the call must count once.
  */
 export function callOf(data: Value, step: number, tokens: unknown, cost: unknown): string {
   const { created, completed } = objectOf(data["time"]);
@@ -66,7 +66,7 @@ function writeUser(id: string, data: Value, parts: readonly Part[], writer: Tran
   writeOthers(rest, data, writer);
 }
 
-/** A picture as a picture, any other file by its name. */
+/** Images as image blocks, other files by their names. */
 export function fileBlock(file: Value): Block {
   const url = stringOf(file["url"]) ?? stringOf(file["uri"]) ?? "";
   const mime = stringOf(file["mime"]) ?? "";
@@ -128,7 +128,7 @@ function writeAssistant(id: string, data: Value, parts: readonly Part[], writer:
     else if (value["type"] === "step-finish") end(value["tokens"], value["cost"], createdOf(data), true);
     else if (value["type"] !== "step-start") others.push(part);
   }
-  // Without the ends of steps the message itself has the tokens.
+  // If no ends of steps are recorded, the message itself has the tokens.
   if (step.content.length > 0 || steps === 0) end(data["tokens"], data["cost"], createdOf(data), steps === 0);
   writeOthers(others, data, writer);
   if (data["error"] !== undefined) writer.other("error", objectOf(data["error"]), { from, at: createdOf(data) });

@@ -17,8 +17,11 @@ export const opencode: TranslatedSource = {
     const folders = env["XDG_DATA_HOME"]
       ? [join(env["XDG_DATA_HOME"], "opencode")]
       : homes.map((home) => join(home, ".local", "share", "opencode"));
-    const database = env["OPENCODE_DB"];
-    return database && isAbsolute(database) && !folders.includes(dirname(database)) ? [...folders, database] : folders;
+    // A name that is not a path lies in the data folder.
+    const named = env["OPENCODE_DB"];
+    const databases = !named ? [] : isAbsolute(named) ? [named] : folders.map((folder) => join(folder, named));
+    const isListed = (path: string): boolean => folders.includes(dirname(path)) && databaseName.test(basename(path));
+    return [...folders, ...databases.filter((path) => !isListed(path))];
   },
   owns: (path) =>
     isFolder(path)
@@ -44,7 +47,7 @@ function isDatabase(path: string): boolean {
   }
 }
 
-/** The table `session_message` alone proves nothing: 1.x creates it too, and leaves it empty. */
+/** The table `session_message` alone is no proof: 1.x also creates it, and leaves it empty. */
 function formsOf(database: OpenDatabase): readonly (1 | 2)[] {
   const has = (table: string, ...columns: readonly string[]): boolean => {
     const found = database.columns(table);

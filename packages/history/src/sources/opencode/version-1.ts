@@ -12,7 +12,7 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
   if (writer.wants === "head") return;
   writer.title(stringOf(session["title"]), `session/${unit.id}`);
   const parts = new Map<string, Part[]>();
-  // The length is known without reading a value that lies on pages of its own, and the end of a step is short.
+  // SQLite knows the length of a value without reading its overflow pages, and the end of a step is short.
   const chosen =
     writer.wants === "usage" ? ` AND octet_length(data) < ${longestStep} AND instr(data, '"step-finish"') > 0` : "";
   const sql = `SELECT id, message_id, data FROM part WHERE session_id = ?${chosen} ORDER BY id`;
@@ -32,10 +32,10 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
   if (revert !== null) writer.other("revert", jsonOf(revert, writer), { from: `session/${unit.id}` });
 }
 
-/** The end of a step has tokens, a cost and the hash of a snapshot. */
+/** The longest end of a step: it has tokens, a cost and the hash of a snapshot. */
 const longestStep = 4000;
 
-/** What both forms of the session table have. */
+/** Writes the fields that both forms of the session table have. */
 export function writeHead(
   database: OpenDatabase,
   session: Row,
@@ -45,7 +45,7 @@ export function writeHead(
   writer.place({ cwd: stringOf(session["directory"]), version: stringOf(session["version"]) });
   const parent = stringOf(session["parent_id"]);
   if (parent === null) return;
-  // Looking for the call reads what the parent did.
+  // Only for transcripts, because finding the call reads the parent's messages.
   const callId = writer.wants === "transcript" ? callIn(database, parent, String(session["id"])) : null;
   const description = stringOf(session["title"]);
   writer.subagentOf({ sessionId: parent, callId, type: stringOf(session["agent"]), description });
@@ -65,13 +65,13 @@ function parentCall(database: OpenDatabase, parent: string, child: string): stri
   return null;
 }
 
-/** The object in a column. A value that cannot be read is damage, and the row stays without content. */
+/** The object in a column. A value that cannot be read is reported as damage, and the row has no content. */
 export function jsonOf(text: unknown, writer?: TranscriptWriter): Value {
   try {
     const value: unknown = JSON.parse(String(text));
     if (isObject(value)) return value;
   } catch {
-    // Below.
+    // Reported below.
   }
   writer?.damage(`a row that is not a JSON object: ${String(text).slice(0, 200)}`);
   return {};

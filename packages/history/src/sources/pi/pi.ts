@@ -36,7 +36,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
 }
 
 function createTree(sessionId: string, writer: TranscriptWriter) {
-  /** The line of each entry. An entry without its own line has its parent's. */
+  /** The line of each entry. An entry without its own line uses its parent's. */
   const lines = new Map<string, string | null>();
   let model = "";
   let provider = "";
@@ -87,7 +87,7 @@ function createTree(sessionId: string, writer: TranscriptWriter) {
       return;
     }
     const parentId = stringOf(entry["parentId"]);
-    // The first version of the format had no ids: its entries follow each other.
+    // The first version of the format had no ids: there, each entry follows the one before it.
     const parent = id === undefined ? writer.last : parentId === null ? null : (lines.get(parentId) ?? null);
     const before = writer.last;
     const placed: Placed = { at, from, parent, ...(id !== undefined && { id }) };

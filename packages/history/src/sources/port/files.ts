@@ -10,7 +10,7 @@ import type { Problem, Unit } from "./source.ts";
 import { eachMarkedLine } from "./marked-lines.ts";
 import type { TranscriptWriter } from "./transcript-writer.ts";
 
-/** The entries of a folder; none if it is not there. What cannot be read is a problem. */
+/** The entries of a folder; none if it does not exist. A folder that cannot be read is reported as a problem. */
 export function entriesIn(folder: string, problems?: Problem[]): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -69,15 +69,15 @@ export function eachLine(
 
 export interface RecordOptions {
   readonly writer: TranscriptWriter;
-  /** Which lines are needed to count tokens: the first one, and those with one of these texts. */
+  /** Texts that mark the lines with tokens. To count tokens, only the first line and lines with one of these texts are read. */
   readonly marks?: readonly string[];
-  /** Asked after the first line: true if all lines are needed nevertheless. */
+  /** Called after the first line: true if all lines are needed anyway. */
   readonly needsAll?: () => boolean;
 }
 
 /**
- * Calls back for each record of a file of JSON lines. Damaged lines are written as they are. If only the usage is wanted,
- * lines without any of the marks are not parsed.
+ * Calls back for each record of a file of JSON lines. Damaged lines are written unchanged. If only the usage is wanted,
+ * lines without a mark are not parsed.
  */
 export function eachRecord(
   path: string,
@@ -92,7 +92,7 @@ export function eachRecord(
   }
   const onLine = (bytes: Buffer, number: number, unterminated: boolean): void => {
     const records = parseLine(bytes, { line: number, offset: number - 1, unterminated }, ({ kind, text }) => {
-      // Lines of these kinds are always read.
+      // Lines with these kinds of damage can still be read.
       if (kind !== "glued" && kind !== "invalid-utf8" && kind !== "nul-bytes") writer.damage(text ?? kind);
     });
     for (const { value } of records) onRecord(value, `line ${number}`);
@@ -100,7 +100,7 @@ export function eachRecord(
   eachLine(path, onLine, writer.wants === "head" ? headBuffer : undefined);
 }
 
-/** The line that `line 12` names, as it is in the file. */
+/** The line that `line 12` refers to, as it is in the file. */
 export function originalLine(path: string, from: string): string | undefined {
   const wanted = Number(/^line (\d+)$/.exec(from)?.[1]);
   let found: string | undefined;
@@ -126,7 +126,7 @@ export function firstRecord(path: string, most = 256 * 1024): Value | undefined 
   return found;
 }
 
-/** A JSON document; undefined if it is not there or not an object. */
+/** A JSON document; undefined if it does not exist or is not an object. */
 export function documentAt(path: string): Value | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8"));
@@ -136,7 +136,7 @@ export function documentAt(path: string): Value | undefined {
   }
 }
 
-/** A JSON document of a unit. A document that cannot be read is damage. */
+/** A JSON document of a unit. A document that cannot be read is reported as damage. */
 export function documentOf(path: string, writer: TranscriptWriter): Value | undefined {
   let text: string;
   try {

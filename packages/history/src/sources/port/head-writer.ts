@@ -1,16 +1,16 @@
-/** Reads where a session belongs, and nothing of its conversation. */
+/** Reads the folder and the parent of a session, but not its conversation. */
 import type { TranslatedSource, Unit } from "./source.ts";
 import { parentOf, type TranscriptWriter, type WriterHead } from "./transcript-writer.ts";
 
-/** Ends the reading of a session whose head is known. */
+/** Thrown to stop reading a session when its head is known. */
 class HeadRead extends Error {
   override readonly name = "HeadRead";
 }
 
-/** One error object for all: creating an error takes longer than reading a head. */
+/** A single error object is reused, because creating an error takes longer than reading a head. */
 const headRead = new HeadRead();
 
-/** The folder that the first line of a session has, and the session that it is a subagent of. */
+/** The folder in the first line of a session, and the session that it is a subagent of. */
 export function readHead(source: TranslatedSource, unit: Unit): WriterHead {
   let cwd: string | null = null;
   let parent: WriterHead["parent"];

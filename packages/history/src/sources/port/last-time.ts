@@ -3,9 +3,10 @@ import { openPlainFile } from "../../scan/read-file.ts";
 
 const tailBytes = 4096;
 const tail = Buffer.allocUnsafeSlow(tailBytes);
-const time = /"(?:timestamp|time|lastUpdated|sentAt)"\s*:\s*(?:"(\d{4}-\d\d-\d\dT[^"]{1,20})"|(\d{10,16}(?:\.\d+)?))/g;
+const time =
+  /"(?:timestamp|time|lastUpdated|sentAt|updated)"\s*:\s*(?:"(\d{4}-\d\d-\d\dT[^"]{1,20})"|(\d{10,16}(?:\.\d+)?))/g;
 
-/** The last time that is written at the end of a file of lines or a document; undefined if there is none, or no such file. */
+/** The last time at the end of a file of lines or a document; undefined if there is none, or no such file. */
 export function lastTimeIn(path: string): number | undefined {
   if (!/\.jsonl?$/.test(path)) return undefined;
   let fd: number;

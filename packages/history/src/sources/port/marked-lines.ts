@@ -26,7 +26,7 @@ interface MarkedOptions {
 
 type OnMarked = (bytes: Buffer, offset: number) => void;
 
-/** Calls back for the first line of a file, and for each line with one of the texts, in either case. The bytes are valid only during the call. */
+/** Calls back for the first line of a file, and for each line with one of the texts, ignoring case. The bytes are valid only during the call. */
 export function eachMarkedLine(path: string, { marks: texts, needsAll }: MarkedOptions, onLine: OnMarked): void {
   const marks = prepare(texts);
   let isWhole = false;

@@ -8,7 +8,7 @@ export function placesHere(env: Environment = process.env): Places {
   return { env, homes: [homedir(), ...windowsHomes(env)], platform: process.platform };
 }
 
-/** Under WSL, agents that run on Windows have their data in the homes of Windows. */
+/** Under WSL, agents that run on Windows have their data in the home folders of Windows. */
 function windowsHomes(env: Environment): readonly string[] {
   if (!env["WSL_DISTRO_NAME"]) return [];
   const users = "/mnt/c/Users";

@@ -1,13 +1,13 @@
 /**
- * The port through which the history of every agent is read. A source says where its sessions are. From transcripts in
- * Claude Code's form on, every function of the library works the same. A source whose files have this form is read in
- * place; any other translates each session into such lines, which a mirror keeps.
+ * The port through which the history of every agent is read. A source knows where its sessions are. Every function of
+ * the library works on transcripts in Claude Code's format. A source whose files have this format is read in place; any
+ * other source translates each session into such lines, which are stored in a mirror.
  */
 import type { TranscriptWriter } from "./transcript-writer.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where to look for data. Tests give their own. */
+/** Where to look for data. Tests pass their own. */
 export interface Places {
   readonly env: Environment;
   /** The home directory; under WSL also those of Windows. */
@@ -22,23 +22,26 @@ interface SourceBase {
   readonly name: SourceName;
   /** The folders (or database files) in which the agent may have its data. They need not exist. */
   roots(places: Places): readonly string[];
-  /** True if this path has the form of the agent's data. Must be false for the data of every other agent. */
+  /** Whether this path looks like the agent's data. Must be false for the data of every other agent. */
   owns(path: string): boolean;
-  /** The sessions of a root. It reads names, sizes and times, or the index of a database, and no conversation. */
+  /** The sessions of a root. Reads only names, sizes and times, or the index of a database, but no conversations. */
   units(root: string): Found;
-  /** The original line, document or row that `from` of a line names. In place it is the line itself: `line 12`. */
+  /**
+   * The original line, document or row that `from` of a line names. For a source that is read in place, it is the line
+   * itself: `line 12`.
+   */
   original(unit: Unit, from: string): string | undefined;
 }
 
-/** A source whose data directories have Claude Code's form. Nothing of it is copied. */
+/** A source whose data directories have Claude Code's format. Its files are not copied. */
 export interface InPlaceSource extends SourceBase {
   readonly reads: "in-place";
 }
 
-/** A source with a form of its own. */
+/** A source with its own format. */
 export interface TranslatedSource extends SourceBase {
   readonly reads: "translated";
-  /** Writes one session. What cannot be read is reported with `writer.damage`. */
+  /** Writes one session. Unreadable parts are reported with `writer.damage`. */
   read(unit: Unit, writer: TranscriptWriter): void;
 }
 
@@ -48,7 +51,7 @@ export interface Found {
   readonly problems: readonly Problem[];
 }
 
-/** A place that could not be read, or not be understood. */
+/** A place that could not be read or not understood. */
 export interface Problem {
   readonly path: string;
   readonly message: string;
@@ -58,22 +61,24 @@ export interface Problem {
 export interface Unit {
   /** Its id as the agent writes it. */
   readonly id: string;
-  /** A fingerprint that differs as soon as the session has changed. */
+  /** A fingerprint that changes whenever the session changes. */
   readonly stamp: string;
   /** When it last changed. */
   readonly mtimeMs: number;
   readonly root: string;
   /** The file with the session, or the database. */
   readonly path: string;
-  /** How large it is, for a session that is a part of its file; the size of the file if not given. */
+  /** The file with its times, if `path` has none. */
+  readonly timed?: string;
+  /** Its size, if the session is only a part of its file. Default: the size of the file. */
   readonly bytes?: number;
   /** Its folder and the session that it is a subagent of, if they are known without reading it. */
   readonly head?: { readonly cwd: string | null; readonly parentId: string | null };
-  /** More about it that the source needs in order to read it. */
+  /** Further data that the source needs to read it. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** In the order in which a path is tried. */
+/** The names of all sources, in the order in which a path is checked. */
 export const sourceNames = [
   "claude-desktop",
   "claude-code",
@@ -110,6 +115,11 @@ export const agentTitles: Readonly<Record<SourceName, string>> = {
   amp: "Amp",
   goose: "Goose",
 };
+
+/** Who answers in a session of this agent. */
+export function speakerOf(source: SourceName): string {
+  return source === "claude-code" || source === "claude-desktop" ? "Claude" : agentTitles[source];
+}
 
 const resume: Readonly<Record<SourceName, (id: string) => string>> = {
   "claude-desktop": (id) => `claude --resume ${id}`,

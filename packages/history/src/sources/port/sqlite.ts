@@ -1,4 +1,4 @@
-/** Reads the databases of other agents: only for reading, in one short transaction, without locking the agent out. */
+/** Reads the databases of other agents: read-only, in one short transaction, without blocking the agent. */
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -15,8 +15,8 @@ export interface OpenDatabase {
 }
 
 /**
- * Runs `work` on one state of the database. If it cannot be opened where it is (the folder is read-only, so that the shared
- * memory of its log cannot be made), a copy of the database and its log is read.
+ * Runs `work` on one state of the database. If it cannot be opened where it is (in a read-only folder, SQLite cannot create
+ * the shared memory of the log), a copy of the database and its log is read.
  */
 export function readDatabase<T>(path: string, work: (database: OpenDatabase) => T): T {
   try {
@@ -42,7 +42,10 @@ function inTransaction<T>(path: string, work: (database: OpenDatabase) => T): T 
 let holders = 0;
 const held = new Map<string, DatabaseSync>();
 
-/** Keeps databases open between transactions while `work` runs: opening one takes longer than reading a session from it. */
+/**
+ * Keeps databases open between transactions while asynchronous `work` runs: opening a database takes longer than reading a
+ * session from it.
+ */
 export async function holdingDatabases<T>(work: () => Promise<T>): Promise<T> {
   holders += 1;
   try {
@@ -52,7 +55,7 @@ export async function holdingDatabases<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Like `keepDatabases`, for asynchronous work. */
+/** Like `holdingDatabases`, for synchronous work. */
 export function keepDatabases<T>(work: () => T): T {
   holders += 1;
   try {
@@ -74,7 +77,7 @@ function open(path: string): DatabaseSync {
   return new Database(path, { readOnly: true, timeout: 2000 });
 }
 
-/** Thousands of sessions are read with the same few statements. */
+/** Prepared statements are kept, because thousands of sessions are read with the same few statements. */
 const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
 function wrap(database: DatabaseSync): OpenDatabase {
@@ -112,7 +115,7 @@ function fromCopy<T>(path: string, work: (database: OpenDatabase) => T): T {
   }
 }
 
-/** SQLITE_CANTOPEN, SQLITE_READONLY (and its kinds), SQLITE_IOERR. */
+/** SQLITE_CANTOPEN, SQLITE_READONLY (and its variants), SQLITE_IOERR. */
 function isUnopened(error: unknown): boolean {
   const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined;
   return code === 14 || code === 8 || code === 10;

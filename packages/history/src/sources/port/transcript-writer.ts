@@ -1,20 +1,23 @@
-/** Writes one session of another agent as lines of Claude Code's form. */
+/** Writes one session of another agent as lines in Claude Code's format. */
 import { createHash } from "node:crypto";
 
 export interface WriterOptions {
   readonly source: string;
   readonly sessionId: string;
-  /** Takes the lines one by one, with their line feed. */
+  /** Receives the lines one by one, with their line feed. */
   readonly onLine: (line: string) => void;
 }
 
-/** Tokens of one model call. `input` is what no cache had, null if the agent does not tell; `output` includes `reasoning`. */
+/**
+ * Tokens of one model call. `input` excludes cached tokens, and is null if the agent does not report it; `output` includes
+ * `reasoning`.
+ */
 export interface CallTokens {
   readonly input: number | null;
   readonly output: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
-  /** The part of `cacheWrite` that lives for an hour. */
+  /** The part of `cacheWrite` that is cached for an hour. */
   readonly cacheWrite1h?: number;
   readonly reasoning?: number;
 }
@@ -27,14 +30,14 @@ export interface Placed {
   readonly from: string;
   /** The agent's own id of the message. The line's uuid is made from it. */
   readonly id?: string | undefined;
-  /** The uuid of the line before it; the last line if not given, null for a beginning. */
+  /** The uuid of the line before it; the last line if not given, null for the first line of a conversation. */
   readonly parent?: string | null;
-  /** The subagent that said it, if its conversation stands among the lines of its parent. */
+  /** The subagent that wrote it, if its conversation is among the lines of its parent. */
   readonly side?: string | undefined;
 }
 
 interface Answer extends Placed {
-  /** The same for all copies of the call in forks: the call is counted once over all sessions. */
+  /** The id of the call. Copies of the call in forks have the same id, so that it is counted once over all sessions. */
   readonly call: string;
   readonly model: string;
   readonly content: readonly Block[];
@@ -61,13 +64,13 @@ type Wanted = "head" | "usage" | "transcript";
 
 export interface TranscriptWriter {
   readonly wants: Wanted;
-  /** Known from the session's head; lines that follow have them. */
+  /** Sets what is known from the session's head; lines that follow get it. */
   place(at: {
     readonly cwd?: string | null | undefined;
     readonly branch?: string | null | undefined;
     readonly version?: string | null | undefined;
   }): void;
-  /** Says that this is a subagent of another session. The call that started it may be unknown. */
+  /** Marks this session as a subagent of another one. The call that started it may be unknown. */
   subagentOf(parent: ParentSession): void;
   title(text: string | null | undefined, from: string): void;
   /** A message of a person, or of the agent's program if `isMeta`. Returns the line's uuid. */
@@ -86,17 +89,17 @@ export interface TranscriptWriter {
     placed: Placed & { readonly reportedUsd?: number | undefined },
   ): void;
   compaction(summary: string | null, placed: Placed): void;
-  /** Writes anything that the model has no form for, unchanged. */
+  /** Writes a record that the data model has no form for, unchanged. */
   other(type: string, value: Block, placed: Placed): void;
-  /** A line that cannot be read, as it is. */
+  /** Writes a line that cannot be read, unchanged. */
   damage(text: string): void;
-  /** A line that has Claude Code's form already. */
+  /** Writes a line that is already in Claude Code's format. */
   copy(line: string): void;
   /** The uuid of the last line of the conversation. */
   readonly last: string | null;
-  /** The uuid that the line with this id has. */
+  /** The uuid of the line with this id. */
   uuidOf(id: string): string;
-  /** What is known so far. */
+  /** The head as far as it is known. */
   readonly head: WriterHead;
 }
 
@@ -105,7 +108,7 @@ export interface WriterHead {
   readonly parent: { readonly sessionId: string; readonly meta: Readonly<Record<string, string>> } | undefined;
 }
 
-/** A parent as it is kept beside a subagent's lines. */
+/** The parent in the form that is stored beside a subagent's lines. */
 export function parentOf({ sessionId, callId, type, description }: ParentSession): WriterHead["parent"] {
   const meta = {
     ...(callId && { toolUseId: callId }),
@@ -160,7 +163,7 @@ export function createTranscriptWriter({ source, sessionId, onLine }: WriterOpti
     },
     subagentOf: (found) => void (parent = parentOf(found)),
     title(text, from) {
-      // A subagent is named by what is kept beside it.
+      // A subagent's name comes from the file beside it, so it gets no title line.
       if (text && !parent) emit({ type: "custom-title", customTitle: text, sessionId, from });
     },
     user: (content, placed) =>
@@ -194,7 +197,7 @@ export function createTranscriptWriter({ source, sessionId, onLine }: WriterOpti
     },
     usage(call, model, tokens, placed) {
       const timestamp = timeOf(placed.at);
-      // A call without a message has the form in which Claude Code once wrote the calls of subagents.
+      // A call without a message is written in the form in which Claude Code once wrote the calls of subagents.
       const message = { type: "assistant", message: { id: call, model: model || "unknown", usage: usageOf(tokens) } };
       emit({
         type: "progress",
@@ -263,13 +266,13 @@ export function whole(count: number): number {
   return Number.isFinite(count) && count > 0 ? Math.round(count) : 0;
 }
 
-/** Times beyond what a date can hold count as unknown. */
+/** Times outside the range of a date count as unknown. */
 function timeOf(at: Placed["at"]): string | undefined {
   const time = millisecondsOf(at);
   return time === 0 ? undefined : new Date(time).toISOString();
 }
 
-/** 0 if the time is unknown. */
+/** The milliseconds; 0 if the time is unknown. */
 export function millisecondsOf(at: Placed["at"]): number {
   if (at === null || at === undefined || at === "") return 0;
   return (typeof at === "string" ? Date.parse(at) : new Date(at).getTime()) || 0;
@@ -277,7 +280,7 @@ export function millisecondsOf(at: Placed["at"]): number {
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The id itself if its last part is a UUID, else a UUID (version 8) made from it: always the same for the same id. */
+/** The id itself if its last part is a UUID, otherwise a UUID (version 8) derived from it, which is the same for the same id. */
 function toUuid(id: string): string {
   const own = id.slice(id.lastIndexOf("\0") + 1);
   if (uuidForm.test(own)) return own.toLowerCase();

@@ -1,4 +1,4 @@
-/** Counts the model calls of a session without making its lines. The result is the one that its lines would give. */
+/** Counts the model calls of a session without creating its lines. The result is the same as from its lines. */
 import { createByteSearch, type ByteSearch } from "../../scan/byte-search.ts";
 import { addCall, column, newCall } from "../../usage/usage-table.ts";
 import { usageFacet, type FileUsage } from "../claude-code/usage/file-usage.ts";
@@ -7,7 +7,7 @@ import { millisecondsOf, whole, type CallTokens, type Placed, type TranscriptWri
 
 const call = newCall();
 
-/** The calls of a session. Its folder is the one of its first line, and `sessionId` is its parent's; empty if it has none. */
+/** The calls of a session. The folder is that of its first line, and `sessionId` is its parent's id; empty if it has none. */
 export function readUsage(source: TranslatedSource, unit: Unit): FileUsage {
   const usage = usageFacet.start();
   let cwd = unit.head?.cwd ?? null;
@@ -87,7 +87,7 @@ export function readUsage(source: TranslatedSource, unit: Unit): FileUsage {
 
 let search: ByteSearch | undefined;
 
-/** Lines of Claude Code's form are counted as in its own files. */
+/** Lines in Claude Code's format are counted as in Claude Code's own files. */
 function fold(usage: FileUsage, lines: string): void {
   search ??= createByteSearch();
   const length = Buffer.byteLength(lines);

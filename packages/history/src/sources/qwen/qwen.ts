@@ -93,7 +93,7 @@ function blockOf(part: Value): Block {
   return { ...part, type: "part" };
 }
 
-/** Whether thoughts are inside of the candidates differs by provider: the total of the record tells. */
+/** It depends on the provider whether the candidates include the thoughts: the total of the record shows it. */
 function tokensOf(value: unknown): CallTokens | undefined {
   const usage = objectOf(value);
   const of = (key: string): number => numberOf(usage[key]) ?? 0;

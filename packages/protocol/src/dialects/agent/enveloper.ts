@@ -9,7 +9,7 @@ import { createMessageEnvelopes } from "./message-envelopes.ts";
 export interface FormatOptions {
   /** The agent's `stream_meta_history_and_tool_results`: also frames with history, tool results and files. */
   readonly meta?: boolean;
-  /** The messages before the run, for the first of those frames. */
+  /** The messages before the run, for the first frame, which has the history. */
   readonly history?: readonly Message[];
 }
 
@@ -90,7 +90,7 @@ function images(content: Content, agent: string, id: string, name: string): read
   });
 }
 
-/** Subagents answer by themselves; everything else waits for the client. */
+/** Subagents are answered by Skein. All other awaits are answered by the client. */
 function waiting(data: FactData<"await.opened">, agent: string): readonly Envelope[] {
   const awaits = data.awaits.filter(({ kind }) => kind !== "subagent");
   if (awaits.length === 0) return [];

@@ -11,7 +11,7 @@ export type Format = AgentConfig["formatter"];
 /** The last frame of every `json` stream. */
 export const DONE = "[DONE]";
 
-/** Turns what happens into text, one item at a time. Pure but for what it remembers of the items before. */
+/** Turns what happens into text, one item at a time. Has no side effects, but remembers earlier items. */
 export interface TextFormatter {
   add(item: Event | DraftPiece): readonly string[];
   /** The rest of the output when the source has ended because the run is over, or because it waits. */
@@ -38,9 +38,9 @@ const FORMATTERS: Readonly<Record<Format, (options: FormatOptions) => TextFormat
 };
 
 /**
- * A formatter is fed events of the log and pieces of the model's stream, and remembers what it has sent of the message under
- * way. A reader that saw every piece, some or none ends with the same text. Tool calls are sent whole; a retry after part of
- * an answer is an `error` with `reset: true`.
+ * A formatter receives events of the log and pieces of the model's stream, and remembers how much of the current message it
+ * has sent. A reader that saw every piece, some or none ends with the same text. Tool calls are sent whole; a retry after
+ * part of an answer is an `error` with `reset: true`.
  */
 export function createFormatter(format: Format, options: FormatOptions = {}): TextFormatter {
   return FORMATTERS[format](options);

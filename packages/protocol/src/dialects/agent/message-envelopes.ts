@@ -13,8 +13,8 @@ interface Sent {
 }
 
 /**
- * The model's messages as envelopes: piece by piece while they are made, and what is missing of them when they are
- * facts. A reader that got every piece gets nothing more from the fact. A reader that got none gets everything from it.
+ * The model's messages as envelopes: drafts piece by piece, and when the fact arrives, what was not sent as a draft. A
+ * reader that got every piece gets nothing more from the fact. A reader that got none gets everything from the fact.
  */
 export function createMessageEnvelopes() {
   let open: { readonly id: string; readonly sent: Map<number, Sent> } | undefined;
@@ -51,8 +51,8 @@ export function createMessageEnvelopes() {
     },
 
     /**
-     * An interrupted answer is complete with the text that had arrived: a reader that has it is told that it ends here,
-     * other readers get it.
+     * An interrupted answer ends with the text that had arrived. A reader that has this text is told that the answer
+     * ends here; other readers get the text.
      */
     interrupt({ message_id: message, content }: Interrupted, agent: string): readonly Envelope[] {
       if (open?.id !== message) {

@@ -4,9 +4,9 @@ import type { Failure } from "../../error.ts";
 import type { Event, FactData } from "../../event.ts";
 
 /**
- * The API's own events, as they came. A reader that missed them gets them made again from the fact.
+ * The API's own events, unchanged. For a reader that missed them, the same events are made again from the fact.
  *
- * An attempt that is given up ends with the API's own `error` event, with `reset` set: what was sent of it is void.
+ * An abandoned attempt ends with the API's own `error` event with `reset` set: the part that was sent is void.
  */
 export function createRaw(): (item: Event | DraftPiece) => readonly JsonObject[] {
   /** How far the message that is being streamed has come. */

@@ -18,8 +18,8 @@ const ELEMENTS: Readonly<Record<Envelope["type"], string>> = {
 };
 
 /**
- * Envelopes as tagged blocks. A block is opened with its first piece and closed with its last; each piece is a CDATA
- * section of its own, so that no text can end a section by what follows it.
+ * Envelopes as tagged blocks. A block is opened with its first piece and closed with its last; each piece is its own
+ * CDATA section, so that `]]>` split over two pieces cannot end a section.
  */
 export function createXml(): { add(envelope: Envelope): string; end(): string } {
   let open: { readonly key: string; readonly element: string } | undefined;
@@ -36,7 +36,7 @@ export function createXml(): { add(envelope: Envelope): string; end(): string } 
         return `${close()}<${element}${attributes(envelope)} arguments="${escaped(envelope.delta)}"></${element}>\n`;
       const key = `${envelope.type} ${envelope.id}`;
       let text = "";
-      // A citation in the middle has closed the text that it belongs to; there is nothing left to close.
+      // A citation in the middle of a text has already closed the text's element, so there is nothing to close.
       if (open?.key !== key && envelope.delta === "" && isProse(envelope)) return "";
       if (open?.key !== key) {
         text = `${close()}<${element}${attributes(envelope)}>`;
@@ -45,7 +45,7 @@ export function createXml(): { add(envelope: Envelope): string; end(): string } 
       if (envelope.delta !== "") text += cdata(envelope.delta);
       return envelope.final ? text + close() : text;
     },
-    /** Closes what a stream that broke off left open. */
+    /** Closes the element that is still open when a stream breaks off. */
     end: close,
   };
 }

@@ -27,10 +27,10 @@ function claudeBlock(block: ContentBlock): MessageEventData["content"][number] {
 }
 
 const PIECES = new Set(["content_block_start", "content_block_delta", "content_block_stop"]);
-/** A signature is in the whole block, which follows; so is everything that came later. */
+/** Other deltas, such as signatures, are not shown: the whole block, which follows, contains them. */
 const DELTAS = new Set(["text_delta", "thinking_delta", "input_json_delta"]);
 
-/** A piece of a message in the specification's types; undefined for what those do not have. */
+/** A piece of a message in the specification's types; undefined for other types. */
 export function claudePiece(piece: JsonObject): JsonObject | undefined {
   if (!PIECES.has(String(piece["type"])) || typeof piece["index"] !== "number") return undefined;
   const { delta, content_block } = piece as { delta?: ContentBlock; content_block?: ContentBlock };

@@ -6,11 +6,11 @@ export const ClaudeErrorCode = z.enum([
   "RATE_LIMIT_EXCEEDED",
   "VALIDATION_ERROR",
   "SESSION_NOT_FOUND",
-  /** Another run of the session is under way. */
+  /** Another run of the session is in progress. */
   "SESSION_LOCKED",
   "ALREADY_EXISTS",
   "CHECKPOINT_NOT_FOUND",
-  /** The checkpoint is there, and its files cannot be brought back. */
+  /** The checkpoint exists, but its files cannot be restored. */
   "INVALID_CHECKPOINT",
   /** The run ended without the output that its format asked for. */
   "STRUCTURED_OUTPUT_VALIDATION_ERROR",
@@ -18,7 +18,7 @@ export const ClaudeErrorCode = z.enum([
   "DATABASE_UNAVAILABLE",
   /** The answer takes longer than this request may wait. The work that it asked for continues. */
   "REQUEST_TIMEOUT",
-  /** The server stops, or does not have what this needs. */
+  /** The server is stopping, or lacks something that the request needs. */
   "SERVICE_UNAVAILABLE",
 ]);
 export type ClaudeErrorCode = z.infer<typeof ClaudeErrorCode>;

@@ -14,11 +14,13 @@ export interface FramingContext {
   readonly sessionId: string;
   /** The model of the session's agent, for a runtime that does not report its model. */
   readonly model: string;
-  /** Names of the agent's tools, for the same. */
+  /** Names of the agent's tools, for a runtime that does not report its tools. */
   readonly tools: readonly string[];
   /** Whether the runtime reports its own start (Claude Code) or not (the loop). */
   readonly announces: boolean;
-  /** The contents before the first event that is framed, by message id: a prompt may have waited long for its run. */
+  /**
+   * Contents of messages from before the first framed event, by message id: a prompt may have waited long for its run.
+   */
   readonly contents: ReadonlyMap<string, Content>;
   /** The cost of the session before the first run that is framed, in pico-dollars; null if unknown. */
   readonly costBefore: bigint | null;
@@ -33,8 +35,7 @@ export function frameId(sessionId: string, sequence: number): string {
 }
 
 /**
- * The place that an id names; undefined if it is not an id of a frame. A plain number is a place in the requested
- * session.
+ * The place that an id names; undefined if the id is not a frame's. A plain number is a place in the requested session.
  */
 export function placeOfFrame(
   id: string,
@@ -179,7 +180,7 @@ export function createFraming(context: FramingContext): Framing {
     }
   }
 
-  /** Said once per run, however often the runtime is started for it. */
+  /** Sent once per run, however often the runtime is started for the run. */
   function init(info: JsonObject): readonly Framed[] {
     if (run.announced) return [];
     run.announced = true;
@@ -202,7 +203,7 @@ export function createFraming(context: FramingContext): Framing {
 
   return (event) => {
     const frames = framesOf(event);
-    // A stream begins with init: notices before the start of the runtime wait for it.
+    // A stream begins with init: notices from before the runtime's start are sent after init.
     if (run.prompted && !run.announced) {
       run.held.push(...frames);
       return [];
@@ -243,7 +244,10 @@ function interrupted(
   return [message({ type: "assistant", content: shown, model, uuid: message_id, usage: usageOf(usage) })];
 }
 
-/** The partial frame of one piece of a message that is being made; undefined for what the Claude API does not show. */
+/**
+ * The partial frame of one piece of a message that is being made; undefined for pieces that the Claude API does not
+ * show.
+ */
 export function partialFrame(piece: JsonObject, messageId: string): StreamEvent | undefined {
   const shown = claudePiece(piece);
   if (!shown) return undefined;

@@ -3,7 +3,7 @@ import type { StreamEvent } from "./responses.ts";
 
 type InitData = Extract<StreamEvent, { event: "init" }>["data"];
 
-/** Fields for which the Claude API has another name, and fields that only describe this machine. */
+/** Fields that have another name in the Claude API, and fields that only describe the server's machine. */
 export const INIT_LEFT_OUT: readonly string[] = [
   "type",
   "subtype",
@@ -16,7 +16,10 @@ export const INIT_LEFT_OUT: readonly string[] = [
   "messaging_socket_path",
 ];
 
-/** The `init` frame of what a runtime found when it came up: lists of names where the SDK has objects, the rest beside them. */
+/**
+ * The `init` frame, from what a runtime reported at its start: where the SDK has lists of objects, the frame has lists of
+ * names; other fields are added unchanged.
+ */
 export function initData(info: JsonObject, sessionId: string, model: string): InitData {
   const rest = Object.fromEntries(Object.entries(info).filter(([key]) => !INIT_LEFT_OUT.includes(key)));
   return {

@@ -4,14 +4,14 @@ import { Uuid } from "../../ids.ts";
 import { PermissionMode } from "./options.ts";
 import { McpServerStatus } from "./responses.ts";
 
-/** What a client may want to know before it prompts, and what a session did to its files. */
+/** Routes that tell a client what a new session would have, and what a session did to its files. */
 
 const listOf = <Item extends z.ZodType>(item: Item) =>
   z.preprocess((value) => (typeof value === "string" ? [value] : value), z.array(item).max(50)).optional();
 
 const Name = z.string().min(1).max(200);
 
-/** The options on which the answer depends, as a query would have them. */
+/** The options that the answer depends on, as query parameters. */
 export const OfferQuery = z.strictObject({
   cwd: z.string().max(500).optional(),
   setting_sources: listOf(z.enum(["project", "user", "local"])),
@@ -47,7 +47,7 @@ export const ClaudeOffer = z.object({
 });
 export type ClaudeOffer = z.infer<typeof ClaudeOffer>;
 
-/** What requests may name because the operator has opened it. */
+/** What requests may name because the operator allowed it. */
 export const OpenedNames = z.object({
   folders: z.array(z.string()),
   settings: z.array(z.string()),
@@ -59,15 +59,17 @@ export const OpenedNames = z.object({
 });
 export type OpenedNames = z.infer<typeof OpenedNames>;
 
-/** A file that the tools of a session have changed: what it was before the first change, against what it is after the last. */
+/**
+ * A file that the tools of a session changed: its content before the first change compared with its content after the last.
+ */
 export const ChangedFile = z.object({
   path: z.string(),
-  /** Removed: only by a rewind, to a time when the file was not there. */
+  /** `removed`: only a rewind removes a file, if the file did not exist at that time. */
   status: z.enum(["added", "modified", "removed"]),
-  /** Null where the file was too large for Claude Code to write down what it was. */
+  /** Null if the file was too large for Claude Code to save its earlier content. */
   insertions: z.int().nonnegative().nullable(),
   deletions: z.int().nonnegative().nullable(),
-  /** How often it was changed. */
+  /** How often the file was changed. */
   changes: z.int().positive(),
   last_changed_at: z.iso.datetime(),
   last_tool_use_id: z.string().nullable(),

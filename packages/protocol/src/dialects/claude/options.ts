@@ -5,15 +5,15 @@ import { JsonObject } from "../../content.ts";
 /**
  * The options of a Claude Code session, in the Claude API's names, limits and defaults; newer options are added.
  *
- * A session keeps its own under `agent.extras.claude`; a run may differ by `prompt.accepted.options` (see RunOptions).
- * The operator's policy decides what a request may use, before anything is stored.
+ * A session stores its options under `agent.extras.claude`; a run may differ by `prompt.accepted.options` (see
+ * RunOptions). The operator's policy decides what a request may use, before anything is stored.
  */
 
-/** The four specified modes first, then those that came later. */
+/** The four modes of the specification first, then newer ones. */
 export const PermissionMode = z.enum(["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]);
 export type PermissionMode = z.infer<typeof PermissionMode>;
 
-/** A tool, or a pattern such as `Bash(git *)`. A comma would make two of one on the way to the child process. */
+/** A tool, or a pattern such as `Bash(git *)`. A comma is rejected: the child process would read two tools. */
 const ToolName = Line.min(1)
   .max(500)
   .refine((name) => !name.includes(","), "A tool name or pattern may not have a comma; use one list entry for each.");
@@ -37,7 +37,7 @@ const Thinking = z.strictObject({
   display: z.enum(["summarized", "omitted"]).nullish(),
 });
 
-/** A beta of the Messages API, such as `context-1m-2025-08-07`. A comma would make two of one. */
+/** A beta of the Messages API, such as `context-1m-2025-08-07`. A comma is rejected: it would make two betas. */
 const Beta = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,99}$/, "Expected the name of a beta, as context-1m-2025-08-07.");
 
 /** Names of skills; `all` is every skill that is found. */
@@ -78,7 +78,7 @@ export const HookWebhook = z.object({
   secret: z
     .string()
     .regex(
-      // The second form is what a log has in its place.
+      // The second form is what a log contains in place of the secret.
       /^(?:whsec_[A-Za-z0-9+/]{32,500}={0,2}|secret:[0-9a-f]{24})$/,
       "Expected whsec_ and at least 24 bytes in base64.",
     )
@@ -124,7 +124,7 @@ export const HOOK_EVENTS = [
 ] as const;
 export type HookEvent = (typeof HOOK_EVENTS)[number];
 
-/** `pre_tool_use` and `PreToolUse` are one hook; the second spelling is kept. */
+/** `pre_tool_use` and `PreToolUse` name the same hook; `PreToolUse` is stored. */
 const HOOK_NAMES = new Map<string, string>(
   HOOK_EVENTS.map((name) => [name.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase(), name]),
 );
@@ -161,12 +161,12 @@ export const SandboxSettings = z.object({
 
 const Tools = z.array(ToolName).max(200);
 
-/** How a run works, beside what the specification has. */
+/** Options of a run that the specification does not have. */
 const howItWorks = {
   effort: Effort.nullish(),
   thinking: Thinking.nullish(),
   betas: z.array(Beta).max(20).nullish(),
-  /** Takes over where the model is overloaded. */
+  /** Used when the model is overloaded. */
   fallback_model: ClaudeModel.nullish(),
   /** What one run may cost, in dollars. */
   max_budget_usd: z.number().positive().max(1_000_000).nullish(),

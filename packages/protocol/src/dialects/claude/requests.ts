@@ -21,7 +21,9 @@ export type ImageContent = z.infer<typeof ImageContent>;
 
 const spoken = { prompt: Prompt, images: z.array(ImageContent).max(100).nullish() };
 
-/** Ends the run when the client that asked for it goes away. Otherwise the run continues, and can be followed again. */
+/**
+ * Ends the run when the client that requested it disconnects. Otherwise the run continues and can be followed again.
+ */
 const leaving = { stop_on_disconnect: z.boolean().default(false) };
 
 /**
@@ -99,7 +101,7 @@ export const AnswerRequest = z.strictObject({
   tool_use_id: z.string().min(1).max(200).nullish(),
 });
 
-/** Changes how the session works from here on, a run that is under way included. Other types are answered `unknown_type`. */
+/** Changes the session's settings from now on, also for a run in progress. Other types are answered with `unknown_type`. */
 export const ControlRequest = z.strictObject({
   type: z.string().min(1).max(100),
   permission_mode: PermissionMode.nullish(),
@@ -158,7 +160,7 @@ export const ClaudeSocketMessage = z.discriminatedUnion("type", [
       if ((prompt === undefined) === (content === undefined))
         context.addIssue({ code: "custom", path: ["prompt"], message: "Expected either prompt or content." });
     }),
-  /** Follows the run of a session that is under way, or its last one; after `last_event_id` only what came since. */
+  /** Follows the run in progress, or the last run of the session; with `last_event_id` only events after that one. */
   z.strictObject({
     type: z.literal("attach"),
     session_id: Uuid.nullish(),

@@ -24,7 +24,9 @@ export const UsageSchema = z.looseObject({
 export type UsageSchema = z.infer<typeof UsageSchema>;
 
 export const ContentBlockSchema = z.looseObject({
-  /** Other types of the Messages API are shown as the nearest of these; `block_type` then has their own type. */
+  /**
+   * Other types of the Messages API are shown as the most similar of these; `block_type` then has the original type.
+   */
   type: z.enum(["text", "thinking", "tool_use", "tool_result"]),
   block_type: z.string().optional(),
   text: z.string().nullish(),
@@ -78,7 +80,7 @@ export const PartialMessageEventData = z.looseObject({
   delta: ContentDeltaSchema.nullish(),
 });
 
-/** A question to the user, or a tool that may run only if somebody allows it. */
+/** A question to the user, or a tool call that a person has to allow. */
 export const QuestionEventData = z.looseObject({
   tool_use_id: z.string(),
   question: z.string(),
@@ -141,7 +143,7 @@ export const SingleResponse = z.looseObject({
   /** All content of the assistant. */
   content: z.array(ContentBlockSchema),
   is_error: z.boolean(),
-  /** False for a run that was cut short, and for a run that waits: `questions` then has what it waits for. */
+  /** False for a run that was cut short, and for a run that waits: `questions` then lists what the run waits for. */
   is_complete: z.boolean(),
   stop_reason: ResultEventData.shape.stop_reason.nullable(),
   duration_ms: z.int().nonnegative(),
@@ -174,7 +176,7 @@ export const SessionResponse = z.object({
   working_directory: z.string().nullable(),
   last_message_at: Instant.nullable(),
   usage: UsageSchema,
-  /** Finer than `status`: a session that waits for an answer is `awaiting`. */
+  /** More detailed than `status`: a session that waits for an answer is `awaiting`. */
   activity: SessionStatus,
   /** Whether the built-in simulation gave any of its answers. */
   simulated: z.boolean(),
@@ -237,7 +239,7 @@ export const DependencyStatus = z.object({
 export const HealthResponse = z.object({
   status: z.enum(["ok", "degraded", "unhealthy"]),
   version: z.string().nullish(),
-  /** Each dependency by its name. Without a key, only those that do not work. */
+  /** Each dependency by its name. Callers without a key see only the failing ones. */
   dependencies: z.record(z.string(), DependencyStatus),
 });
 export type HealthResponse = z.infer<typeof HealthResponse>;

@@ -14,8 +14,8 @@ export interface RunTotals {
 }
 
 /**
- * Fields that have another name here or are computed by Skein: the SDK's sums continue from run to run, the Claude
- * API's are of one run.
+ * Fields that have another name here, and fields that Skein computes: the SDK's sums add up over all runs, the Claude
+ * API's are for one run.
  */
 export const RESULT_LEFT_OUT: readonly string[] = [
   "type",

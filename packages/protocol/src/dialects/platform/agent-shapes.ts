@@ -9,22 +9,22 @@ const LONGEST_WAIT_MS = 30 * 24 * 3600 * 1000;
 const FrontendTool = z.strictObject({
   ...ToolSchema.shape,
   timeout_ms: z.int().positive().max(LONGEST_WAIT_MS).optional(),
-  /** Passed on: the model keeps exactly to the schema. */
+  /** Passed to the model's API: the model must follow the schema exactly. */
   strict: z.boolean().optional(),
 });
 
-/** Skills by name, or folders of the server that have some, if its operator opened them. */
+/** Skills by name, or folders on the server that contain skills, if the operator allowed these folders. */
 const SkillNames = z.array(z.string().min(1).max(4096)).max(200);
 
-/** What an agent is made of, on the wire: the platform API's columns, the configuration beside them, code tools by name. */
+/** An agent in a request: the platform API's columns, the configuration beside them, tools with code by name. */
 export const AgentInput = z
   .strictObject({
     ...NewAgentConfig.shape,
     model: NewAgentConfig.shape.model.optional(),
-    /** A model of the list; its name becomes the agent's model. */
+    /** A model from the list of models; its name becomes the agent's model. */
     default_model_id: Uuid.nullable().default(null),
     tags: Tags.default([]),
-    /** Tools that the server's own code has, by name. */
+    /** Names of tools that are defined in the server's code. */
     tools: z.array(z.string().min(1).max(128)).max(200).default([]),
     frontend_tools: z.array(FrontendTool).max(50).default([]),
     skills: SkillNames.default([]),
@@ -62,7 +62,7 @@ const changeable = {
   fallback_models: shape.fallback_models.unwrap(),
 };
 
-/** A change of an agent: what is left out stays as it is. Its runtime is what it was made with. */
+/** A change of an agent: fields that are left out stay unchanged. The runtime cannot be changed. */
 export const AgentPatch = z
   .strictObject({
     ...changeable,
@@ -77,12 +77,12 @@ export const AgentPatch = z
   .partial();
 export type AgentPatch = z.output<typeof AgentPatch>;
 
-/** A tool that the server has code for. */
+/** A tool that is defined in the server's code. */
 export const ApiTool = z.object({
   name: z.string(),
   description: z.string(),
   input_schema: AnyObject,
-  /** `once`: it is not run again if its worker dies while it runs. */
+  /** `once`: the tool is not run again if its worker dies during the call. */
   policy: z.enum(["once", "repeatable"]),
 });
 export type ApiTool = z.infer<typeof ApiTool>;

@@ -6,7 +6,7 @@ export const ApiCap = z.object({
   name: z.string(),
   runs: z
     .object({
-      /** Runs that may be under way at the same time. */
+      /** The most runs in progress at the same time. */
       limit: z.number(),
       under_way: z.number(),
       waiting: z.number(),
@@ -17,11 +17,11 @@ export const ApiCap = z.object({
     .object({
       limit_usd: z.number(),
       spent_usd: z.number(),
-      /** Kept for calls that are under way. */
+      /** Reserved for calls in progress. */
       reserved_usd: z.number(),
-      /** The share of the limit at which people are asked; null: nobody is asked. */
+      /** The percentage of the limit at which people are asked; null if nobody is asked. */
       ask_at_percent: z.number().nullable(),
-      /** People were asked today, and allowed the limit to be used to its end. */
+      /** People were asked today, and allowed the whole limit to be used. */
       is_allowed: z.boolean(),
       resets_at: z.iso.datetime(),
     })

@@ -2,13 +2,13 @@ import { z } from "zod";
 import { CLAUDE_ERROR_STATUS, ClaudeErrorCode } from "../claude/errors.ts";
 import { ErrorCode } from "../../error.ts";
 
-/** Errors that only a server has: authentication, and what HTTP does not allow. */
+/** Errors that only the HTTP server has: authentication, and rules of HTTP. */
 const HttpErrorCode = z.enum([
   /** The request is not HTTP or JSON that can be read. */
   "malformed",
   /** The request did not arrive as a whole in time. */
   "request_timeout",
-  /** No key, or none that is known. */
+  /** No key, or an unknown key. */
   "unauthorized",
   /** The key does not have the scope, the address or the origin that this needs. */
   "forbidden",
@@ -28,7 +28,7 @@ const HttpErrorCode = z.enum([
 export const ApiErrorCode = z.enum([...ErrorCode.options, ...HttpErrorCode.options, ...ClaudeErrorCode.options]);
 export type ApiErrorCode = z.infer<typeof ApiErrorCode>;
 
-/** One line per code: the status it is answered with. */
+/** The HTTP status of each code. */
 export const ERROR_STATUS: Readonly<Record<ApiErrorCode, number>> = {
   invalid: 422,
   not_found: 404,
@@ -83,7 +83,7 @@ export const ErrorBody = z.object({
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
-/** The same as RFC 9457 has it, for callers that accept `application/problem+json`. */
+/** The same error in the format of RFC 9457, for callers that accept `application/problem+json`. */
 export interface Problem {
   readonly type: string;
   readonly title: string;

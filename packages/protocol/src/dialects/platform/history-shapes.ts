@@ -38,23 +38,23 @@ export const HistoryQuery = z.strictObject({
   source: Source.optional(),
   /** Text in the title or in the path of the project. */
   title: z.string().min(1).max(255).optional(),
-  /** `activity`, the default: the one that was active last first. `created`: the newest first. `cost`: the dearest first. `title`: from A to Z. */
+  /** `activity`, the default: most recently active first. `created`: newest first. `cost`: most expensive first. `title`: from A to Z. */
   sort: z.enum(["activity", "created", "cost", "title"]).optional(),
-  /** Active at this time or after it; before it. */
+  /** From: active at this time or later. To: active before this time. */
   from: Instant.optional(),
   to: Instant.optional(),
 });
 
-/** A page of the agents' sessions, the one that was active last first. */
+/** A page of the agents' sessions, most recently active first. */
 export const HistoryPage = z.object({
   data: z.array(HistorySession),
   next_cursor: z.string().nullable(),
   total: Count,
 });
 
-/** A point where somebody went back and typed another prompt. */
+/** A point where somebody went back in the conversation and typed another prompt. */
 const HistoryBranch = z.object({
-  /** The message before it; null at the beginning. */
+  /** The message before the branch; null at the beginning. */
   at: z.string().nullable(),
   ways: z.array(z.object({ id: z.string(), prompt: z.string().nullable(), is_active: z.boolean() })),
 });
@@ -63,9 +63,9 @@ const HistoryBranch = z.object({
 export const HistoryDetails = HistorySession.extend({
   /** Null if the transcript is too large to be read as a whole. */
   branches: z.array(HistoryBranch).nullable(),
-  /** The command that continues it where it is. */
+  /** The folder and the command with which the agent continues the session. */
   resume: z.object({ directory: z.string(), command: z.string() }),
-  /** Whether a Skein session was made from it. */
+  /** Whether a Skein session was made from this session. */
   is_adopted: z.boolean(),
 });
 
@@ -81,7 +81,7 @@ export const HistoryMessage = z.object({
   /** The id of its line; `line:` and its position if it has none. */
   id: z.string(),
   parent_id: z.string().nullable(),
-  /** Lines of one answer share it, also over two pages. */
+  /** The lines of one answer have the same `message_id`, also across pages. */
   message_id: z.string().nullable(),
   type: z.string(),
   /** The subtype of a line of the agent itself, such as `compact_boundary`. */
@@ -90,7 +90,7 @@ export const HistoryMessage = z.object({
   /** What a person typed. Null for everything else. */
   prompt: z.string().nullable(),
   content: z.array(AnyObject),
-  /** Texts that were cut because they are very long: the line itself has them. */
+  /** Whether very long texts were cut. The line in the file has the whole text. */
   is_cut: z.boolean(),
   created_at: Instant,
   model: z.string().nullable(),
@@ -123,12 +123,12 @@ export const HistoryMessageQuery = z.strictObject({
 /** A page of a transcript, oldest first. */
 export const HistoryMessages = z.object({
   data: z.array(HistoryMessage),
-  /** Ask with it for the messages before these; null at the beginning of the file. */
+  /** The value of `before` for the previous page; null at the beginning of the file. */
   next_before: Count.nullable(),
-  /** Ask with it for the messages after these, also for those that will be written. */
+  /** The value of `after` for the next page. It also returns messages that are written later. */
   next_after: Count,
   size_bytes: Count,
-  /** Lines that cannot be read. */
+  /** How many lines cannot be read. */
   damaged: Count,
 });
 
@@ -186,7 +186,7 @@ export const HistoryUsageRow = z.object({
   calls: Count,
   cost_micros: Count,
   unpriced_calls: Count,
-  /** For a block of five hours: its end, and whether nothing happened in it. */
+  /** For a block of five hours: its end, and whether it had no activity. */
   ends_at: Instant.optional(),
   is_gap: z.boolean().optional(),
   /** For a tool: how many of its calls failed. */
@@ -202,9 +202,9 @@ export const HistoryFile = z.object({
       version: z.int(),
       message_id: z.string(),
       created_at: Instant.nullable(),
-      /** The file was not there at that time. */
+      /** The file did not exist at that time. */
       is_absent: z.boolean(),
-      /** The copy is still there and can be read. */
+      /** The copy still exists and can be read. */
       is_kept: z.boolean(),
     }),
   ),

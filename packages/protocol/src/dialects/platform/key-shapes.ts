@@ -16,18 +16,18 @@ export const ApiKey = z.object({
   owner: z.string().nullable(),
   scopes: z.array(ApiScope),
   created_at: z.iso.datetime(),
-  /** From then on the key is refused; null if it does not expire. */
+  /** The key is rejected from this time on; null if it does not expire. */
   expires_at: z.iso.datetime().nullable(),
-  /** To the minute; null if it was never used. */
+  /** Exact to the minute; null if the key was never used. */
   last_used_at: z.iso.datetime().nullable(),
   revoked_at: z.iso.datetime().nullable(),
-  /** The id of the key that took its place. */
+  /** The id of the key that replaced this one. */
   replaced_by: z.string().nullable(),
   state: z.enum(["valid", "expired", "revoked"]),
 });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-/** `key` is null in the answer to a request that was sent again: it is shown once. */
+/** `key` is null in the answer to a repeated request: a key is shown only once. */
 export const MadeApiKey = ApiKey.extend({ key: z.string().nullable() });
 
 export const ApiKeyInput = z.strictObject({
@@ -44,7 +44,7 @@ export const ApiKeyRotation = z.strictObject({
     .min(0)
     .max(30 * 24 * 3600)
     .default(3600),
-  /** Without it, the new key gets the same lifetime as the old one. */
+  /** Default: the new key gets the same lifetime as the old one. */
   expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
 });
 
@@ -62,7 +62,7 @@ export const ApiKeyPolicy = z.object({
     hosts: z.array(z.string()).nullable(),
     concurrent_runs: z.number().nullable(),
     spend_per_day_usd: z.number().nullable(),
-    /** The share of the spending limit at which people are asked; null: nobody is asked. */
+    /** The percentage of the spending limit at which people are asked; null if nobody is asked. */
     spend_ask_at_percent: z.number().nullable(),
   }),
   /** The caps for runs of this key: its own, those of its tenant, and those of the tenant's agents. */

@@ -16,19 +16,22 @@ export const Me = z.object({
   tenant: z.string(),
   /** The caps for runs of this key: its own, those of its tenant, and those of the tenant's agents. */
   caps: z.array(ApiCap),
-  /** When the login of the cookie ends; null where the key itself was sent. */
+  /** When the login of the cookie ends; null if the request sent the key itself. */
   expires_at: z.iso.datetime().nullable(),
   server: z.object({
     version: z.string(),
     store: z.string(),
     model: z.object({ name: z.string(), simulated: z.boolean() }),
-    /** Whether statements of SQL are answered here, and why not. */
+    /** Whether this server answers SQL; if not, the reason. */
     sql: z.object({ available: z.boolean(), reason: z.string().nullable() }),
-    /** Whether this key may read Claude Code's own sessions here, and why not. */
+    /** Whether this key may read Claude Code's own sessions on this server; if not, the reason. */
     history: z.object({
       available: z.boolean(),
       reason: z.string().nullable(),
-      /** The folders that the operator opened; empty where they are the usual ones of his user, or for a key that may not read them. */
+      /**
+       * The folders that the operator opened. Empty if they are the usual folders of the operator's account, and for a key that may not
+       * read them.
+       */
       roots: z.array(z.string()),
     }),
     claude_code: z.boolean(),

@@ -6,7 +6,7 @@ import { AnyObject } from "./page.ts";
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
 
-/** What a user says: the platform API's `{"text": …}`, or blocks as the Messages API has them. */
+/** A user's message: the platform API's `{"text": …}`, or blocks of the Messages API. */
 const UserContent = z.union([z.strictObject({ text: z.string().min(1) }), z.array(ContentBlock).min(1).max(1000)], {
   error: 'Expected {"text": "…"} or a list of content blocks.',
 });
@@ -14,14 +14,17 @@ const UserContent = z.union([z.strictObject({ text: z.string().min(1) }), z.arra
 export const MessageInput = z.strictObject({
   role: z.literal("user", "Only user messages can be posted: the others are made by runs."),
   content: UserContent,
-  /** A model of the list for this message alone. */
+  /** A model from the list of models, for this message only. */
   model_id: Uuid.nullable().default(null),
-  /** While a run is under way: wait for its end, be read before its next step, or take its place. */
+  /**
+   * If a run is in progress, the message waits for the end of the run (`queue`), is read before its next step
+   * (`steer`), or replaces the run (`interrupt`).
+   */
   mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
   max_cost_micros: Count.nullable().default(null),
 });
 
-/** A message that is durable. Its place among the messages is known when its run begins. */
+/** A message that is stored durably. Its position among the messages is known when its run begins. */
 export const AcceptedMessage = z.object({
   message: z.object({
     id: Uuid,
@@ -33,7 +36,7 @@ export const AcceptedMessage = z.object({
     created_at: Instant,
   }),
   run_id: Uuid,
-  /** The place of the acceptance in the log: `?after=` this place returns what follows. */
+  /** The sequence of the event that accepted the message: `?after=` this number returns what follows. */
   event_sequence: z.int().positive(),
 });
 export type AcceptedMessage = z.infer<typeof AcceptedMessage>;

@@ -7,7 +7,7 @@ export const ModelInput = z.strictObject({
   name: LlmModel.shape.name,
   is_default: z.boolean().default(false),
   settings: ModelSettings.optional(),
-  /** The key of its provider. It is kept sealed, sent to the model's address alone, and never shown. */
+  /** The key of its provider. The key is stored encrypted, sent only to the model's address, and never shown. */
   key: z
     .string()
     .regex(/^[\x21-\x7e]{1,2000}$/, "Expected a key of printable characters without spaces.")
@@ -18,7 +18,9 @@ export const ModelInput = z.strictObject({
 export const ApiModel = LlmModel.extend({
   /** Null where the model has none, and for callers who are not admins. */
   settings: ModelSettings.nullable(),
-  /** Where its key is: in the store, or in an environment variable of the server. Null as for `settings`. */
+  /**
+   * Where its key is: in the store, or in an environment variable of the server. Null in the same cases as `settings`.
+   */
   key: z.enum(["stored", "environment", "none"]).nullable(),
 });
 export type ApiModel = z.infer<typeof ApiModel>;

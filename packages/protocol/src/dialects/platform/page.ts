@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Any JSON object. Looked at and not copied: a log has large ones. */
+/** Any JSON object. It is checked without being copied, because objects in a log can be large. */
 export const AnyObject = z
   .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value))
   .meta({ type: "object" });

@@ -16,11 +16,11 @@ export interface Route {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   readonly status: 200 | 201 | 202 | 204;
-  /** The same body may also come with this status if the server cannot serve requests. */
+  /** If the server cannot serve requests, the same body is sent with this status. */
   readonly statusWhenFailing?: 503;
-  /** The success body; absent where there is none. */
+  /** The body of a successful answer; undefined if it has none. */
   readonly response?: z.ZodType;
-  /** Other content that the route can answer with, as it is. */
+  /** Content types other than JSON that the route can answer with. */
   readonly produces?: readonly string[];
   /**
    * A POST that stores nothing, such as SQL or a login. A repeated request is processed again, with or without an

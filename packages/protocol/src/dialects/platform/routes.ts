@@ -43,19 +43,19 @@ type Part<Name extends RouteName, Key extends string> =
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Input<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
 
-/** What a handler is given, parsed. */
+/** The parsed input of a route, as its handler receives it. */
 export interface ParsedRequest<Name extends RouteName> {
   readonly params: Output<Part<Name, "params">>;
   readonly query: Output<Part<Name, "query">>;
   readonly body: Output<Part<Name, "body">>;
 }
 
-/** What a caller gives. */
+/** The input of a route, as a caller passes it. */
 export interface RouteInput<Name extends RouteName> {
   readonly params: Input<Part<Name, "params">>;
   readonly query: Input<Part<Name, "query">>;
   readonly body: Input<Part<Name, "body">>;
 }
 
-/** What a route answers with when all goes well. */
+/** The body of a route's successful answer. */
 export type RouteOutput<Name extends RouteName> = Output<Part<Name, "response">>;

@@ -15,7 +15,10 @@ export const ApiRun = z.object({
   estimated: z.boolean(),
   /** The built-in simulation answered: it costs nothing. */
   simulated: z.boolean(),
-  /** `queued`: the prompt waits for the run before it. Whether a running one waits for an answer is in the session. */
+  /**
+   * `queued`: the prompt waits for the run before it. Whether a running run waits for an answer is a field of the
+   * session.
+   */
   status: z.enum(["queued", "running", ...Outcome.options]),
   generated_files: z.array(AnyObject),
   /** A conversation is a run, and has its id. */
@@ -29,11 +32,11 @@ export const ApiRun = z.object({
   created_at: Instant,
 });
 
-/** One run, with what was said in it. */
+/** One run with its messages. */
 export const ApiRunWithMessages = ApiRun.extend({
   /** Null while it is queued, or if it was cancelled before it began. */
   started_at: Instant.nullable(),
-  /** Null if it never began. */
+  /** Null if the run never began. */
   number: ApiRun.shape.number.nullable(),
   sequence_number: ApiRun.shape.sequence_number.nullable(),
   messages: z.array(z.object({ role: z.string(), content: z.union([z.string(), z.array(AnyObject)]) })),
@@ -58,7 +61,9 @@ export const ApiStep = z.object({
   usage: AnyObject.nullable(),
   /** Null also if the model has no price. */
   cost_micros: Count.nullable(),
-  /** The call broke off: output was measured from what arrived, and up to `reserved_micros` more may have been billed. */
+  /**
+   * The stream broke off: output was measured from what arrived, and up to `reserved_micros` more may have been billed.
+   */
   estimated: z.boolean(),
   reserved_micros: Count,
   /** The built-in simulation answered. */
@@ -104,7 +109,7 @@ export const SentRequest = z.object({
       /** `tools`, `system.0`, or `messages.2.0` for a block of a message. */
       path: z.string(),
       origin: z.enum(["tools", "system", "memory", "compaction", "message", "model", "result"]),
-      /** The event that brought it; null for what the agent or the loop itself adds. */
+      /** The event that contains it; null for parts that come from the agent or the loop. */
       sequence: z.int().positive().nullable(),
       /** Estimated from its length: a model counts only whole requests. */
       tokens: Count,
@@ -152,7 +157,7 @@ export const ToolUsageRow = z.object({
   day: z.string(),
   tool: z.string(),
   calls: Count,
-  /** How many of the calls failed, and for how many it is unknown whether they took effect. */
+  /** How many of the calls failed, and for how many it is unknown whether the call took effect. */
   failed: Count,
   unknown: Count,
   /** The duration of all calls together. */

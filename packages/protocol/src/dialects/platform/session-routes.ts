@@ -137,7 +137,7 @@ export const sessionRoutes = {
     query: z.strictObject({ format: z.enum(["json", "html", "markdown"]).default("json") }),
     status: 200,
     response: SessionFile,
-    // A page and Markdown, to be saved and not shown by a browser.
+    // HTML and Markdown, which a browser should save instead of showing.
     produces: ["application/octet-stream"],
   },
   postMessage: {
@@ -168,7 +168,7 @@ export const sessionRoutes = {
     summary: "The log: a list, or a live stream with `Accept: text/event-stream`",
     query: z.strictObject({
       after: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
-      /** The events before this one instead, still oldest first. */
+      /** Returns the events before this sequence, still oldest first. */
       before: z.coerce.number().int().positive().max(Number.MAX_SAFE_INTEGER).optional(),
       /** `last`: the last events of the log. */
       order: z.enum(["last"]).optional(),

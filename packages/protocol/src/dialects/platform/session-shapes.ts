@@ -12,10 +12,10 @@ const Count = z.int().nonnegative();
 /** Any JSON value. */
 const AnyValue = z.unknown();
 
-/** The place of a session in the line (1 is next), and what it waits for. */
+/** The position of a session in the queue (1 is next), and what it waits for. */
 const Queued = z.object({ place: z.int().positive(), reason: z.string() });
 
-/** A session in the platform API's fields and words, and what Skein knows beside them. */
+/** A session in the platform API's fields and words, with additional fields of Skein. */
 export const ApiSession = z.object({
   id: Uuid,
   agent_id: Uuid,
@@ -27,11 +27,11 @@ export const ApiSession = z.object({
   created_at: Instant,
   started_at: Instant.nullable(),
   finished_at: Instant.nullable(),
-  /** Finer than `status`: a session that waits for somebody is `awaiting`. */
+  /** More detailed than `status`: a session that waits for somebody is `awaiting`. */
   activity: SessionStatus,
   /** How the last run ended. */
   outcome: Outcome.nullable(),
-  /** The run that is under way. */
+  /** The run in progress. */
   run_id: Uuid.nullable(),
   model: z.string(),
   metadata: AnyObject,
@@ -58,13 +58,14 @@ export const ApiSession = z.object({
   reserved_until: Instant.nullable(),
   /** The built-in simulation answered in it. */
   simulated: z.boolean(),
-  /** Whether it is unknown if some tool call took effect: the session's effects say which. */
+  /** Whether it is unknown if some tool call took effect: see the session's effects. */
   has_unknown_effect: z.boolean(),
   /**
-   * What this session needs and no server has, as a sentence. Only for one session, and only if something is missing.
+   * What this session needs but no worker has, as a sentence. Only in the answer for one session, and only if something
+   * is missing.
    */
   unserved: z.string().optional(),
-  /** Its prompt waits for its turn. Only for one session, and only while it waits. */
+  /** Set while the session's prompt waits for its turn. Only in the answer for one session. */
   queued: Queued.optional(),
 });
 export type ApiSession = z.infer<typeof ApiSession>;
@@ -91,29 +92,31 @@ export const SessionQueryInput = z.strictObject({
   activity: SessionStatus.optional(),
   /** How the last run ended. */
   outcome: Outcome.optional(),
-  /** The model that the session asks. */
+  /** The model of the session. */
   model: z.string().min(1).max(100).optional(),
-  /** Text in the title, in capital or small letters. */
+  /** Text in the title, ignoring case. */
   title: z.string().min(1).max(255).optional(),
-  /** `true` leaves out sessions that work for another one. */
+  /** `true` leaves out the sessions of subagents. */
   top_level: z.enum(["true", "false"]).optional(),
   /** `true`: only sessions with a tool call for which it is unknown whether it took effect. */
   has_unknown_effect: z.enum(["true", "false"]).optional(),
   /**
-   * `last_run`: the session that last began a run first; one without a run counts by when it was created. `cost`: the dearest
-   * first. `title`: from A to Z, those without a title last.
+   * `last_run`: by the start of the last run, newest first; a session without a run is sorted by its creation. `cost`: most
+   * expensive first. `title`: from A to Z, sessions without a title last.
    */
   sort: z.enum(["created", "last_run", "cost", "title"]).optional(),
-  /** Only these sessions: up to 100 ids with commas. */
+  /** Only these sessions: up to 100 ids separated by commas. */
   ids: z
     .string()
     .regex(/^[0-9a-f-]{36}(,[0-9a-f-]{36}){0,99}$/i, "Expected up to 100 ids of sessions with commas.")
     .optional(),
-  /** How many sessions to skip, for those who jump into a long list. */
+  /** How many sessions to skip, to jump into a long list. */
   offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
-  /** `true` adds how many sessions fit in all. */
+  /** `true` adds the number of all matching sessions. */
   count: z.enum(["true", "false"]).optional(),
-  /** Additional data for each session: some of `last_message`, `open_awaits` and `first_prompt`, with commas. */
+  /**
+   * Additional data for each session: some of `last_message`, `open_awaits` and `first_prompt`, separated by commas.
+   */
   include: z
     .string()
     .regex(
@@ -121,14 +124,14 @@ export const SessionQueryInput = z.strictObject({
       "Expected last_message, open_awaits or first_prompt.",
     )
     .optional(),
-  /** A session must have this tag; given several times, all of them. */
+  /** Only sessions with this tag. If given several times: with all of these tags. */
   tag: z.union([Tag, z.array(Tag).min(1).max(20)]).optional(),
-  /** Created at this time or later, and before that one. */
+  /** From: created at this time or later. To: created before this time. */
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
   /** Forks of this session. */
   parent_session_id: Uuid.optional(),
-  /** Sessions that work for this one. */
+  /** Sessions of subagents that were called by this session. */
   subagent_of_session_id: Uuid.optional(),
 });
 
@@ -192,16 +195,16 @@ export const SearchQuery = SessionQueryInput.pick({
   to: true,
   cursor: true,
 }).extend({
-  /** The text to look for, in capital or small letters. */
+  /** The text to look for, ignoring case. */
   q: z.string().min(2).max(200),
   limit: z.coerce.number().int().min(1).max(200).optional(),
 });
 
-/** A session in which a text was found, and the last place of it. */
+/** A session that contains the searched text, and the last place of the text. */
 const SessionMatch = z.object({
   session: ApiSession,
   role: z.enum(["user", "assistant", "tool_call", "tool_result", "system"]),
-  /** The event that brought it. */
+  /** The event that contains the text. */
   sequence: z.int().positive(),
   created_at: Instant,
   /** The text with some of its surroundings. */
@@ -210,19 +213,19 @@ const SessionMatch = z.object({
 
 export const SessionMatches = z.object({
   data: z.array(SessionMatch),
-  /** The cursor for the next request, if not every session was searched. */
+  /** The cursor that continues the search; null if every session was searched. */
   next_cursor: z.string().nullable(),
   /** The time of the last run of the last session that was searched. */
   searched_until: Instant.nullable(),
 });
 
-/** An await in the list over all sessions, with what people know its session by. */
+/** An await in the list over all sessions, with the fields by which people recognise its session. */
 export const TenantAwait = ApiAwait.extend({
   session: z.object({
     id: Uuid,
     title: z.string().nullable(),
     agent_id: Uuid,
-    /** Null if the agent is gone. */
+    /** Null if the agent was deleted. */
     agent_name: z.string().nullable(),
   }),
 });

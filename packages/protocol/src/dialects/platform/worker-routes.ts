@@ -3,7 +3,7 @@ import { type Route, inSession } from "./route.ts";
 import { PageQuery, pageOf } from "./page.ts";
 import { ApiParkedSession, ApiWorker, Placement } from "./worker-shapes.ts";
 
-/** Who drives sessions, and the sessions that nobody can drive. */
+/** The workers, and the sessions that no worker can drive. */
 export const workerRoutes = {
   listWorkers: {
     method: "GET",

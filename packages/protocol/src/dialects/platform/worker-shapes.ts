@@ -11,11 +11,11 @@ export const ApiWorker = z.object({
   model: z.string(),
 });
 
-/** Where a session can be driven. It waits while there is no worker that has what its agent needs. */
+/** Where a session can be driven. A session waits until some worker has everything that its agent needs. */
 export const Placement = z.object({
   session_id: Uuid,
   waiting: z.boolean(),
-  /** The workers that have everything. */
+  /** The workers that have everything that the session needs. */
   workers: z.array(z.string()),
   /** What each of the other workers lacks. */
   lacking: z.array(z.object({ worker: z.string(), lacks: z.array(z.string()) })),

@@ -68,7 +68,7 @@ function reassembled(frames: readonly string[]): Envelope[] {
 
 const types = (envelopes: readonly Envelope[]) => envelopes.map(({ type }) => type);
 
-test("json: without meta the answer alone, ended by [DONE]", async () => {
+test("json without meta: only the answer, ended by [DONE]", async () => {
   const { agent } = await simulatedAgent(options);
   const frames = await collected(agent.text(scripted("All", everything)));
   expect(frames.at(-1)).toBe(DONE);
@@ -107,7 +107,7 @@ test("an unknown format is rejected before any output", async () => {
   expect(simulator.ledger.calls()).toEqual([]);
 });
 
-test("json: stream_meta_history_and_tool_results adds history, tool results, files and the end", async () => {
+test("json with stream_meta_history_and_tool_results: also history, tool results, files and the end", async () => {
   const { agent } = await simulatedAgent({ ...options, stream_meta_history_and_tool_results: true, files: folder() });
   const { sessionId } = await agent.run(scripted("Before", [{ text: "Said before." }]));
   const frames = await collected(agent.text(scripted("All", everything), { sessionId }));
@@ -127,7 +127,7 @@ test("json: stream_meta_history_and_tool_results adds history, tool results, fil
   expect(types(envelopes).slice(-2)).toEqual(["meta_files", "meta_final"]);
 });
 
-test("json: every one of the 13 kinds is produced, and no frame is over 2,048 bytes", async () => {
+test("json: each of the 13 kinds is produced, and no frame is over 2,048 bytes", async () => {
   const simulator = await createSimulator();
   const store = await openStore("memory:");
   onTestFinished(() => simulator.close());
@@ -163,7 +163,7 @@ test("json: every one of the 13 kinds is produced, and no frame is over 2,048 by
 });
 
 test.each(["json", "xml", "raw"] as const)(
-  "%s: a retry after half an answer takes that half back, visibly",
+  "%s: a retry after half an answer makes that half void, visibly",
   async (format) => {
     const { agent } = await simulatedAgent({ base_delay: 0.01 });
     const steps = [{ cut: { afterBytes: 1500, times: 1 }, text: "Once upon a time ".repeat(40) }];
@@ -187,7 +187,7 @@ test.each(["json", "xml", "raw"] as const)(
   },
 );
 
-test("xml: tagged blocks that a parser takes, whatever the model says", async () => {
+test("xml: tagged blocks that a parser accepts, whatever the model writes", async () => {
   const { agent } = await simulatedAgent({ ...options, formatter: "xml", stream_meta_history_and_tool_results: true });
   const text = (await collected(agent.text(scripted("All", everything)))).join("");
   expect(elements(text).filter((name) => name.startsWith("content-block") || name === "citations")).toEqual(
@@ -208,7 +208,7 @@ test("xml: tagged blocks that a parser takes, whatever the model says", async ()
   expect(contentOf(text, "content-block-thinking")).toEqual(["Let me see."]);
 });
 
-test("raw: the API's own events as they came, and the same message again for a reader who missed them", async () => {
+test("raw: the API's own events unchanged, and the same message again for a reader who missed them", async () => {
   const { agent } = await simulatedAgent(options);
   const prompt = scripted("Raw", [{ thinking: "Hm", text: "Hello ".repeat(30), tools: [] }]);
   const live = (await collected(agent.text(prompt, { format: "raw" }))).map((item) => JSON.parse(item) as object);

@@ -108,7 +108,7 @@ const completed = (result?: Record<string, unknown>): Fact => ({
   data: { ...run, ...totals, step: 2, stop_reason: "end_turn", final_response: "Done.", ...(result && { result }) },
 });
 
-test("a run becomes init, messages, result and done, and each last frame of an event has its place as id", () => {
+test("a run becomes init, messages, result and done, and each last frame of an event has its sequence as id", () => {
   const frames = framed([
     ...prompted,
     entry(uuid(1), "user", "user_message_added"),
@@ -175,7 +175,7 @@ test("a run becomes init, messages, result and done, and each last frame of an e
   });
 });
 
-test("init has the session's own id and lists of names, and nothing of how the machine is set up", () => {
+test("init has the session's own id and lists of names, and nothing about the machine", () => {
   const [init] = framed([...prompted, up]);
   expect(init?.data).toEqual({
     session_id: session,
@@ -193,13 +193,13 @@ test("init has the session's own id and lists of names, and nothing of how the m
   });
 });
 
-test("init comes once per run, and from the agent itself where the runtime announces nothing", () => {
+test("init comes once per run, and from the agent's data if the runtime sends none", () => {
   expect(framed([...prompted, up, up]).map(({ event }) => event)).toEqual(["init"]);
   const [init] = framed(prompted, { announces: false });
   expect(init?.data).toMatchObject({ model: "claude-sonnet-5-5", tools: ["add"] });
 });
 
-test("a result has the cost of its run and the session's total apart, usage per model in snake case, and what the SDK has more", () => {
+test("a result has the cost of its run and the session's total separately, usage per model in snake case, and the SDK's further fields", () => {
   const sdk = {
     type: "result",
     subtype: "success",
@@ -239,7 +239,7 @@ test("a result has the cost of its run and the session's total apart, usage per 
   });
 });
 
-test("a run that ends before its runtime is up still begins with init and shows what was asked", () => {
+test("a run that ends before its runtime is up still begins with init and has the prompt", () => {
   const frames = framed([...prompted, entry(uuid(1), "user", "user_message_added"), failed("failed", "error")]);
   expect(frames.map(({ event }) => event)).toEqual(["init", "message", "result", "error", "done"]);
 });
@@ -254,7 +254,7 @@ test("the session's total is rounded once, after its runs are added", () => {
   expect(totals).toEqual([0.000001, 0.000001]);
 });
 
-test("a model without a price makes the cost unknown, not nothing", () => {
+test("a model without a price makes the cost unknown, not zero", () => {
   const unpriced = { ...completed().data, unpriced_calls: 1 };
   const [result] = framed([{ event_type: "session.completed", data: unpriced as never }]);
   expect(result?.data).toMatchObject({ total_cost_usd: null, session_total_cost_usd: null });
@@ -311,7 +311,7 @@ test.each([
   if (code) expect(frames[1]?.data).toMatchObject({ code, message: "It broke.", details: { status: 529 } });
 });
 
-test("a question keeps what was asked, and a request for permission says for which tool", () => {
+test("a question keeps its input, and a permission request names its tool", () => {
   const opened = (kind: "question" | "approval", name: string, input: unknown) => ({
     tool_use_id: `toolu_${kind}`,
     kind,
@@ -356,7 +356,7 @@ test("a question keeps what was asked, and a request for permission says for whi
   expect(frames[2]?.data).toMatchObject({ question: "Which one?" });
 });
 
-test("a subagent's words name the call they are for, and notices are system messages", () => {
+test("a subagent's messages name the call they are for, and notices are system messages", () => {
   const frames = framed([
     {
       event_type: "subagent.messaged",
@@ -397,7 +397,7 @@ test("a subagent's words name the call they are for, and notices are system mess
   ]);
 });
 
-test("a prompt that waited long before its run is known from elsewhere", () => {
+test("the prompt of a run that waited long is known although it is before the first event", () => {
   const frames = framed([entry(uuid(1), "user", "user_message_added")], {
     contents: new Map([[uuid(1), "Long ago."]]),
   });
@@ -439,6 +439,6 @@ test.each([
   ["-1", undefined],
   [`${session}:`, undefined],
   ["7\n8", undefined],
-])("%j is the place %j", (id, place) => {
+])("%j is parsed as the place %j", (id, place) => {
   expect(placeOfFrame(id)).toEqual(place);
 });

@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 
 const id = "01980000-0000-7000-8000-000000000001";
 
-test("a prompt alone is a query, and every other field has the Claude API's default", () => {
+test("a prompt alone is a valid query, and every other field has the Claude API's default", () => {
   expect(QueryRequest.parse({ prompt: "Hello." })).toEqual({
     prompt: "Hello.",
     fork_session: false,
@@ -29,7 +29,7 @@ test("a prompt alone is a query, and every other field has the Claude API's defa
   });
 });
 
-test("every field of the Claude API passes, each with a value of its own", () => {
+test("every field of the Claude API is accepted with its own value", () => {
   const whole = {
     prompt: "p".repeat(100_000),
     images: [{ type: "url", media_type: "image/png", data: "https://example.com/a.png" }],
@@ -119,7 +119,7 @@ const refusals: readonly [why: string, body: Record<string, unknown>, path: stri
   ["a fork of nothing", { fork_session: true }, "fork_session"],
 ];
 
-test.each(refusals)("a query is refused for %s", (_, body, path) => {
+test.each(refusals)("a query is rejected for %s", (_, body, path) => {
   const result = QueryRequest.safeParse({ prompt: "p", ...body });
   expect(result.success).toBe(false);
   expect(result.error?.issues.map((issue) => issue.path.join("."))[0] ?? "").toMatch(path);
@@ -185,7 +185,7 @@ test("a fork may begin at a message", () => {
   expect(ResumeRequest.safeParse({ prompt: "p", message_id: id }).success).toBe(false);
 });
 
-test("over the socket a prompt is called prompt or content, and not both", () => {
+test("over the socket a prompt is called prompt or content, but not both", () => {
   expect(ClaudeSocketMessage.parse({ type: "prompt", content: "Hi." })).toMatchObject({ content: "Hi." });
   expect(ClaudeSocketMessage.parse({ type: "prompt", prompt: "Hi." })).toMatchObject({ prompt: "Hi." });
   expect(ClaudeSocketMessage.safeParse({ type: "prompt" }).success).toBe(false);
@@ -197,7 +197,7 @@ test.each([
   [{ type: "answer", answer: "Yes", session_id: id }],
   [{ type: "answer", answer: { behavior: "allow" }, tool_use_id: "toolu_1" }],
   [{ type: "control", permission_mode: "plan" }],
-])("the socket takes %j", (message) => {
+])("the socket accepts %j", (message) => {
   expect(ClaudeSocketMessage.parse(message)).toEqual(message);
 });
 

@@ -28,7 +28,7 @@ import { allOptions, givenOptions, recordedOptions, runOptions } from "./session
 type Labels = Partial<Pick<QueryRequest, "metadata" | "tags" | "title" | "user">>;
 type Spoken = Pick<QueryRequest, "prompt" | "images"> & Partial<Pick<QueryRequest, "when_running">> & Labels;
 
-/** What a prompt does to a run that is in progress, if the prompt itself does not say it. */
+/** What a prompt does to a run that is in progress, if the prompt does not set it. */
 type WhenRunning = "reject" | "replace";
 
 /**
@@ -137,7 +137,8 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   const hasSettings = admitted.settings || admitted.setting_sources?.length;
   const model = admitted.model ?? (hasSettings ? null : call.shared.deps.defaultModel);
   const options = ClaudeOptions.parse({ ...admitted, model });
-  // A request with an Idempotency-Key must find its own session when it is repeated; any other may take a prepared one.
+  // A request with an Idempotency-Key must find its own session when it is repeated; any other request may take a
+  // prepared session.
   const ready = call.idempotency ? undefined : gate.reserve?.(options, call.principal);
   if (ready !== undefined) {
     await gate.inherit(id, ready, call.principal);

@@ -5,6 +5,7 @@ import type { RequestContext, Handlers } from "../../request-context.ts";
 import type { Adoption } from "./adoption.ts";
 import { claudeSession } from "./accept.ts";
 import { storeClaudeAgent } from "./built-in-agent.ts";
+import { OPERATOR } from "../../keys.ts";
 import { sessionResponse } from "./session-response.ts";
 
 export const adoptHandlers = {
@@ -22,8 +23,6 @@ export const adoptHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** The tenant of the machine's own Claude Code, whose sessions keep their ids. */
-const OWN_TENANT = "default";
 const SESSION_IN_PATH = /(?<=^(?:projects\/[^/]+|file-history)\/)[0-9a-f-]{36}/;
 
 /**
@@ -31,7 +30,8 @@ const SESSION_IN_PATH = /(?<=^(?:projects\/[^/]+|file-history)\/)[0-9a-f-]{36}/;
  * id, a session that another tenant has adopted would be rejected, which shows that it exists.
  */
 function ownIds(files: readonly ClaudeFile[], tenant: string): readonly ClaudeFile[] {
-  if (tenant === OWN_TENANT) return files;
+  // Sessions of the machine's own Claude Code keep their ids.
+  if (tenant === OPERATOR) return files;
   const ids = new Set(files.flatMap(({ path }) => SESSION_IN_PATH.exec(path)?.[0] ?? []));
   return [...ids].reduce((renamed, id) => {
     const own = derivedId("adopted", tenant, id);

@@ -18,7 +18,7 @@ export interface ClaudeProcesses {
   };
 }
 
-/** The offer as Claude Code states it. MCP servers have Claude Code's own states. */
+/** The offer as Claude Code reports it. MCP servers have Claude Code's own states. */
 type ClaudeCodeOffer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
   readonly mcp_servers: readonly unknown[];
 };
@@ -42,10 +42,12 @@ export interface ClaudeGate {
   refusal(principal: Principal): Promise<string | undefined>;
   /** The processes of Claude Code; undefined if none can run. */
   processes?(): Promise<ClaudeProcesses | undefined>;
-  /** Tools, commands, models and servers that a session with these options would have, as Claude Code states them. */
+  /** Tools, commands, models and servers that a session with these options would have, as Claude Code reports them. */
   offer(options: Partial<ClaudeOptions>, principal: Principal): Promise<ClaudeCodeOffer>;
   /** The folders, settings, plugins, servers and modes that requests with this key may name. */
   opened(principal: Principal): OpenedNames;
+  /** Whether the sessions of some keys have another sandbox than those of others. */
+  readonly hasSandboxRules?: boolean;
   /** Whether sessions on this server may bypass permissions. */
   readonly bypass: boolean;
   /** The id of a session with these options whose process was started in advance; undefined if there is none. */

@@ -7,16 +7,16 @@ export interface AskedRun {
   readonly runId: string;
   /** The events of the run have sequences above this one. */
   readonly from: number;
-  /** Frames up to this event are not sent to the client. */
+  /** Frames of events up to this sequence are not sent to the client. */
   readonly after: number;
   readonly partials: boolean;
-  /** Whether the client already has the stream up to `after`. A client that begins gets `init` first. */
+  /** Whether the client already has the stream up to `after`. A new reader gets `init` first. */
   readonly isTakenUp?: boolean;
   /** The state of the session when the run was asked for, or later, if it is known. */
   readonly state?: SessionState;
 }
 
-/** The run that the event with this sequence belongs to; undefined if the event is between two runs. */
+/** The run of the event with this sequence; undefined if the event is between two runs. */
 export async function runAt(sessions: Sessions, sessionId: string, sequence: number): Promise<Run | undefined> {
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await sessions.runs(sessionId, { limit: 200, ...(cursor !== undefined && { cursor }) });

@@ -45,7 +45,7 @@ export async function checkRights(
   const { claude } = shared.deps;
   const isAdmin = allows(principal, "admin");
   const refusal = isAdmin ? undefined : await claude?.refusal(principal);
-  if (refusal !== undefined || hasRules(rulesOf(call))) {
+  if (refusal !== undefined || claude?.hasSandboxRules || hasRules(rulesOf(call))) {
     const agent = await agentOf(call, sessionId);
     if (agent?.runtime === "claude-code") {
       if (refusal !== undefined) throw new KnownError("not_allowed", refusal);

@@ -29,7 +29,8 @@ export interface RunFrames {
 /**
  * Sends the frames of a run: those of stored events, then new ones, until the run is over. Returns whether its end was sent.
  *
- * Frames are made from the beginning of the run, because its result needs that; frames that the reader has are not sent.
+ * Frames are made from the beginning of the run, because the result needs them; frames that the reader already has are not
+ * sent.
  */
 export async function sendRun(frames: RunFrames, given: RunSink): Promise<boolean> {
   const sink = beginsWithInit(given, frames.run);
@@ -51,7 +52,7 @@ function plainInit({ sessionId, model, tools }: Pick<FramingContext, "sessionId"
   return { event: "init", data };
 }
 
-/** Sends `init` first to a reader that begins: the one of earlier in the run, or a plain one. */
+/** For a new reader, sends `init` first: the one from earlier in the run, or a plain one. */
 function beginsWithInit(sink: RunSink, { sessionId, isTakenUp = false }: AskedRun): BeginningSink {
   let hasBegun = isTakenUp;
   let before = plainInit({ sessionId, model: "", tools: [] });

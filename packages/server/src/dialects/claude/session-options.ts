@@ -2,7 +2,7 @@ import { type SessionState, parseInput } from "@skein/core";
 import { ClaudeOptions, KnownError } from "@skein/protocol";
 import type { Caller } from "../../request-context.ts";
 
-/** The options that a request named itself. Those that it left out are inherited instead of taking their defaults. */
+/** The options that the request itself named. The others are inherited instead of taking their defaults. */
 export function givenOptions(body: object, raw: unknown): Partial<ClaudeOptions> {
   const named = raw as Readonly<Record<string, unknown>>;
   const entries = Object.entries(body).filter(
@@ -40,7 +40,7 @@ export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOption
 /** Rejects options of an agent that a request could not use itself: the agent's sessions start with them. */
 export async function checkClaudeOptions({ shared, principal }: Caller, given: unknown): Promise<void> {
   const options = parseInput(ClaudeOptions, given);
-  // Secrets belong to one session, and everybody with the scope read can see an agent.
+  // Rejected, because secrets belong to one session, but everybody with the scope read can see an agent.
   const { env, hooks, mcp_servers, ...others } = options;
   const remote = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");
   if (Object.keys(env).length > 0 || Object.keys(hooks ?? {}).length > 0 || remote)

@@ -5,7 +5,7 @@ import type { AskedRun } from "./requested-run.ts";
 import { sendRun } from "./run-frames.ts";
 import { stopRun } from "./stream.ts";
 
-/** Waits until a run is over or needs an answer, and returns everything that it said in one response. */
+/** Waits until a run is over or needs an answer, and returns all its messages in one response. */
 export async function singleResponse(
   call: RequestContext,
   run: AskedRun,
@@ -16,7 +16,7 @@ export async function singleResponse(
   call.reply.raw.once("close", () => gone.abort());
   const late = AbortSignal.timeout(shared.limits.answerMs);
   const frames: StreamEvent[] = [];
-  // The prompt is stored: while the run continues, its body takes no room.
+  // The prompt is stored, so its body's room in memory is released while the run continues.
   call.request.bodyDone();
   const sink = {
     signal: AbortSignal.any([gone.signal, late, shared.stopping]),

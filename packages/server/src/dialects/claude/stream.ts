@@ -8,7 +8,9 @@ import { claudeSession } from "./accept.ts";
 import { type AskedRun, runAt } from "./requested-run.ts";
 import { sendRun } from "./run-frames.ts";
 
-/** Answers a request with the frames of a run. The run continues if the reader disconnects, unless the request said otherwise. */
+/**
+ * Answers a request with the frames of a run. The run continues if the reader disconnects, unless the request asked to stop it.
+ */
 export async function streamRun(
   call: RequestContext,
   asked: () => Promise<AskedRun>,
@@ -44,7 +46,7 @@ export async function takenUp(call: RequestContext, sessionId?: string): Promise
   return runAfter(call, header, { sessionId, field: "Last-Event-ID" });
 }
 
-/** The run of the event that a reader received last, from there on. */
+/** The run of the event that the reader received last, followed from that event on. */
 export async function runAfter(
   { sessions }: Caller,
   eventId: string,
@@ -52,7 +54,7 @@ export async function runAfter(
 ): Promise<AskedRun> {
   const place = placeOfFrame(eventId);
   const id = place?.sessionId ?? sessionId;
-  // Otherwise a query whose connection broke would be run, and paid for, a second time.
+  // Rejected here: otherwise a query whose connection broke would be run, and paid for, a second time.
   if (!place || id === undefined || (sessionId !== undefined && id !== sessionId)) throw noEvent(field);
   await claudeSession({ sessions }, id);
   const run = await runAt(sessions, id, place.sequence);
@@ -67,7 +69,7 @@ function noEvent(field: string): ApiError {
   return new ApiError("VALIDATION_ERROR", `${field}: This is not the id of an event of this stream.`);
 }
 
-/** The run in progress, else the next one in the queue, else the last one. */
+/** The run in progress, otherwise the next one in the queue, otherwise the last one. */
 export async function currentRun({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<AskedRun> {
   const state = await sessions.state(sessionId);
   const { run, queue, sequence } = state;

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import { type Handlers, sessionIn } from "../../request-context.ts";
 
-/** The name under which a browser saves a file: the last part of the path, without half characters. */
+/** The name under which a browser saves a file: the last part of the path, without lone surrogates. */
 function savedAs(filename: string): string {
   const last = filename.toWellFormed().split(/[\\/]/).at(-1) ?? "";
   return /^\.*$/.test(last) ? "file" : last;
@@ -28,8 +28,8 @@ export const fileHandlers = {
     const { files } = await call.sessions.state(id);
     const file = Object.hasOwn(files, params.file_id) ? files[params.file_id] : undefined;
     const kept = call.shared.deps.files;
-    // An imported log may name any path: only files of the session itself are read.
-    if (!file || !kept || !file.storage_path.split(/[\\/]/).includes(id))
+    // An imported log may name any path: only files of the session itself are read, whose folder is that of the session.
+    if (!file || !kept || file.storage_path.split(/[\\/]/).at(-2) !== id)
       throw new KnownError("not_found", `Session ${id} has no file ${params.file_id}.`);
     const payload = await kept.get(file.storage_path);
     return {

@@ -3,15 +3,12 @@ import type { Handlers, RequestContext } from "../../request-context.ts";
 import type { HistoryChange, HistoryPort } from "../../history-port.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { savedFile } from "../../http/saved-file.ts";
-import { type Principal, allows } from "../../keys.ts";
+import { OPERATOR, type Principal, allows } from "../../keys.ts";
 import type { StreamEnd } from "../../streams/open-streams.ts";
 import { answerWithStream } from "../../streams/stream-answer.ts";
 import { folderFor } from "../claude/adopt.ts";
 import { storeClaudeAgent } from "../claude/built-in-agent.ts";
 import { sessionText } from "./sessions.ts";
-
-/** The operator's tenant. */
-const OPERATOR = "default";
 
 /** Why this key may not read Claude Code's sessions; null if it may. */
 export function historyRefusal(history: HistoryPort | undefined, principal: Principal): string | null {

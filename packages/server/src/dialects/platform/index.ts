@@ -22,7 +22,7 @@ import { systemHandlers } from "./system.ts";
 import { webhookHandlers } from "./webhooks.ts";
 import { workerHandlers } from "./workers.ts";
 
-/** The handler of each route. A route without a handler does not compile. */
+/** The handler of each route. The compiler rejects a route without a handler. */
 export const handlers: Handlers = {
   ...systemHandlers,
   ...loginHandlers,

@@ -1,7 +1,7 @@
 import type { KeyPolicy } from "@skein/core";
 import type { ApiKey } from "@skein/protocol";
 import { ApiError } from "../../http/api-error.ts";
-import { type KeyInfo, isGood, keyIdOf } from "../../keys.ts";
+import { type KeyInfo, OPERATOR, isGood, keyIdOf } from "../../keys.ts";
 import { capsOfKey } from "./caps.ts";
 import type { Handlers, RequestContext, ServerContext } from "../../request-context.ts";
 
@@ -20,6 +20,7 @@ export const keyHandlers = {
   async createKey({ body: { name, scopes, owner, expires_at } }, call) {
     const { shared, principal } = call;
     const { tenant } = principal;
+    checkName(name, call);
     const taken = (await shared.keys.list(tenant)).some((key) => key.name === name && isGood(key, shared.now()));
     if (taken)
       throw new ApiError(
@@ -44,6 +45,19 @@ export const keyHandlers = {
     return undefined;
   },
 } satisfies Partial<Handlers>;
+
+/**
+ * The operator gives rights to keys by their name, so another tenant could take rights by giving a key that name. A
+ * rule of one tenant has a slash in its name.
+ */
+function checkName(name: string, { shared, principal }: RequestContext): void {
+  const isOwn = principal.tenant === OPERATOR && !name.includes("/");
+  if (isOwn || !shared.deps.hasKeyRules?.(name)) return;
+  throw new ApiError(
+    "not_allowed",
+    `The operator of this server has rules for keys named "${name}". Take another name, or ask the operator to make this key.`,
+  );
+}
 
 async function keyOf(shared: ServerContext, tenant: string, id: string): Promise<KeyInfo> {
   const found = (await shared.keys.list(tenant)).filter((key) => key.id.startsWith(id));

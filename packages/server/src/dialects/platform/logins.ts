@@ -14,7 +14,7 @@ export const loginHandlers = {
       throw new ApiError("unauthorized", keys.problemWith(body.key));
     }
     reply.header("set-cookie", loginCookie(request.headers, await logins.begin(principal)));
-    // Whose login it is, for the audit log.
+    // The owner of the login, for the audit log.
     request.principal = principal;
     return undefined;
   },

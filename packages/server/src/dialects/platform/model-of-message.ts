@@ -6,8 +6,8 @@ export type Extras = Agent["config"]["extras"];
 export const USES_DEFAULT_MODEL = "uses_default_model";
 
 /**
- * Which model answers a message: the message's own, else the session's, else the agent's, else the default. All but the
- * agent's are looked up when the message arrives.
+ * Which model answers a message: the one that the message names, otherwise the session's, otherwise the agent's,
+ * otherwise the default. All but the agent's are looked up when the message arrives.
  */
 export async function modelOfMessage(
   call: Caller,
@@ -19,7 +19,7 @@ export async function modelOfMessage(
   return (await followsDefault(call, session)) ? fallback : null;
 }
 
-/** The model that a body names. An unknown one is an error in the body (422), not a missing resource (404). */
+/** The model that a body names. An unknown model is an error in the body (422), not a missing resource (404). */
 export async function modelNamed({ models }: Pick<Caller, "models">, id: string) {
   try {
     return await models.get(id);
@@ -40,7 +40,7 @@ export async function modelOfAgent(
   return { model: await defaultModel(call), extras: { ...extras, [USES_DEFAULT_MODEL]: true } };
 }
 
-/** The tenant's default, else the server's. */
+/** The tenant's default model, otherwise the server's. */
 export async function defaultModel({ models, shared }: Caller): Promise<string> {
   return (await models.default())?.name ?? shared.deps.defaultModel;
 }

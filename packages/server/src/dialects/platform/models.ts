@@ -50,7 +50,7 @@ export const modelHandlers = {
 /** Characters of an answer or an error that a trial shows. */
 const MOST_DETAIL = 500;
 
-/** Ends when the caller goes away, when the server stops, and after a while. */
+/** Aborts when the caller disconnects, when the server stops, and after TRIAL_MS. */
 function endOf({ reply, shared }: RequestContext): AbortSignal {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());

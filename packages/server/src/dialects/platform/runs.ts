@@ -143,7 +143,7 @@ async function eventsOf(call: RequestContext, run: Run): Promise<readonly Event[
   });
 }
 
-/** A call in the words of the log, for models that speak another API than the log. */
+/** A call in the format of the log, for models whose API has another format. */
 function wordsOf({ model, maxTokens, system, turns, tools, serverTools }: ModelCall): JsonObject {
   const all = [...tools, ...serverTools];
   return {
@@ -155,7 +155,7 @@ function wordsOf({ model, maxTokens, system, turns, tools, serverTools }: ModelC
   };
 }
 
-/** The requests that the model was sent. They are not stored: each follows from the log before the call. */
+/** The requests that the model was sent. They are not stored: each is computed from the log before the call. */
 function sentRequests(
   events: readonly Event[],
   wanted: { run: Run; step: number; attempt: number | undefined },

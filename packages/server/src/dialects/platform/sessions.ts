@@ -105,7 +105,7 @@ async function queuedOf({ shared }: RequestContext, session: Session): Promise<S
   const { store, drivingQueue, queuedRun, largeSessions } = shared.deps;
   const capped = (await queuedRun?.(session.id)) ?? largeSessions?.standing(session.id);
   const queue = drivingQueue?.();
-  // A process that drives nothing does not know whether others have a place.
+  // A process that drives no sessions does not know whether other processes have a free place.
   const isFree = queue && queue.places > 0 && queue.waiting === 0;
   if (capped || !queue || isFree) return capped;
   const due = await store.due({ before: shared.now(), perTenant: 1000, limit: 1000 });
@@ -115,7 +115,7 @@ async function queuedOf({ shared }: RequestContext, session: Session): Promise<S
   return { place: at + 1, reason: "This server drives as many sessions as it can. Tenants take turns." };
 }
 
-/** What this session needs and no running worker has; undefined if a worker can drive it. */
+/** What this session needs but no running worker has; undefined if a worker can drive it. */
 async function unservedOf({ shared }: RequestContext, { id, status }: Session): Promise<string | undefined> {
   return status === "awaiting"
     ? undefined

@@ -2,10 +2,7 @@ import { ARROW_STREAM, JSON_LINES } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../../http/api-error.ts";
 import { type RequestContext, type Handlers, TAKEN_OVER } from "../../request-context.ts";
 import type { SqlPart } from "../../deps.ts";
-import { allows, seesPrompts } from "../../keys.ts";
-
-/** The operator's tenant. */
-const OPERATOR = "default";
+import { OPERATOR, allows, seesPrompts } from "../../keys.ts";
 
 /** SQL statements. The SQL port answers them, in its own sandbox. */
 export const sqlHandlers = {
@@ -51,8 +48,8 @@ export const sqlHandlers = {
 
 /**
  * Sends lines as they arrive. The first line has the columns, and the last line says how the statement ended: an answer
- * without it is incomplete. A slow reader does not slow the statement down, because a process waits behind it; the number
- * of unread bytes is limited.
+ * without it is incomplete. A slow reader does not slow down the statement, which occupies a process; the number of
+ * unread bytes is limited.
  */
 async function sendLines(
   parts: AsyncGenerator<SqlPart>,

@@ -6,10 +6,9 @@ import { sendFile } from "../../http/console.ts";
 import { busHealth, engineHealth, filesHealth, queueHealth, storeHealth, wallsHealth } from "../../observe/health.ts";
 import { METRICS_TYPE, metricsText } from "../../observe/metrics-text.ts";
 import { openApi } from "../../http/openapi.ts";
+import { OPERATOR } from "../../keys.ts";
 import { HOME_SCRIPT, HOME_STYLE, PAGE_POLICY, docsPage, homePage } from "../../http/pages.ts";
 
-/** The operator's tenant. */
-const OPERATORS_TENANT = "default";
 const RETRY_SOON = { headers: { "retry-after": "1" } };
 
 /** Health, metrics, usage and other information about the server. */
@@ -55,7 +54,7 @@ export const systemHandlers = {
     return html(docsPage());
   },
   async metrics(_, { shared, principal }) {
-    const payload = await metricsText(shared, { withRuns: principal.tenant === OPERATORS_TENANT });
+    const payload = await metricsText(shared, { withRuns: principal.tenant === OPERATOR });
     return { raw: { type: METRICS_TYPE, payload } };
   },
   async usage({ query: { group_by, ...bounds } }, { sessions }) {

@@ -24,7 +24,8 @@ export const workerHandlers = {
       ? all.map((worker) => ({ worker: worker.owner, lacks: [...lacking(worker, agent)] })).filter(isLacking)
       : [];
     const workers = all.map(({ owner }) => owner).filter((owner) => !others.some(({ worker }) => worker === owner));
-    // What a worker found missing when it took the session, such as the key of a model: others do not see that.
+    // What a worker found missing when it took the session, such as the key of a model: other processes cannot see
+    // that.
     const hasWork = run !== null || queue.length > 0;
     const unserved = hasWork && (await shared.unserved()).find(({ sessionId }) => sessionId === session_id);
     return {

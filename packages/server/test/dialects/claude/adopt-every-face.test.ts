@@ -56,7 +56,7 @@ function plain(content: unknown): string {
   return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? "").join("\n") : "";
 }
 
-test("the library, /v1, /api/v1, SQL and the exported files have the same conversation", async () => {
+test("the library, /v1, /api/v1, SQL and the exported files show the same conversation", async () => {
   writeFileSync(join(server.work, "note.txt"), "the yarn is blue\n");
   const read = { name: "Read", input: { file_path: join(server.work, "note.txt") } };
   // Begun on the one API, gone on with on the other, and then in a program.

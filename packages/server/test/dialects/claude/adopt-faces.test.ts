@@ -129,7 +129,7 @@ describe("over HTTP", { timeout: 60_000 }, () => {
     expect((await call("GET", `/v1/sessions/${id}`)).status).toBe(404);
   });
 
-  test("adopting needs the scope that importing needs", async () => {
+  test("adopting needs the same scope as importing", async () => {
     const { home, ids } = atHome();
     const { call, url } = await testServer();
     const { body } = await call("POST", "/v1/keys", { name: "runner", scopes: ["run"] });

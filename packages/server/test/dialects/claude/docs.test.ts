@@ -40,11 +40,11 @@ const examples = fenced("http").map((text): [string, string, string] => {
   return [method, path, rest.join("\n").trim()];
 });
 
-test("there are examples", () => {
+test("the document has examples", () => {
   expect(examples.length).toBeGreaterThan(6);
 });
 
-test.each(examples)("%s %s", async (method, path, text) => {
+test.each(examples)("the example %s %s works", async (method, path, text) => {
   const body = text === "" ? undefined : (JSON.parse(filled(text)) as unknown);
   const route: Route | undefined = Object.values<Route>(ROUTES).find(
     (one) => one.method === method && one.path === path.split("?")[0],
@@ -61,13 +61,13 @@ test.each(examples)("%s %s", async (method, path, text) => {
   expect(only(frames, "done").data).toEqual({ reason: "completed" });
 });
 
-test("the events that it shows are events", () => {
+test("the events in the document are valid", () => {
   const shown = fenced("text").flatMap((text) => [...text.matchAll(/^event: (\w+)$/gm)].map(([, name = ""]) => name));
   const known = StreamEvent.options.map(({ shape }) => shape.event.value as string);
   expect(shown.filter((name) => !known.includes(name))).toEqual([]);
 });
 
-test("the tests that the README beside this file names are there", () => {
+test("the tests that the README beside this file names exist", () => {
   const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
   const named = [...readme.matchAll(/`([\w-]+\.test\.ts)`: ((?:\*[^*]+\*(?:, )?)+)/g)].flatMap(
     ([, file = "", list = ""]) => [...list.matchAll(/\*([^*]+?)(?: …)?\*/g)].map(([, name = ""]) => ({ file, name })),

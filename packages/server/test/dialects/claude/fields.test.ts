@@ -180,7 +180,7 @@ test("a resume changes images, tools, mode, turns and hooks for its run, a fork 
   }
 });
 
-test("the operator's token reaches the model as a bearer, that of a subscription too, and then no key is sent", async () => {
+test("the operator's token, or that of a subscription, reaches the model as a bearer, and then no key is sent", async () => {
   const heard: IncomingHttpHeaders[] = [];
   // The simulator keeps no credentials; a refusal is enough to see them.
   const gateway = createHttpServer((request, response) => {

@@ -198,7 +198,7 @@ test("people are notified that a session waits for them, and a hook that answers
   expect(existsSync(file)).toBe(false);
 });
 
-test("if a hook that decides does not answer, the answer is no; without other answers the session continues", async () => {
+test("if a deciding hook does not answer, the call is denied; other hooks without an answer do not stop the session", async () => {
   const nobody = "http://127.0.0.1:9/hook";
   const file = join(server.work, "closed");
   const frames = await all(server, "/api/v1/query", {

@@ -6,7 +6,7 @@ import { folder, testServer } from "../../world.ts";
 
 /** Sessions whose log is read in several stretches. */
 
-test("the pages of a long session are its messages in their order, none missing and none twice", async () => {
+test("the pages of a long session have all messages in order, each once", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const own = await openStore(store);
   const script = createScript({ store: own, ids: createIds() });

@@ -12,7 +12,7 @@ async function begun(server: TestServer, agent: Record<string, unknown> = {}) {
   return { id, path: `/api/v1/sessions/${id}` };
 }
 
-test("a resume is a stream of init, messages, result and done, each with its place as id", async () => {
+test("a resume is a stream of init, messages, result and done, each with its sequence as id", async () => {
   const server = await testServer();
   const { id, path } = await begun(server);
   const frames = await all(server, `${path}/resume`, { prompt: scripted("Hello.", [{ text: "Good morning." }]) });
@@ -64,7 +64,7 @@ test("a broken stream continues after its Last-Event-ID, and no model call is re
     );
 });
 
-test("a resume that is repeated with its Idempotency-Key is the same run", async () => {
+test("a resume that is repeated with its Idempotency-Key returns the same run", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const body = { prompt: scripted("Hello.", [{ text: "One." }]) };
@@ -74,7 +74,7 @@ test("a resume that is repeated with its Idempotency-Key is the same run", async
   expect((await server.call("GET", path)).body["total_turns"]).toBe(1);
 });
 
-test("partial frames come while a message is made, without an id, and the message follows", async () => {
+test("partial frames are sent while a message is generated, without an id, and the message follows", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const prompt = scripted("Hello.", [{ text: "A longer answer.", chunk: 3, chunkDelayMs: 5 }]);
@@ -109,7 +109,7 @@ test("a resume during a run is 409 SESSION_LOCKED, an interrupt ends the run, an
   expect(only(next, "done").data).toEqual({ reason: "completed" });
 });
 
-test("a run continues when its client disconnects, unless the request said otherwise", async () => {
+test("a run continues when its client disconnects, unless the request asks to stop it", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const steps = [{ text: "Slow.", delayMs: 200 }];
@@ -149,7 +149,7 @@ test("a fork has the messages up to a message, continues on its own, and does no
   expect((await server.call("GET", `/api/v1/sessions?parent_session_id=${id}`)).body).toMatchObject({ total: 1 });
 });
 
-test("an open await is a question, and `answer` ends it inside the run", async () => {
+test("an open await is a question, and `answer` answers it within the run", async () => {
   const server = await testServer();
   const { path } = await begun(server, { frontend_tools: [ask] });
   const prompt = scripted("Ask.", [
@@ -191,7 +191,7 @@ test("single responds at the end of a run, or when the run needs an answer", asy
   await all(server, `/api/v1/sessions/${id}/stream`);
 });
 
-test("single reports that a run takes too long, and the run continues", async () => {
+test("single reports a run that takes too long, and the run continues", async () => {
   const server = await testServer({ limits: { answerMs: 300 } });
   const { id, path } = await begun(server);
   const prompt = scripted("Hang.", [{ hang: true }]);
@@ -255,7 +255,7 @@ test("sessions are listed by status, tags, title, user and metadata, in pages", 
   expect([gone.status, gone.body.error.code]).toEqual([404, "SESSION_NOT_FOUND"]);
 });
 
-test("the socket takes prompts under both names, interrupts, answers and a prompt that takes the place of another", async () => {
+test("the socket accepts prompts under both names, interrupts, answers, and a prompt that replaces another", async () => {
   const server = await testServer();
   const { id } = await begun(server, { frontend_tools: [ask] });
   const socket = await talk(server);
@@ -326,7 +326,7 @@ test("errors have one format, with the Claude API's codes", async () => {
   ]);
 });
 
-test("a request without a body may say that it is JSON, and one that needs a body says so", async () => {
+test("a request without a body may say that it is JSON, and a route that needs a body reports a missing one", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const send = async (method: string, at: string): Promise<readonly unknown[]> => {
@@ -340,7 +340,7 @@ test("a request without a body may say that it is JSON, and one that needs a bod
   expect(await send("DELETE", path)).toEqual([204, null]);
 });
 
-test("a key at its limit of streams begins no run", async () => {
+test("a key at its limit of streams starts no run", async () => {
   const server = await testServer({ limits: { streams: 1 } });
   const { path } = await begun(server);
   const first = await open(server, `${path}/resume`, { prompt: scripted("Wait.", [{ hang: true }]) });

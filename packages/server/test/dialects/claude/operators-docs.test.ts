@@ -9,7 +9,7 @@ import { openPolicy } from "../../../../skein/src/serve/policy.ts";
 
 const page = readFileSync(new URL("../../../../../docs/reference/claude-operators.md", import.meta.url), "utf8");
 
-test("the example of the document allows what it says", async () => {
+test("the example of the document allows what the document says", async () => {
   const [, example = ""] = /```ts\n([^`]+)```/.exec(page) ?? [];
   const folder = mkdtempSync(join(tmpdir(), "skein-operators-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

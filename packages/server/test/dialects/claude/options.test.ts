@@ -77,7 +77,7 @@ test("model, prompts, images, tools, folders and variables reach Claude Code", a
   });
 });
 
-test("system_prompt_append keeps Claude Code's own prompt, and settings and output styles count by name", async () => {
+test("system_prompt_append keeps Claude Code's own prompt, and settings and output styles can be named", async () => {
   await query({ prompt: scripted("append", [{ text: "Hi." }]), system_prompt_append: "Mind the yarn." });
   expect(systemOf("append")).toMatch(/Claude Code.*Mind the yarn\./s);
   const styled = await query({ prompt: scripted("styled", [{ text: "Hi." }]), settings: "team" });
@@ -92,7 +92,7 @@ test("system_prompt_append keeps Claude Code's own prompt, and settings and outp
   expect(server.requests("unknown-style")).toEqual([]);
 });
 
-test("a session has Claude Code's own prompt unless it is given another, and a resume or a fork may be given one", async () => {
+test("a session has Claude Code's own prompt unless it sets another, and a resume or a fork may set one", async () => {
   const plain = await query({ prompt: scripted("own-prompt", [{ text: "Hi." }]) });
   const id = only(plain, "init").data.session_id;
   plainId = id;
@@ -148,7 +148,7 @@ test("effort, thinking, betas, skills, a fallback model and a budget reach the r
 });
 
 test.each(["sonnet[1m]", "opusplan", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"])(
-  "%s is a model",
+  "%s is accepted as a model",
   async (model) => {
     const label = `model-${model.replaceAll(/\W/g, "-")}`;
     const frames = await all(server, `/api/v1/sessions/${plainId}/resume`, {
@@ -172,7 +172,7 @@ test("settings of a project are used only if they are requested", async () => {
   expect(sent("with-sources")).toContain("swordfish");
 });
 
-test("an MCP server of the operator is named, its tools run, and one that is dead shows as failed", async () => {
+test("an MCP server of the operator can be named, its tools run, and a dead one is shown as failed", async () => {
   const prompt = scripted("mcp", [
     { tools: [{ name: "mcp__sums__add", input: { a: 40, b: 2 } }] },
     { text: "It is $LAST." },
@@ -325,14 +325,14 @@ test.each([
     { media_type: "image/png", data: PNG.slice(0, 48) },
     "The image/png is not whole: its end is missing.",
   ],
-])("an image that %s is refused under its own name", async (_, image, sentence) => {
+])("an image that %s is rejected with its index in the error", async (_, image, sentence) => {
   const url = { type: "url", media_type: "image/png", data: "https://images.example.com/loom.png" };
   const answer = await server.call("POST", "/api/v1/query", { prompt: "Hi.", images: [url, image] });
   expect([answer.status, answer.body.error.code]).toEqual([422, "VALIDATION_ERROR"]);
   expect(answer.body.error.message).toContain(`images.1.data: ${sentence}`);
 });
 
-test.each(closed)("%s is refused before anything is started", async (_, body, status, code) => {
+test.each(closed)("%s is rejected before anything is started", async (_, body, status, code) => {
   const before = (await server.call("GET", "/api/v1/sessions")).body["total"];
   const answer = await server.call("POST", "/api/v1/query", { prompt: "Hi.", ...body });
   expect([answer.status, answer.body.error.code]).toEqual([status, code]);
@@ -362,7 +362,7 @@ test("an agent over /v1 has no more rights than a request, and its sessions run"
   expect(systemOf("agent")).toContain("You weave.");
 });
 
-test("an agent of Claude Code with an output_schema completes with the JSON, and fails with words alone", async () => {
+test("an agent of Claude Code with an output_schema completes with the JSON, and fails with plain text", async () => {
   const output_schema = { type: "object", properties: { total: { type: "number" } }, required: ["total"] };
   const config = { name: "Counter", runtime: "claude-code", output_schema };
   const agent = await server.call("POST", "/v1/agents", config);

@@ -59,7 +59,7 @@ test("a question keeps its tool_use in the message, and `answer` reaches the age
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1, status: "completed" });
 });
 
-test("a resume while a question is open is its answer: the same run continues, in both streams", async () => {
+test("a resume while a question is open answers the question: the same run continues, in both streams", async () => {
   const { stream, id, question } = await asking("resume-answers");
   const other = await server.call("POST", `${path(id)}/answer`, { answer: "x", tool_use_id: "toolu_other" });
   expect([other.status, other.body.error.message]).toEqual([
@@ -77,7 +77,7 @@ test("a resume while a question is open is its answer: the same run continues, i
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1 });
 });
 
-test("a resume that answered a question and is repeated with its key is not a new prompt", async () => {
+test("a repeated resume that answered a question is not a new prompt", async () => {
   const { stream, id } = await asking("answer-again");
   const key = { "idempotency-key": "answer-again" };
   const first = await all(server, `${path(id)}/resume`, { prompt: "Use SQLite" }, key);
@@ -98,7 +98,7 @@ test("over the socket a prompt answers a question, also with free text", async (
   socket.close();
 });
 
-test("in the default mode a tool waits for permission: allowed it runs, denied it does not, and its input can change", async () => {
+test("in the default mode a tool waits for permission: it runs if allowed, does not run if denied, and its input can be changed", async () => {
   const socket = await talk(server);
   const bash = (label: string, file: string) =>
     scripted(label, [
@@ -168,7 +168,7 @@ test("control changes the mode of a run in progress and of later runs", async ()
   expect([nothing.status, nothing.body.error.code]).toEqual([422, "VALIDATION_ERROR"]);
 });
 
-test("a run without options never has more rights: resume and fork keep those of the session", async () => {
+test("a run without options never has more rights: resume and fork keep the session's rights", async () => {
   const first = await open(server, "/api/v1/query", {
     prompt: scripted("rights", [{ text: "Begun." }]),
     permission_mode: "plan",
@@ -208,7 +208,7 @@ test("an interrupt ends the run at once, and does not affect the next one", asyn
     );
 });
 
-test("a second prompt during a run is 409 or waits, the run continues when its client disconnects, and a socket can follow it", async () => {
+test("a second prompt during a run is 409 or queued, the run continues when its client disconnects, and a socket can follow it", async () => {
   const first = await open(server, "/api/v1/query", { prompt: scripted("locked", [{ text: "Slow.", delayMs: 1500 }]) });
   const { data } = await first.until(({ event }) => event === "init");
   const id = data.session_id;

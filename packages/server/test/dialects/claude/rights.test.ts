@@ -94,7 +94,7 @@ test("a key without the scope admin cannot continue a session that was switched 
   expect((await lesser("POST", `${path}/resume`, { prompt })).status).toBe(200);
 });
 
-test("a key without the scope admin that the operator did not name runs no session of Claude Code, by any route", async () => {
+test("a key without the scope admin that the operator did not name cannot run Claude Code, by any route", async () => {
   const id = await begun({});
   const guest = caller(server.url, closedKey);
   const { body: agent } = await server.call("POST", "/v1/agents", { name: "coder", runtime: "claude-code" });

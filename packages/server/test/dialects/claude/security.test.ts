@@ -99,7 +99,7 @@ test.each([
   [{ allowed_tools: ["mcp__x Write"] }, VALIDATION],
   [{ agents: { a: { description: "d", prompt: "p", tools: ["Task"] } } }, VALIDATION],
   [{ model: "gpt-4" }, VALIDATION],
-])("%j is refused before anything is started", async (body, answer) => {
+])("%j is rejected before anything is started", async (body, answer) => {
   expect(await refused(body)).toEqual(answer);
   expect(await refused(body, "/api/v1/query/single")).toEqual(answer);
   expect(await stub.starts()).toEqual([]);
@@ -148,7 +148,7 @@ const CANARIES = {
 };
 const CANARY = /canary|Y2FuYXJ5/;
 
-test("no secret is in arguments, logs, errors or events; the child has an environment of its own", async () => {
+test("no secret is in arguments, logs, errors or events; the child has its own environment", async () => {
   const seen: string[] = [];
   const watching = setInterval(() => seen.push(...commandLines(home)), 20);
   const frames = await all(server, "/api/v1/query", { prompt: "Hello.", ...CANARIES });

@@ -136,7 +136,7 @@ test("a fork continues in a copy, at its end or at a message, and does not chang
   expect(sent("fork-6")).toMatch(/The yarn is red\..*B\./s);
 });
 
-test("continue_conversation takes the tenant's latest session of the folder", async () => {
+test("continue_conversation continues the tenant's latest session of the folder", async () => {
   await query({ prompt: scripted("continue-1", [{ text: "Older." }]) });
   const id = sessionOf(await query({ prompt: scripted("continue-2", [{ text: "Latest." }]) }));
   const frames = await query({ prompt: scripted("continue-3", [{ text: "On." }]), continue_conversation: true });
@@ -298,7 +298,7 @@ function inCommon(content: Record<string, unknown> = {}): Record<string, unknown
   return { ...rest, ...(Array.isArray(blocks) && { content: blocks.map(same) }) };
 }
 
-test("a deleted session is gone, its stream too", async () => {
+test("a deleted session does not exist, and its stream ends", async () => {
   const running = await open(server, "/api/v1/query", { prompt: scripted("deleted", [{ hang: true }]) });
   const { data } = await running.until(({ event }) => event === "init");
   const path = `/api/v1/sessions/${data.session_id}`;
@@ -309,7 +309,7 @@ test("a deleted session is gone, its stream too", async () => {
   await expect(all(server, `${path}/resume`, { prompt: "x" })).rejects.toMatchObject({ status: 404 });
 });
 
-test("nothing of a deleted session stays in Claude Code's folder, images included", async () => {
+test("no file of a deleted session stays in Claude Code's folder, not even images", async () => {
   const canary = "delete-me-canary";
   const image = { media_type: "image/png", data: PNG };
   const id = sessionOf(await query({ prompt: scripted(canary, [{ text: "Seen." }]), images: [image] }));
@@ -324,7 +324,7 @@ test("nothing of a deleted session stays in Claude Code's folder, images include
   await expect.poll(left, { timeout: 20_000 }).toEqual([]);
 });
 
-test("a session of /api/v1 is the same session over /v1", async () => {
+test("a session of /api/v1 can be used over /v1", async () => {
   const id = sessionOf(await query({ prompt: scripted("faces", [{ text: "Seen." }]) }));
   const { body } = await server.call("GET", `/v1/sessions/${id}`);
   expect(body).toMatchObject({ id, status: "completed", model: "claude-sonnet-5-5" });

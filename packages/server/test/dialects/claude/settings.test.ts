@@ -11,7 +11,7 @@ test("nothing is allowed by default", () => {
   expect(opened({})).toEqual(ClaudeSettings.parse({}));
 });
 
-test("folders, variables and flags are opened by the environment, and more by the config file", () => {
+test("folders, variables and flags are allowed by the environment, and more by the config file", () => {
   const settings = opened({
     SKEIN_CLAUDE_ROOTS: "/srv/work, /srv/more",
     SKEIN_CLAUDE_ENV: "MY_TOKEN",

@@ -29,7 +29,7 @@ test("a server without Claude Code says so, and shows existing sessions", async 
   expect(server.logged.filter(({ level }) => level === "error")).toEqual([]);
 });
 
-test("without a key of the model's API Claude Code talks to the simulator, like everything else", async () => {
+test("without a key of the model's API Claude Code uses the simulator, like everything else", async () => {
   const server = await testServer();
   const { status, body } = await server.call("POST", "/api/v1/query/single", { prompt: "How much is 2+2?" });
   expect([status, body["is_error"], body["stop_reason"]]).toEqual([200, false, "completed"]);
@@ -53,7 +53,7 @@ test("if the SDK or its program is not installed, an error says what to do", () 
   expect(sdkProblem()).toBeUndefined();
 });
 
-test("SKEIN_CLAUDE_CODE is on or off", () => {
+test("SKEIN_CLAUDE_CODE accepts on and off", () => {
   const claudeCode = (value?: string): boolean =>
     serveSettings({}, readConfig(value === undefined ? {} : { SKEIN_CLAUDE_CODE: value })).claudeCode;
   expect([claudeCode(), claudeCode("on"), claudeCode("off")]).toEqual([true, true, false]);

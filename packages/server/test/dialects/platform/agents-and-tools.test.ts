@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { finished, folder, say, scripted, session, settled, testServer } from "../../world.ts";
 
-test("an archived agent is brought back and takes sessions again", async () => {
+test("an archived agent is restored and accepts sessions again", async () => {
   const { call } = await testServer();
   const { agentId } = await session(call);
   await call("DELETE", `/v1/agents/${agentId}`);
@@ -24,7 +24,7 @@ test("an archived agent is brought back and takes sessions again", async () => {
   expect((await call("POST", "/v1/agents/00000000-0000-7000-8000-000000000000/restore")).status).toBe(404);
 });
 
-test("a tool that the caller runs may have a time limit, of which the model is not told", async () => {
+test("a tool that the caller runs may have a time limit, which is not sent to the model", async () => {
   const { call } = await testServer();
   const pick = { name: "pick", description: "Picks.", input_schema: { type: "object" }, timeout_ms: 100 };
   const { agentId, path } = await session(call, { frontend_tools: [pick] });
@@ -50,14 +50,14 @@ test.each([
   ["an unknown key", { parameters: {} }, "parameters"],
   ["a time limit of zero", { timeout_ms: 0 }, "timeout_ms"],
   ["a time limit of years", { timeout_ms: 1e11 }, "timeout_ms"],
-])("%s of a tool that the caller runs is refused by its name", async (_, more, named) => {
+])("%s of a tool that the caller runs is rejected with its name", async (_, more, named) => {
   const { call } = await testServer();
   const frontend_tools = [{ name: "pick", input_schema: { type: "object" }, ...more }];
   const { status, body } = await call("POST", "/v1/agents", { name: "A", frontend_tools });
   expect([status, body.error.message]).toEqual([422, expect.stringContaining(named)]);
 });
 
-test("an agent with an output_schema completes with an answer that fits, and fails with one that never does", async () => {
+test("an agent with an output_schema completes with an answer that fits, and fails if no answer fits", async () => {
   const { call } = await testServer();
   const output_schema = { type: "object", properties: { total: { type: "number", minimum: 1 } }, required: ["total"] };
   const { path } = await session(call, { output_schema });
@@ -84,7 +84,7 @@ test.each([
   expect([status, body.error.message]).toEqual([422, expect.stringContaining("output_schema")]);
 });
 
-test("a model of another provider answers, and its request is told in the words of the log and as it was sent", async () => {
+test("a model of another provider answers, and its request is shown in the format of the log and as it was sent", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   vi.stubEnv("LLAMA_KEY", "simulated");

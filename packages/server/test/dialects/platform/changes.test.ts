@@ -109,7 +109,7 @@ test("an invalid cursor is answered with a reset, and the stream continues from 
 });
 
 describe.each(["sqlite", "postgres", "file"])("on a %s store", (kind) => {
-  test("a reader whose server goes away gets everything that it missed from the next one", async () => {
+  test("a reader whose server goes away gets all missed changes from the next server", async () => {
     const store = await storeOf(kind, folder());
     const data = folder();
     const first = await testServer({ store, data });
@@ -192,7 +192,7 @@ test("changes that nobody announced are found by a sweep", async () => {
   subscription.end();
 });
 
-test("a slow reader uses bounded memory, and gets every session in the end", async () => {
+test("a slow reader uses limited memory, and gets every session in the end", async () => {
   const store = createMemoryStore();
   const ids = createIds();
   const hub = createTenantChanges({ store, now: Date.now, report: () => {}, gatherMs: 5 });

@@ -26,7 +26,7 @@ const add = defineTool({
   run: ({ a, b }) => ({ sum: a + b }),
 });
 
-test("the flow of the platform API happens in its order", async () => {
+test("the flow of the platform API happens in the specified order", async () => {
   const { call, url, key } = await testServer();
   const { id, agentId } = await session(call);
   const path = `/v1/agents/${agentId}/sessions/${id}`;
@@ -83,7 +83,7 @@ test("the flow of the platform API happens in its order", async () => {
   expect(list.body.data).toEqual(facts.map(({ data }) => data));
 });
 
-test("tool calls are rows of their own, in the platform API's form", async () => {
+test("tool calls are separate rows in the platform API's format", async () => {
   const { call } = await testServer({ config: { tools: [add] } });
   const { path } = await session(call, { tools: ["add"] });
   await say(
@@ -207,7 +207,7 @@ test("an archived agent accepts no new session, and a session keeps the version 
   expect((await call("GET", "/v1/agents?status=active")).body.data).toEqual([]);
 });
 
-test("the server runs inside another program, with its agents", async () => {
+test("the server runs inside another program, with that program's agents", async () => {
   const log: unknown[] = [];
   const server = await createServer({
     port: 0,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createClient } from "@skein/client";
 import { type HistorySession, ROUTES } from "@skein/protocol";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createKeys } from "@skein/server";
 import { openStore } from "skein";
 import { caller, folder, frames, testServer } from "../../world.ts";
@@ -169,7 +169,7 @@ test("transcripts are listed, read in pages from their end, searched, counted an
   expect(new TextDecoder().decode(page2)).toContain("marmalade");
 });
 
-test("the index for searches is made in the background after the first list, and a list by title has a session that came after it", async () => {
+test("the index for searches is made in the background after the first list, and a list by title includes a session that was created after it", async () => {
   const { root, transcript } = claudeFolder();
   const data = folder();
   const { url, key } = await testServer({ data, history: { roots: [root], keys: [] } });
@@ -233,7 +233,7 @@ test("sessions of one agent are listed, searched and counted with source, and an
   }
 });
 
-test("a page of a long transcript has its messages once, a very long text is cut, and its line can be read whole", async () => {
+test("a page of a long transcript has its messages once, a very long text is cut, and its line can be read in full", async () => {
   const { root } = claudeFolder();
   const { url, key } = await testServer({ history: { roots: [root], keys: [] } });
   const client = createClient({ url, apiKey: key });
@@ -335,4 +335,15 @@ test("a session is adopted with one call, and changes of transcripts are streame
   });
   clearInterval(timer);
   expect(seen.at(-1)?.data).toEqual({ session_id: SESSION, change: "appended" });
+});
+
+test("a user without any coding agent has empty lists, and a folder that the operator named must exist", async () => {
+  const home = folder();
+  vi.stubEnv("HOME", home);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const paths = ["/v1/history/sessions", "/v1/history/search?q=jars", "/v1/history/usage"];
+  const newcomer = await testServer({ history: { roots: undefined, keys: [] } });
+  for (const path of paths) expect(await newcomer.call("GET", path)).toMatchObject({ status: 200, body: { data: [] } });
+  const named = await testServer({ history: { roots: [join(home, "missing")], keys: [] } });
+  for (const path of paths) expect((await named.call("GET", path)).status).toBe(404);
 });

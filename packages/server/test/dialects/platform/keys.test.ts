@@ -36,7 +36,7 @@ async function clockServer() {
   return { server, store, as, admin, listed, stranger, pass: (ms: number) => void (time += ms), now };
 }
 
-test("an admin makes, lists and revokes keys of its own tenant, and the key is shown once", async () => {
+test("an admin creates, lists and revokes keys of its own tenant, and a key is shown once", async () => {
   const { server, store, as, admin, stranger } = await clockServer();
   const input = { name: "ci", owner: "Team A", scopes: ["run"], expires_at: "2027-01-01T01:00:00+01:00" };
   const again = { "idempotency-key": "make-ci" };
@@ -87,7 +87,7 @@ test.each([
   [{ name: "a", scopes: ["run"], expires_at: "2020-01-01T00:00:00Z" }],
   [{ name: "a", scopes: ["run"], expires_at: "tomorrow" }],
   [{ name: "a", scopes: ["run"], tenant: "theirs" }],
-])("a key cannot be made of %j", async (input) => {
+])("a key cannot be created with %j", async (input) => {
   const { server, admin } = await clockServer();
   expect((await admin("POST", "/v1/keys", input)).status).toBe(422);
   expect((await admin("GET", "/v1/keys")).body.data).toHaveLength(1);
@@ -136,7 +136,7 @@ test("a rotated key works beside the new one until the overlap is over", async (
   await server.close();
 });
 
-test("the last admin key of a tenant is not revoked", async () => {
+test("the last admin key of a tenant cannot be revoked", async () => {
   const { server, admin, pass, now } = await clockServer();
   const expires_at = new Date(now() + DAY_MS).toISOString();
   const second = (await admin("POST", "/v1/keys", { name: "second", scopes: ["admin"], expires_at })).body;
@@ -165,7 +165,7 @@ test("the last use of a key is known to the minute", async () => {
   await server.close();
 });
 
-test("600 wrong keys are 401 and soon 429, and a right key from the same address is still taken", async () => {
+test("600 wrong keys are 401 and soon 429, and a valid key from the same address is still accepted", async () => {
   const { server, as, admin } = await clockServer();
   const statuses = new Map<number, number>();
   for (let at = 0; at < 600; at += 1) {
@@ -180,7 +180,7 @@ test("600 wrong keys are 401 and soon 429, and a right key from the same address
   await server.close();
 });
 
-test("a key can ask in plain words what it may do, and an admin what another key may do", async () => {
+test("a key can ask in plain words what it may do, and an admin can ask for another key", async () => {
   const { url, call } = await testServer({
     config: { policy: { keys: { ci: { runtimes: ["loop"], models: ["claude-haiku-*"], spendPerDayUsd: 5 } } } },
   });

@@ -15,7 +15,7 @@ async function loggedIn(options: Parameters<typeof testServer>[0] = {}) {
   return { ...server, answer, header, cookie, browser };
 }
 
-test("a login answers with a cookie that scripts cannot read, and the cookie stands for the key", async () => {
+test("a login answers with a cookie that scripts cannot read, and the cookie replaces the key", async () => {
   const { answer, header, key, browser, url } = await loggedIn();
   expect(answer.status).toBe(204);
   const port = new URL(url).port;
@@ -52,7 +52,7 @@ test("a login answers with a cookie that scripts cannot read, and the cookie sta
   expect((await browser("POST", "/v1/agents", { name: "By cookie" })).status).toBe(201);
 });
 
-test("/v1/me with a key instead of a login has no end time", async () => {
+test("/v1/me with a key instead of a login has no expiry time", async () => {
   const { call } = await testServer();
   expect((await call("GET", "/v1/me")).body).toMatchObject({ tenant: "default", expires_at: null });
 });
@@ -89,7 +89,7 @@ test("a page of another origin reads nothing with the cookie", async () => {
   }
 });
 
-test("an allowed origin may call with a key, and not with the cookie", async () => {
+test("an allowed origin may call with a key, but not with the cookie", async () => {
   const origin = "http://localhost:3999";
   const { url, key, cookie } = await loggedIn({ allowedOrigins: [origin] });
   const browser = caller(url, undefined);
@@ -99,13 +99,13 @@ test("an allowed origin may call with a key, and not with the cookie", async () 
   expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
 });
 
-test("a browser that sends no Sec-Fetch-Site writes with the server's own Origin", async () => {
+test("a browser without Sec-Fetch-Site can write with the server's own Origin", async () => {
   const { url, cookie } = await loggedIn();
   const answer = await caller(url, undefined)("POST", "/v1/agents", { name: "A" }, { cookie, origin: url });
   expect(answer.status).toBe(201);
 });
 
-test("logout ends the login, its streams, and no other login of the key", async () => {
+test("logout ends the login and its streams, but no other login of the key", async () => {
   const { url, key, cookie, browser, call } = await loggedIn();
   const { path } = await session(call);
   const other = await caller(url, undefined)("POST", "/v1/login", { key });
@@ -120,7 +120,7 @@ test("logout ends the login, its streams, and no other login of the key", async 
   expect((await browser("POST", "/v1/logout")).status).toBe(204);
 });
 
-test("a WebSocket is opened with the cookie by pages of this server alone", async () => {
+test("a WebSocket can be opened with the cookie only by pages of this server", async () => {
   const { url, cookie } = await loggedIn({ allowedOrigins: ["http://localhost:3999"] });
   const opened = (headers: Record<string, string>): Promise<number> =>
     new Promise((resolve) => {
@@ -135,7 +135,7 @@ test("a WebSocket is opened with the cookie by pages of this server alone", asyn
   expect(await opened({ origin: url })).toBe(401);
 });
 
-test("wrong keys are 401 and then 429, and a right key still logs in", async () => {
+test("wrong keys are 401 and then 429, and a valid key still logs in", async () => {
   const { url, key } = await testServer({ limits: { wrongKeysPerMinute: 3 } });
   const login = (given: string) => caller(url, undefined)("POST", "/v1/login", { key: given });
   const statuses = [];
@@ -153,7 +153,7 @@ test("cookies that are not a login are ignored", async () => {
     expect((await fetch(`${url}/v1/me`, { headers: { cookie: `a=b; skein-${port}=${value}` } })).status).toBe(401);
 });
 
-test("a login ends after its time and with its key, is stored as a hash, and is removed when it is over", async () => {
+test("a login ends after its time or with its key, is stored as a hash, and is then removed", async () => {
   let time = Date.parse("2026-11-16T12:00:00.000Z");
   const store = createMemoryStore();
   const now = () => time;

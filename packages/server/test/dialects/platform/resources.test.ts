@@ -10,7 +10,7 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const NOBODY = "00000000-0000-7000-8000-000000000000";
 const pick = { name: "pick", description: "Lets a person pick.", input_schema: { type: "object" } };
 
-test("the model of a message: its own, else the session's, else the agent's, else the default", async () => {
+test("the model of a message is its own, otherwise the session's, the agent's, or the default", async () => {
   const { call } = await testServer();
   const { body: fallback } = await call("POST", "/v1/models", { name: "claude-haiku-4-5", is_default: true });
   const { body: ofAgent } = await call("POST", "/v1/models", { name: "claude-sonnet-4-5" });
@@ -55,7 +55,7 @@ test("an agent without a model uses the current default, also in existing sessio
   expect((await call("GET", `/v1/agents/${agentId}`)).body["config"]).toMatchObject({ model: "claude-haiku-4-5" });
 });
 
-test("runs: list, one, its actions, its cost, and what the model was sent", async () => {
+test("runs are listed and read, with their actions, their cost, and the requests to the model", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { system_prompt: "Be brief." });
   for (const text of ["One.", "Two."]) {
@@ -166,7 +166,7 @@ test("a tool that the caller runs is an await that is listed and answered, and a
   expect((await call("GET", `${path}/awaits`)).body.data).toEqual([]);
 });
 
-test("cancel ends a run; without one it is 409", async () => {
+test("cancel ends a run; without a run it is 409", async () => {
   const { call } = await testServer();
   const { path } = await session(call);
   expect(await call("POST", `${path}/cancel`)).toMatchObject({ status: 409, body: { error: { code: "not_running" } } });
@@ -179,7 +179,7 @@ test("cancel ends a run; without one it is 409", async () => {
   expect(await settled(call, path)).toMatchObject({ status: "failed", outcome: "cancelled" });
 });
 
-test("fork at a message, edit, list by tag and status, delete", async () => {
+test("a session is forked at a message, edited, listed by tag and status, and deleted", async () => {
   const { call } = await testServer();
   const { path, id, agentId } = await session(call);
   await say(call, path, scripted("One.", [{ text: "First." }]));
@@ -242,7 +242,7 @@ test.each(["memory:", "sqlite"])(
   },
 );
 
-test("usage by day, model, agent and session adds up to the same", async () => {
+test("usage by day, model, agent and session adds up to the same totals", async () => {
   const { call } = await testServer();
   const sessions = [await session(call), await session(call)];
   for (const { path } of sessions) {
@@ -392,7 +392,7 @@ test.each([
   });
 });
 
-test("Idempotency-Key: the same again is the stored answer, another body is 422, at once is 409 or the same", async () => {
+test("Idempotency-Key: a repeated request gets the stored answer, another body is 422, a concurrent request is 409 or the same", async () => {
   const { call } = await testServer({ store: `sqlite:${folder()}/skein.db` });
   const { path } = await session(call);
   const body = { role: "user", content: { text: "Hello." } };
@@ -417,7 +417,7 @@ test("Idempotency-Key: the same again is the stored answer, another body is 422,
   expect((await call("GET", path)).body).toMatchObject({ total_runs: 1 });
 });
 
-test("ETag: a stale If-Match changes nothing, a known one saves the body", async () => {
+test("ETag: a stale If-Match changes nothing, a matching If-None-Match saves the body", async () => {
   const { call } = await testServer();
   const made = await call("POST", "/v1/agents", { name: "A" });
   const path = `/v1/agents/${made.body.id}`;
@@ -439,7 +439,7 @@ test("another agent's id in the path is 404", async () => {
     expect((await call("GET", `/v1/agents/${other.agentId}/sessions/${one.id}${rest}`)).status).toBe(404);
 });
 
-test("everything that an agent was made with can be changed, and what is left out stays", async () => {
+test("every setting of an agent can be changed, and fields that are left out stay", async () => {
   const { call } = await testServer();
   const { body: made } = await call("POST", "/v1/agents", { name: "A", extras: { team: "x" }, frontend_tools: [pick] });
   const change = {
@@ -472,7 +472,7 @@ test("everything that an agent was made with can be changed, and what is left ou
   expect((await call("POST", "/v1/agents", { name: "B", beta_headers: ["a b"] })).status).toBe(422);
 });
 
-test("a session needs no body under its agent; content of another shape is told what was expected", async () => {
+test("a session needs no body under its agent, and content of another shape is rejected with what was expected", async () => {
   const { call } = await testServer();
   const { agentId, path } = await session(call);
   const { status, body } = await call("POST", `/v1/agents/${agentId}/sessions`);
@@ -495,7 +495,7 @@ test("an agent that was stored before its settings became stricter is still list
   expect((await call("GET", "/v1/agents")).body.data).toHaveLength(1);
 });
 
-test("a run has every field of conversation_history, and a log line its place", async () => {
+test("a run has every field of conversation_history, and a log line has its number", async () => {
   const { call } = await testServer();
   const { path, id } = await session(call);
   for (const text of ["One.", "Two."]) {
@@ -568,7 +568,7 @@ test("a client that prefers JSON to a stream gets the list", async () => {
   expect(limited.status).toBe(422);
 });
 
-test("an edit without a change makes no event, and a fork's title is text that every store can keep", async () => {
+test("an edit without a change makes no event, and a fork's title is valid in every store", async () => {
   const { call } = await testServer();
   const { path } = await session(call);
   const before = (await call("GET", path)).body;

@@ -4,7 +4,7 @@ import { say, scripted, session, settled, testServer } from "../../world.ts";
 
 const ASK = { name: "ask_person", description: "Asks a person.", input_schema: { type: "object", properties: {} } };
 
-test("lists have the activity, awaits and last message of sessions, their number, and the last used first", async () => {
+test("lists have activity, awaits, last message and count, and can be sorted by last use", async () => {
   const { call } = await testServer();
   const idle = await session(call);
   const done = await session(call, { frontend_tools: [ASK] });
@@ -95,7 +95,7 @@ test("lists have the activity, awaits and last message of sessions, their number
     expect([query, (await call("GET", `/v1/sessions?${query}`)).status]).toEqual([query, 422]);
 });
 
-test("a session without a title has its first prompt in a list that asks for it, in one line and cut", async () => {
+test("a session without a title has its first prompt in a list that requests it, on one line and cut", async () => {
   const { call } = await testServer();
   const untitled = await session(call);
   await say(call, untitled.path, scripted(`What is\n  this ${"x".repeat(300)}`, [{ text: "It." }]));

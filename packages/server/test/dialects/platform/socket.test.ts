@@ -85,13 +85,13 @@ test("one socket carries frames, prompts, answers and cancels of several session
   await until(({ event }) => event?.event_type === "session.failed");
 });
 
-test("a browser offers its key as a protocol", async () => {
+test("a browser can send its key as a WebSocket subprotocol", async () => {
   const server = await testServer();
   const { ws } = await socket(server, ["skein", `skein-key.${server.key}`]);
   expect(ws.protocol).toBe("skein");
 });
 
-test("without a key it is 401, from another origin 403, both before the upgrade", async () => {
+test("a socket without a key is 401, from another origin 403, both before the upgrade", async () => {
   const { url, key } = await testServer();
   expect(await refusal(url, {})).toBe(401);
   expect(await refusal(url, { "x-api-key": `${key}x` })).toBe(401);
@@ -102,7 +102,7 @@ test.each([
   ["/health", 200],
   ["/v1/agents", 200],
   ["/v1/nothing", 404],
-])("a socket at %s is answered as any request, and the connection is over", async (path, status) => {
+])("a socket at %s is answered like any request, and the connection is closed", async (path, status) => {
   const { url, key } = await testServer();
   const ws = new WebSocket(`${url.replace("http", "ws")}${path}`, { headers: { "x-api-key": key } });
   ws.on("error", () => {});
@@ -113,7 +113,7 @@ test.each([
   await closed;
 });
 
-test("an invalid message is an error with its reference, and the socket stays open", async () => {
+test("an invalid message gets an error with its reference, and the socket stays open", async () => {
   const server = await testServer();
   const { ws, send, until, said } = await socket(server);
   const nobody = "00000000-0000-7000-8000-000000000000";
@@ -220,7 +220,7 @@ test("a read key may follow and not prompt, and its socket is closed when it is 
   expect((await once(ws, "close"))[0]).toBe(4401);
 });
 
-test("a server that stops says so", async () => {
+test("a server that stops tells its sockets", async () => {
   const server = await testServer();
   const { ws, until } = await socket(server);
   const closed = once(ws, "close");
@@ -229,7 +229,7 @@ test("a server that stops says so", async () => {
   expect((await closed)[0]).toBe(1001);
 });
 
-test("a client that does not confirm the close does not keep a server from stopping", async () => {
+test("a client that does not confirm the close does not prevent a server from stopping", async () => {
   const server = await testServer();
   const { ws } = await socket(server);
   ws.pause();

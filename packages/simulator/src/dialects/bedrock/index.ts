@@ -64,14 +64,14 @@ export const bedrock: Dialect = {
   }),
 };
 
-/** The version of the API, which is in the body here. */
+/** The version of the API, which Bedrock expects in the body. */
 export function versionOf(body: unknown): string {
   const version = isObject(body) ? body.anthropic_version : undefined;
   if (typeof version !== "string") throw invalid("anthropic_version", "Field required");
   return version;
 }
 
-/** The body without the fields of the cloud. Fields that belong into the address are rejected. */
+/** The body without the cloud's own fields. Fields that belong in the address are rejected. */
 export function withoutOwn(body: unknown, refused: readonly string[]): JsonObject {
   if (!isObject(body)) throw invalid("", "Request body must be a JSON object");
   for (const name of refused) if (body[name] !== undefined) throw invalid(name, "Extra inputs are not permitted");

@@ -1,4 +1,4 @@
-/** OpenAI's Chat Completions, and what other servers make of it (`quirks`). */
+/** OpenAI's Chat Completions, and the variants of other servers (`quirks`). */
 import { errorBody, errorOf } from "../../openai/errors.ts";
 import { checkBearer } from "../../openai/fields.ts";
 import type { Dialect } from "../dialect.ts";

@@ -1,10 +1,10 @@
-/** The messages of a chat: their shapes, and that every call is followed by its result. */
+/** The messages of a chat. Checks their shapes, and that every call is followed by its result. */
 import type { Block, JsonObject, Message } from "../../wire.ts";
 import { missing, refused, wrongType } from "../../openai/errors.ts";
 import { attachment, inputOf, listAt, objectAt, oneOfAt, stringAt } from "../../openai/fields.ts";
 
 const ROLES = ["system", "assistant", "user", "tool", "developer"] as const;
-/** Where servers put reasoning, and want it back. */
+/** The fields in which servers send reasoning and expect it back. */
 const REASONING = ["reasoning_content", "reasoning", "reasoning_text"];
 
 export interface Chat {

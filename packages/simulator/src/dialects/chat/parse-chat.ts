@@ -1,4 +1,6 @@
-/** A request of Chat Completions becomes one of the simulator's own, or a 400 with the sentence that OpenAI would use. */
+/**
+ * A request of Chat Completions is translated to the simulator's own format, or rejected with a 400 and OpenAI's message.
+ */
 import { checkPairs } from "../../check-pairs.ts";
 import { isObject, type JsonObject, type MessagesRequest, type Tool } from "../../wire.ts";
 import { refused, wrongType, wrongValue } from "../../openai/errors.ts";
@@ -84,7 +86,7 @@ function parseStream(asked: JsonObject): boolean {
   throw refused("The 'stream_options' parameter is only allowed when 'stream' is enabled.", "stream_options");
 }
 
-/** Effort as OpenAI says it, or one of the ways in which others do. */
+/** The reasoning effort, in OpenAI's field or in the fields of other servers. */
 function parseThinking({ reasoning_effort: effort, reasoning, thinking, enable_thinking }: JsonObject): boolean {
   if (effort !== undefined && effort !== null) return oneOfAt(effort, "reasoning_effort", EFFORTS) !== "none";
   if (isObject(reasoning)) return reasoning.enabled !== false && reasoning.effort !== "none";

@@ -1,4 +1,4 @@
-/** An answer as one `GenerateContentResponse`, or as several that add up to it. */
+/** An answer as one `GenerateContentResponse`, or as several partial ones. */
 import type { AssistantMessage, JsonObject, StopReason, Usage } from "../../wire.ts";
 import type { Answer } from "../dialect.ts";
 import { pieces, type StreamEvent } from "../stream.ts";
@@ -42,7 +42,7 @@ export function contentChunks({ message, step }: Answer): readonly StreamEvent[]
   ];
 }
 
-/** The thoughts, the text and the calls. The thoughts' signature stands beside the first call, or else beside the text. */
+/** The thoughts, the text and the calls. The signature of the thoughts is on the first call, otherwise on the text. */
 function partsOf({ content }: AssistantMessage): readonly JsonObject[] {
   const thinking = content.find((block) => block.type === "thinking");
   const signature = thinking ? { thoughtSignature: thoughtSignature(String(thinking.thinking)) } : {};
@@ -55,7 +55,7 @@ function partsOf({ content }: AssistantMessage): readonly JsonObject[] {
   });
 }
 
-/** Text comes in pieces, with the signature in the last one; a call comes in one piece. */
+/** Text is sent in pieces, with the signature on the last one; a call is sent in one piece. */
 function smallParts(
   { text, thoughtSignature: signature, ...part }: JsonObject,
   size: number | undefined,

@@ -1,4 +1,4 @@
-/** Errors in Google's shape: the status as a number and as a word, and the wait as a detail. */
+/** Errors in Google's shape: the status as a number and as a word, and the time to wait as a detail. */
 import { ApiError } from "../../api-error.ts";
 
 const STATUS: Readonly<Record<number, readonly [status: string, message: string]>> = {

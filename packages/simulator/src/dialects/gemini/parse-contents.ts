@@ -1,4 +1,4 @@
-/** The contents of a request: parts of the user and of the model, with the responses of functions in the order of their calls. */
+/** The contents of a request: parts of the user and of the model, and function responses in the order of their calls. */
 import { isObject, type Block, type JsonObject, type Message } from "../../wire.ts";
 import { refused } from "./errors.ts";
 import { isSignatureBroken } from "./thought-signature.ts";
@@ -67,7 +67,7 @@ function modelBlock(part: JsonObject, id: string): readonly Block[] {
   return [{ type: "tool_use", id, name: call.name, input: call.args ?? {} }];
 }
 
-/** Responses answer the calls before them by name, those of one name in their order. */
+/** Function responses answer the calls before them by name, and calls of the same name in order. */
 function userBlocks(parts: readonly JsonObject[], open: readonly Block[], where: string): readonly Block[] {
   const results = parts.filter(({ functionResponse }) => functionResponse !== undefined);
   if (results.length !== open.length) throw refused(COUNTS_DIFFER);

@@ -1,4 +1,6 @@
-/** A request of the Gemini API becomes one of the simulator's own, or a 400 with the sentence that Google would use. */
+/**
+ * A request of the Gemini API is translated to the simulator's own format, or rejected with a 400 and Google's message.
+ */
 import { checkPairs } from "../../check-pairs.ts";
 import { isObject, type JsonObject, type MessagesRequest, type Tool } from "../../wire.ts";
 import type { RequestHead } from "../dialect.ts";

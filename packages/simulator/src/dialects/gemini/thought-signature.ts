@@ -1,8 +1,11 @@
-/** What Gemini puts beside a part so that its thoughts can be found again. It depends on the thoughts alone. */
+/**
+ * The signature that Gemini adds to a part, so that its thoughts can be recognised later. It depends only on the
+ * thoughts.
+ */
 import { hash } from "node:crypto";
 
 const PREFIX = "c2ltdWxhdGVk";
-/** What Google takes for calls that another model made. */
+/** The signatures that Google accepts for calls that another model made. */
 const SKIPPED = new Set(["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"]);
 
 export function thoughtSignature(thinking: string): string {

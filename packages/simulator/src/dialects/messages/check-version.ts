@@ -1,4 +1,7 @@
-/** What API version 2026-10-21 refuses and 2023-06-01 took. The SDK speaks the new one, Claude Code 2.1 the old one. */
+/**
+ * Requests that API version 2026-10-21 rejects and version 2023-06-01 accepted. The SDK uses the new version, Claude
+ * Code 2.1 the old one.
+ */
 import { invalid } from "../../api-error.ts";
 import { isObject, type JsonObject, type Message } from "../../wire.ts";
 
@@ -23,7 +26,7 @@ export function checkVersion(version: string, body: JsonObject, messages: readon
   }
 }
 
-/** Models before Opus 4.1, which took a temperature and a `top_p` at once. */
+/** Models before Opus 4.1, which accepted `temperature` and `top_p` together. */
 const BOTH = /^claude-(?:3|2|instant|(?:opus|sonnet)-4-(?:0|2025))/;
 
 function checkSampling(body: JsonObject): void {

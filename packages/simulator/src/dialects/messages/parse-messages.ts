@@ -12,14 +12,14 @@ export function parseMessages(value: unknown): readonly Message[] {
   const messages = (value as unknown[]).map((message, index) =>
     parseMessage(message, `messages.${index}`, index === value.length - 1),
   );
-  // Entries of the role `system` may stand anywhere; the conversation itself begins with its user.
+  // Entries of the role `system` may be anywhere; the conversation itself begins with a user message.
   const first = messages.find((message) => message.role !== "system");
   if (first?.role === "assistant") throw invalid("messages", 'first message must use the "user" role');
   checkEnd(messages.at(-1));
   return messages;
 }
 
-/** A list of content blocks; what is known about a type is checked, unknown types pass. */
+/** A list of content blocks; known types are checked, unknown types pass. */
 export function parseBlocks(value: readonly unknown[], where: string): readonly Block[] {
   for (const [index, block] of value.entries()) checkBlock(block, `${where}.${index}`);
   return value as Block[];
@@ -42,7 +42,7 @@ function parseMessage(value: unknown, where: string, isLast: boolean): Message {
   return value as unknown as Message;
 }
 
-/** Spaces are taken beside other texts, and never alone. */
+/** Blank text is accepted beside other texts, but not alone. */
 function checkBlank(content: string | unknown[]): void {
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : (content as readonly Block[]);
   const texts = blocks.filter(({ type }) => type === "text");

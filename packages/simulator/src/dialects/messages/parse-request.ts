@@ -1,4 +1,4 @@
-/** The edge: an unknown body becomes a request, or a 400 with the sentence that the API would use. */
+/** Parses an unknown body into a request, or throws a 400 with the message that the API would use. */
 import { invalid } from "../../api-error.ts";
 import { checkPairs } from "../../check-pairs.ts";
 import { checkVersion } from "./check-version.ts";
@@ -86,7 +86,7 @@ function parseContainer(value: unknown): MessagesRequest["container"] {
 }
 
 function parseOutputSchema(body: JsonObject): JsonObject | null {
-  // `output_format` is the name it had in beta.
+  // `output_format` is the field's name in the beta.
   const format = isObject(body.output_config) ? body.output_config.format : body.output_format;
   if (!isObject(format) || format.type !== "json_schema" || !isObject(format.schema)) return null;
   return format.schema;

@@ -10,7 +10,7 @@ export function parseTools(value: unknown): readonly Tool[] {
   for (const [index, tool] of (value as unknown[]).entries()) {
     checkTool(tool, `tools.${index}`);
     const { name } = tool as Tool;
-    // Toolsets have no name of their own.
+    // Toolsets do not have a name.
     if (name === undefined) continue;
     if (names.has(name)) throw invalid("tools", "Tool names must be unique.");
     names.add(name);

@@ -1,4 +1,4 @@
-/** OpenAI's Responses API, without its memory: nothing is stored, so items come back whole or not at all. */
+/** OpenAI's Responses API without stored conversations: every request must contain all earlier items. */
 import { errorBody, errorOf } from "../../openai/errors.ts";
 import { checkBearer } from "../../openai/fields.ts";
 import type { Dialect } from "../dialect.ts";

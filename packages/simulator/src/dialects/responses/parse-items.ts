@@ -1,4 +1,4 @@
-/** The items of a request: what was said, called and thought before, in the order in which it came. */
+/** The items of a request: earlier messages, calls and reasoning, in order. */
 import { ApiError } from "../../api-error.ts";
 import { isObject, type Block, type JsonObject, type Message } from "../../wire.ts";
 import { missing, refused, wrongType, wrongValue } from "../../openai/errors.ts";
@@ -75,7 +75,7 @@ function messageBlocks({ content }: JsonObject, role: string, where: string): re
   });
 }
 
-/** A part of what a user said, or of what a tool returned. */
+/** A part of a user's message or of a tool's result. */
 function inputPart(part: JsonObject, at: string): Block {
   switch (oneOfAt(part.type, `${at}.type`, ["input_text", "input_image", "input_file"])) {
     case "input_text":

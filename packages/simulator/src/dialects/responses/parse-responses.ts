@@ -1,4 +1,6 @@
-/** A request of the Responses API becomes one of the simulator's own, or a 400 with the sentence that OpenAI would use. */
+/**
+ * A request of the Responses API is translated to the simulator's own format, or rejected with a 400 and OpenAI's message.
+ */
 import { checkPairs } from "../../check-pairs.ts";
 import { isObject, type Block, type JsonObject, type MessagesRequest, type Tool } from "../../wire.ts";
 import { refused } from "../../openai/errors.ts";

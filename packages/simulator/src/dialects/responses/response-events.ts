@@ -42,7 +42,7 @@ function itemEvents(item: JsonObject, output_index: number, { chunk, quirks }: A
   ];
 }
 
-/** The item under other ids than those of its stream. */
+/** The item with other ids than in its stream. */
 function renamed(item: JsonObject): JsonObject {
   const { id, call_id: called } = item as { readonly id?: string; readonly call_id?: string };
   return { ...item, id: `${id}later`, ...(called !== undefined && { call_id: `${called}_later` }) };
@@ -54,7 +54,7 @@ interface Inside {
   readonly chunk: number | undefined;
 }
 
-/** An item as it begins, and how its content comes. */
+/** An item at its start, and how its content is sent. */
 function openingOf({ item, place, chunk }: Inside): readonly [JsonObject, readonly Bare[]] {
   switch (item.type) {
     case "function_call": {

@@ -23,7 +23,7 @@ export function responseOf(answer: Answer): JsonObject {
   };
 }
 
-/** A response before its first output. */
+/** A response before its first output item. */
 export function headOf({ message, asked, now }: Answer): JsonObject {
   return {
     id: responseId(message),

@@ -7,7 +7,7 @@ const LOOK_AGAIN_MS = 2000;
 export interface AgentLibrary {
   /** Always the same object; `refresh` changes it. */
   readonly config: LibraryConfig;
-  /** Reads what is new of other agents, at most every two seconds; with `all`, their lines are made too. */
+  /** Reads new data of other agents, at most every two seconds. With `all`, their lines are also prepared. */
   refresh(lines?: "all" | "as-needed"): Promise<LibraryConfig>;
 }
 
@@ -22,7 +22,7 @@ export function followAgents(given: LibraryConfig): AgentLibrary {
       if (mirrors) config.mirrors = mirrors;
       if (dataPath !== undefined && dataPath.length > 0) config.dataPath = dataPath;
     } catch (error) {
-      // There is then no data of any agent, and the request for it reports that.
+      // Then no agent has any data, and the request reports that.
       if (!isDataNotFoundError(error)) throw error;
     }
     lookedAt = performance.now();

@@ -7,7 +7,10 @@ const CHANGES = { session: "created", lines: "appended", rewritten: "rewritten",
 /** How often a missing folder is looked for again. */
 const AGAIN_MS = 10_000;
 
-/** Reports the sessions that change, until the signal aborts. New lines of a subagent count as a change of its session. */
+/**
+ * Reports the sessions that change, until the signal aborts. New lines of a subagent count as a change of the session that
+ * it works for.
+ */
 export async function followFolders(
   { config, refresh }: AgentLibrary,
   signal: AbortSignal,

@@ -10,15 +10,15 @@ import { createReaderThread } from "./reader-thread.ts";
 export interface HistoryOptions {
   readonly store: Store;
   readonly dataDir: string;
-  /** Claude Code's data directories; without them the usual ones of this user. */
+  /** Claude Code's data directories; undefined for the default ones of this user. */
   readonly roots: readonly string[] | undefined;
   readonly keys: readonly string[];
 }
 
-/** Larger transcripts are adopted by the command, which has a process of its own. */
+/** Larger transcripts are adopted by the command, which runs in its own process. */
 const LARGEST_ADOPTED = 128 * 1024 * 1024;
 
-/** The sessions of Claude Code and of other agents for a server, read in a thread of its own. */
+/** The sessions of Claude Code and of other agents for a server, read in a separate thread. */
 export function createHistory({
   store,
   dataDir,

@@ -5,8 +5,8 @@ import type { AgentLibrary } from "./follow-agents.ts";
 const INDEX_AGAIN_MS = 30_000;
 
 /**
- * Makes the index of the transcripts in the background, because a search without it reads every file. Answers are the same
- * without it, only slower.
+ * Makes the index of the transcripts in the background, because a search without it reads every file. Without the index,
+ * answers are the same but slower.
  */
 export function keepIndexed(library: AgentLibrary): { soon(): void } {
   let endedAt = -Infinity;
@@ -17,10 +17,10 @@ export function keepIndexed(library: AgentLibrary): { soon(): void } {
     try {
       const config = await library.refresh("all");
       await buildIndex(config);
-      // Titles of old versions are searched in the files once and remembered.
+      // Titles of old versions are searched in the files once, and then remembered.
       await listSessions({ ...config, limit: Infinity });
     } catch {
-      // A folder is gone, or the disk is full: the next question tries again.
+      // A folder is missing, or the disk is full: the next request tries again.
     } finally {
       isIndexing = false;
       endedAt = performance.now();

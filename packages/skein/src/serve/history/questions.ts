@@ -218,7 +218,7 @@ async function one(id: string, config: LibraryConfig): Promise<SessionSummary> {
 
 type Order = (one: SessionSummary, other: SessionSummary) => number;
 
-/** From A to Z, those without a title last, as the sessions of a store are. */
+/** From A to Z, sessions without a title last, in the same order as the sessions of a store. */
 function byTitle({ summary: one }: SessionSummary, { summary: other }: SessionSummary): number {
   if (!one || !other) return Number(!one) - Number(!other);
   const [a, b] = [one.toLowerCase(), other.toLowerCase()];

@@ -8,7 +8,7 @@ import {
   isWorkspaceNotFoundError,
 } from "@skein/history";
 import { isKnownError } from "@skein/protocol";
-import type { FromReader, ReaderOptions, RefusalCode, ToReader } from "./messages.ts";
+import type { FromReader, Method, ReaderOptions, RefusalCode, ToReader } from "./messages.ts";
 import { createQuestions } from "./questions.ts";
 import { followAgents } from "./follow-agents.ts";
 import { followFolders } from "./follow-folders.ts";
@@ -23,6 +23,14 @@ const whole = createWholeList();
 const questions = createQuestions(config, whole);
 const indexed = keepIndexed(library);
 const running = new Map<number, AbortController>();
+/** The answers for a user without any coding agent: that is not an error, unless the operator named the folders. */
+const EMPTY: Partial<Record<Method, string>> = roots
+  ? {}
+  : {
+      list: JSON.stringify({ data: [], next_cursor: null, total: 0 }),
+      search: JSON.stringify({ data: [], total: 0, is_at_least: false }),
+      usage: JSON.stringify({ data: [] }),
+    };
 let watching: AbortController | undefined;
 
 const tell = (message: FromReader): void => parentPort?.postMessage(message);
@@ -51,7 +59,9 @@ async function answer({ id, method, input }: Extract<ToReader, { kind: "ask" }>)
     tell({ kind: "answer", id, value });
     if (method === "list" || method === "search") indexed.soon();
   } catch (error) {
-    if (!stop.signal.aborted) tell({ kind: "refused", id, ...refusalOf(error) });
+    const value = isDataNotFoundError(error) ? EMPTY[method] : undefined;
+    if (value !== undefined) tell({ kind: "answer", id, value });
+    else if (!stop.signal.aborted) tell({ kind: "refused", id, ...refusalOf(error) });
   } finally {
     running.delete(id);
   }

@@ -8,9 +8,9 @@ type Query = z.output<typeof HistoryUsageQuery>;
 
 export interface Usage {
   rows(query: Query, signal: AbortSignal): Promise<string>;
-  /** The last known cost of a session; null before the first count, which this call starts. */
+  /** The last known cost of a session; null before the first computation, which this call starts. */
   costOf(sessionId: string): number | null;
-  /** Waits until costs were counted once. */
+  /** Waits until costs have been computed once. */
   counted(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export function createUsage(config: LibraryConfig): Usage {
     countedAt = performance.now();
     counting = getUsage({ ...config, timeZone: "UTC" })
       .then(({ bySession }) => (costs = new Map(bySession.map((one) => [one.sessionId, one.costMicros]))))
-      // The list is shown without costs.
+      // If this fails, the list is shown without costs.
       .catch(() => undefined);
   }
 

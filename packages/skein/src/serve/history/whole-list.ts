@@ -3,9 +3,9 @@ import { type LibraryConfig, type SessionSummary, listSessions } from "@skein/hi
 /** How long a list is reused, unless a change was reported. */
 const FRESH_MS = 2000;
 
-/** All sessions with their titles. While somebody types a search, they are needed for every letter. */
+/** All sessions with their titles. Cached, because a search needs them for every typed letter. */
 export interface WholeList {
-  /** `key` names the bounds: the same key is the same list. */
+  /** `key` identifies the bounds: the same key gives the same list. */
   of(key: string, bounds: LibraryConfig): Promise<readonly SessionSummary[]>;
   forget(): void;
 }

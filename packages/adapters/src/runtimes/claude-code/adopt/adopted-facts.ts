@@ -14,14 +14,14 @@ import type {
 import { TOOL_RESULTS, type TranscriptLine, linesFact } from "./transcript-lines.ts";
 import { BACKUPS } from "../transcript.ts";
 
-/** How many lines one fact holds, so that no single body grows with the session. */
+/** How many lines one fact contains, so that no single body grows with the session. */
 const LINES_OF_A_FACT = 200;
 
 const INTERRUPTION = /^\s*\[Request interrupted by user[^\]]*\]\s*$/;
 
 /**
- * What happened in a session of Claude Code, as facts: every line as it is, and what the lines on its thread mean. The
- * history marks lines that a rewind removed, and lines before a compaction.
+ * What happened in a session of Claude Code, as facts: every line unchanged, and the meaning of the lines on its
+ * thread. The history marks lines that a rewind removed, and lines before a compaction.
  */
 export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] {
   const facts: Fact[] = [];
@@ -49,7 +49,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     }
   }
 
-  /** The id that Claude Code gave, or a new one if it gave none that is valid here. */
+  /** Claude Code's own id, or a new one if that is missing or invalid here. */
   function idOf({ uuid }: TranscriptMessage): string {
     const id = Uuid.safeParse(uuid).success && !seen.has(uuid) ? uuid : ids();
     seen.add(id);
@@ -170,7 +170,7 @@ function copyFact({ name, bytes }: FileCopy, place: string): Fact {
   return transcriptAppended([entry], `${place}${name}`);
 }
 
-/** The message of the results of an answer's calls: the first user line that brings one. */
+/** The message of the results of an answer's calls: the first user line that contains one. */
 function resultIdsByCall(messages: readonly TranscriptMessage[], ids: Ids): (answer: AnswerLines) => string {
   const byCall = new Map<string, string>();
   for (const message of messages) {

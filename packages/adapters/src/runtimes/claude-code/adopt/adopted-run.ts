@@ -30,13 +30,13 @@ import {
 } from "@skein/protocol";
 import type { Answer } from "./model-answers.ts";
 
-/** Writes the facts of one run of an adopted session, in the order in which a driver would have. */
+/** Writes the facts of one run of an adopted session, in the order in which a driver would have written them. */
 export interface AdoptedRun {
   readonly id: string;
   /** Whether the model has given its final answer, unless another prompt follows. */
   isAnswered(): boolean;
   answered(answer: Answer, at: { messageId: string; resultsMessageId: string; time: number }): void;
-  /** An answer that was removed by going back: it is not part of the conversation, but costs money. */
+  /** An answer that a rewind removed: it is not part of the conversation, but it costs money. */
   leftBehind(answer: Answer): void;
   resulted(result: { toolUseId: string; content: Content; isError: boolean; time: number }): void;
   /** A prompt that was typed while the run continued. */
@@ -45,14 +45,14 @@ export interface AdoptedRun {
   counted(answer: Pick<Answer, "usage" | "cost">): void;
   noticed(notice: { messageId: string; subtype: string; entry: Record<string, unknown> }): void;
   failed(failure: Failure): void;
-  /** The run is over. A run that stopped in the middle was interrupted. */
+  /** Ends the run. A run that stopped in the middle was interrupted. */
   end(time: number): void;
 }
 
 export interface AdoptedRunDeps {
   readonly ids: Ids;
   readonly write: (...facts: readonly Fact[]) => void;
-  /** How many messages there are, and how large they are together: the same object for all runs of a session. */
+  /** The number of messages and their total size; one object is shared by all runs of a session. */
   readonly transcript: { messages: number; tokens: number };
 }
 
@@ -133,7 +133,7 @@ export function beginRun(
     tokensOfResults = 0;
   }
 
-  /** Neither a model nor a reader is shown a call without its result. */
+  /** Closes open calls, because neither a model nor a reader is shown a call without its result. */
   function closeCalls(): void {
     for (const [toolUseId, call] of open) completed(toolUseId, call, { ...LOST_RESULT, isError: true, time: now });
   }

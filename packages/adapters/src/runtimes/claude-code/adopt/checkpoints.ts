@@ -27,7 +27,7 @@ export function checkpointsOf({ lines, cwd }: ClaudeSession): ReadonlyMap<string
       const known = copies.get(path);
       copies.set(path, backupFileName);
       if (known === backupFileName) continue;
-      // In a first snapshot a newer copy tells of the turn before; in an update, of the turn that continues.
+      // In a first snapshot, a newer copy comes from the turn before; in an update, from the current turn.
       if (!isNew) files.add(place(path));
       else if (newest !== undefined && known !== undefined) of(newest).add(place(path));
     }

@@ -22,7 +22,7 @@ export function claudeFiles(sessionId: string, events: readonly Event[]): readon
   });
 }
 
-/** Claude Code's own names of such files. Any other name could lead out of the folder. */
+/** Claude Code's own names of such files. Other names are rejected, because they could lead out of the folder. */
 const SAFE = /^subagents(?:\/[A-Za-z0-9_-]+)+$/;
 
 const SAFE_COPY = /^[A-Za-z0-9_-]+@v\d+$/;
@@ -48,8 +48,8 @@ const STAND_IN = "claude-sonnet-5";
 
 /**
  * Claude Code leaves out tool calls of models that it does not know, and the API then rejects the conversation. So the
- * answer of an unknown model gets the name of a known model, with 0 tokens, because that model used none. The real name
- * is kept in a field beside it.
+ * answer of an unknown model gets the name of a known model, with 0 tokens, because the known model used none. The real
+ * name is kept in a field beside it.
  */
 function ownModel(line: string): string {
   if (!line.includes('"carriedFrom":')) return line;

@@ -25,7 +25,7 @@ export interface FoundSession {
   }[];
 }
 
-/** A message of a transcript, with what the history knows of it: rewound, compacted, typed by a person. */
+/** A message of a transcript, with what the history knows about it: rewound, compacted, typed by a person. */
 export type TranscriptMessage = UserLine | AnswerLines | OtherLine;
 
 interface LineBase {
@@ -60,11 +60,11 @@ interface OtherLine extends LineBase {
   readonly humanPrompt: string | null;
 }
 
-/** A session of Claude Code as its files have it. */
+/** A session of Claude Code as read from its files. */
 export interface ClaudeSession {
   readonly id: string;
   readonly title: string | null;
-  /** The project that it belongs to; null if only the name of its folder is known. */
+  /** The project of the session; null if only the name of its folder is known. */
   readonly cwd: string | null;
   readonly version: string;
   readonly gitBranch: string | null;
@@ -74,9 +74,9 @@ export interface ClaudeSession {
   /** The messages of `lines`. */
   readonly messages: readonly TranscriptMessage[];
   readonly subagents: readonly ClaudeSubagent[];
-  /** Copies of files as they were before they were changed: what a rewind needs. */
+  /** Copies of files from before they were changed, which a rewind needs. */
   readonly backups: readonly FileCopy[];
-  /** Outputs of tools that were too long for the transcript, which only points to them. */
+  /** Outputs of tools that were too long for the transcript, which only contains a reference. */
   readonly toolResults: readonly FileCopy[];
 }
 
@@ -88,11 +88,11 @@ export interface FileCopy {
 
 /** The transcript of a subagent. */
 export interface ClaudeSubagent {
-  /** Its path beside the session: `subagents/agent-…`. */
+  /** The subagent's path relative to the session: `subagents/agent-…`. */
   readonly subpath: string;
   readonly agentId: string;
   readonly parentAgentId: string | null;
-  /** The call that it worked for. */
+  /** The tool call that it worked on. */
   readonly toolUseId: string | null;
   readonly lines: readonly TranscriptLine[];
 }
@@ -153,7 +153,7 @@ function subpathOf(path: string, { session, agentId }: { session: string; agentI
   return isInside ? beside.join("/").slice(0, -".jsonl".length) : join("subagents", `agent-${agentId}`);
 }
 
-/** The description of a subagent as an entry of its transcript, which is how the SDK's own stores keep it. */
+/** The description of a subagent as an entry of its transcript, as in the SDK's own stores. */
 function metaLine(path: string): readonly TranscriptLine[] {
   const file = `${path.slice(0, -".jsonl".length)}.meta.json`;
   if (!existsSync(file)) return [];

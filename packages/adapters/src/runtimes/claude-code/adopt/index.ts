@@ -1,4 +1,7 @@
-/** `@skein/adapters/runtimes/claude-code/adopt`: sessions of Claude Code become ours, and ours become files that Claude Code opens. */
+/**
+ * `@skein/adapters/runtimes/claude-code/adopt`: converts sessions of Claude Code to Skein sessions, and Skein sessions to files that
+ * Claude Code opens.
+ */
 export { type AdoptDeps, adopt } from "./adopt.ts";
 export { changedFiles } from "../changes/file-changes.ts";
 export { claudeFiles } from "./claude-files.ts";

@@ -1,7 +1,14 @@
 import { costOf } from "@skein/core";
-import type { CallCost, Content, ContentBlock, JsonObject, Usage } from "@skein/protocol";
+import {
+  type CallCost,
+  type Content,
+  type ContentBlock,
+  earlierPrice,
+  type JsonObject,
+  type Usage,
+} from "@skein/protocol";
 
-/** One answer of a model, put together from the lines that Claude Code wrote of it: one per block, each with the same usage. */
+/** One answer of a model, assembled from its lines in Claude Code's file: one per block, each with the same usage. */
 export interface Answer {
   readonly model: string;
   readonly content: readonly ContentBlock[];
@@ -20,15 +27,15 @@ export function isMadeUp(entry: JsonObject): boolean {
 
 export function answerOf(entries: readonly JsonObject[]): Answer {
   const messages = entries.map(messageOf);
-  const model = messages.map(({ model: name }) => name).find((name) => typeof name === "string");
+  const model = messages.map(({ model: name }) => name).find((name) => typeof name === "string") ?? "";
   const stops = messages.map(({ stop_reason }) => stop_reason).filter((reason) => typeof reason === "string");
   const usage = usageOf(messages.map(({ usage: counted }) => counted));
   return {
-    model: model ?? "",
+    model,
     content: messages.flatMap(({ content }) => blocksIn(content)),
     stopReason: stops.at(-1) ?? null,
     usage,
-    cost: costOf(model ?? "", usage),
+    cost: costOf(model, usage, earlierPrice(model, Date.parse(String(entries[0]?.["timestamp"])))),
   };
 }
 
@@ -63,7 +70,7 @@ const COUNTERS = [
   "cache_read_input_tokens",
 ] as const satisfies (keyof Usage)[];
 
-/** Early lines of an answer carry placeholders, so each counter is the largest that was seen. */
+/** Early lines of an answer have placeholders, so the largest value of each counter is used. */
 function usageOf(given: readonly unknown[]): Usage {
   const usages = given.filter((usage): usage is JsonObject => typeof usage === "object" && usage !== null);
   const largest = (pick: (usage: JsonObject) => unknown): number =>

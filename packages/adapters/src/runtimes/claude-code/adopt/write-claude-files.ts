@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /**
- * Writes files of a session into a data directory, for their owner alone. An existing file may only get longer. If the
- * content of one file differs, no file is written.
+ * Writes files of a session into a data directory, readable only by their owner. An existing file may only get longer.
+ * If the content of any file differs, nothing is written.
  */
 export function writeClaudeFiles(files: readonly ClaudeFile[], directory: string): readonly string[] {
   const places = files.map(({ path, content, encoding }) => ({

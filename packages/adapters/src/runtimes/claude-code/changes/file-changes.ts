@@ -10,7 +10,7 @@ interface Change {
   readonly toolUseId: string | null;
   /** Null if the file did not exist. */
   readonly before: string | null;
-  /** Undefined if the file was too large to be recorded. */
+  /** Whether the content is known: a file may be too large to be recorded. */
   readonly known: boolean;
   readonly after: string;
 }
@@ -73,7 +73,7 @@ function unified(file: { path: string; isNew: boolean; isGone: boolean }, text: 
   return text === "" ? "" : `--- ${before}\n+++ ${after}\n${text}`;
 }
 
-/** What an entry says about a file: the result of Write, Edit or NotebookEdit. */
+/** The change of a file in an entry: the result of Write, Edit or NotebookEdit. */
 function changeIn(entry: Entry, { sequence, created_at }: Event): readonly Change[] {
   const result = entry["toolUseResult"];
   if (entry.type !== "user" || !isJsonObject(result)) return [];

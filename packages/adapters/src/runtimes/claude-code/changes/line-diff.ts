@@ -2,7 +2,7 @@
 export interface LineDiff {
   readonly insertions: number;
   readonly deletions: number;
-  /** In the unified format, without the names of the files; empty where nothing differs. */
+  /** In the unified format, without the names of the files; empty if nothing differs. */
   readonly text: string;
 }
 
@@ -12,7 +12,7 @@ interface Line {
 }
 
 const CONTEXT = 3;
-/** Texts that differ more are shown as replaced: the search would take long, and nobody would read its result. */
+/** Texts that differ more are shown as replaced: computing the difference would take long, and the result would not be useful. */
 const MOST_EDITS = 2000;
 
 export function lineDiff(before: string, after: string): LineDiff {
@@ -21,7 +21,7 @@ export function lineDiff(before: string, after: string): LineDiff {
   return { insertions: count("+"), deletions: count("-"), text: hunks(lines).join("") };
 }
 
-/** A last line without a line break is marked as diff marks it, because it differs from the same line with one. */
+/** A last line without a line break is marked as in `diff`, because it differs from the same line with a line break. */
 function linesOf(text: string): readonly string[] {
   if (text === "") return [];
   const lines = text.split("\n");
@@ -47,7 +47,7 @@ function compare(before: readonly string[], after: readonly string[]): readonly 
   ];
 }
 
-/** Myers' greedy search: for each number of edits, how far each diagonal gets. */
+/** Myers' greedy search: for each number of edits, computes how far each diagonal reaches. */
 function shortestEdit(before: readonly string[], after: readonly string[]): readonly Line[] {
   const most = Math.min(before.length + after.length, MOST_EDITS);
   const rounds: Map<number, number>[] = [];
@@ -70,7 +70,7 @@ function at(reached: ReadonlyMap<number, number>, diagonal: number): number {
   return reached.get(diagonal) ?? -1;
 }
 
-/** Whether the furthest way to a diagonal comes from an insertion. */
+/** Whether the furthest path to a diagonal ends with an insertion. */
 function stepsDown(reached: ReadonlyMap<number, number>, diagonal: number, edits: number): boolean {
   return diagonal === -edits || (diagonal !== edits && at(reached, diagonal - 1) < at(reached, diagonal + 1));
 }
@@ -100,7 +100,7 @@ function wayBack(
   return lines.toReversed();
 }
 
-/** Stretches of changed lines with some context, each with its place in both texts. */
+/** Groups of changed lines with some context, each with its place in both texts. */
 function hunks(lines: readonly Line[]): readonly string[] {
   const found: string[] = [];
   const isNear = (index: number): boolean =>

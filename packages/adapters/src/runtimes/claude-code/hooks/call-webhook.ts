@@ -3,7 +3,7 @@ import { type HookWebhook, webhookHeaders } from "@skein/protocol";
 import { type GuardedRequestOptions, guardedRequest } from "../../../tools/guarded-request.ts";
 import { HookAnswer } from "./answer.ts";
 
-/** A call without an answer: why, in words that contain neither the address nor what was sent. */
+/** A call without an answer: the message contains neither the address nor the sent data. */
 export class HookFailure extends Error {
   readonly code: "hook_timeout" | "hook_failed";
 
@@ -29,7 +29,7 @@ const ANSWER_BYTES = 1024 * 1024;
 /** The delays between attempts if the receiver is unavailable. All attempts have the same message id. */
 const AGAIN_MS = [200, 1000];
 
-/** Asks a webhook. All attempts together take no longer than the hook's time limit. */
+/** Calls a webhook. All attempts together take no longer than the hook's time limit. */
 export async function callWebhook(call: WebhookCall, deps: CallDeps, signal: AbortSignal): Promise<HookAnswer> {
   const limit = AbortSignal.timeout(call.hook.timeout * 1000);
   const stop = AbortSignal.any([signal, limit]);

@@ -24,9 +24,9 @@ export interface HooksDeps extends CallDeps {
 const BEYOND = 5;
 
 /**
- * Webhooks as hooks of one process of Claude Code: each event is posted to its URL, signed, and the answer obeyed. For
- * events whose answer decides (PreToolUse, PermissionRequest) a missing answer means no. For other events the session
- * continues.
+ * Webhooks as hooks of one process of Claude Code: each event is posted to its URL, signed, and its answer is obeyed.
+ * For events whose answer decides (PreToolUse, PermissionRequest) a missing answer means no. For other events the
+ * session continues.
  */
 export function createHooks(session: HookedSession, deps: HooksDeps): NonNullable<Options["hooks"]> {
   const hooks: NonNullable<Options["hooks"]> = {};

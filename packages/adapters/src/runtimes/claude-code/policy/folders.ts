@@ -1,6 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { isAbsolute, normalize, sep } from "node:path";
 import { KnownError } from "@skein/protocol";
+import { folderIdentity } from "../../../sandboxes/without-links.ts";
 
 export interface Folders {
   /**
@@ -8,13 +9,18 @@ export interface Folders {
    * names or paths. Default: all folders.
    */
   place(field: string, path: string, only?: readonly string[]): Promise<string>;
-  /** Real places that may only be read. */
+  /**
+   * Device and inode of a place. A session that may write to the folder above could replace it by a link, so the sandbox
+   * checks that it is still the same.
+   */
+  identity(field: string, place: string): string;
+  /** Real paths that may only be read. */
   readOnly(): Promise<readonly string[]>;
 }
 
 type NamedFolders = Readonly<Record<string, { readonly path: string; readonly access: "read" | "write" }>>;
 
-/** Folders that requests may work in: what is registered by name, and everything inside a root. */
+/** Folders that requests may work in: those registered by name, and all folders inside a root. */
 export function createFolders(roots: readonly string[], registeredFolders: NamedFolders): Folders {
   const realPlaces = (all: readonly string[]): Promise<readonly string[]> =>
     Promise.all(all.map((root) => realpath(root).catch(() => root)));
@@ -22,6 +28,11 @@ export function createFolders(roots: readonly string[], registeredFolders: Named
   return {
     readOnly: () =>
       realPlaces(Object.values(registeredFolders).flatMap(({ path, access }) => (access === "read" ? [path] : []))),
+    identity(field, place) {
+      const found = folderIdentity(place);
+      if (found === undefined) throw outside(field);
+      return found;
+    },
     async place(field, path, only) {
       const opened = Object.entries(registeredFolders).filter(([name]) => only?.includes(name) ?? true);
       const named: Readonly<Record<string, string>> = Object.fromEntries(
@@ -37,7 +48,7 @@ export function createFolders(roots: readonly string[], registeredFolders: Named
       }
       const given = normalize(registered ?? path);
       const places = await realPlaces(all);
-      // Checked before looking whether it exists: callers must not learn what is outside.
+      // Checked before the existence of the path: callers must not learn what exists outside.
       if (![...all, ...places].some((root) => isWithin(root, given))) throw outside(field);
       const place = await realpath(given).catch(() => undefined);
       if (place === undefined) throw new KnownError("invalid", `${field}: There is no such folder.`);
@@ -48,7 +59,7 @@ export function createFolders(roots: readonly string[], registeredFolders: Named
   };
 }
 
-/** Compared with a separator at the end: `/data/mem-evil` is not inside `/data/mem`. */
+/** The paths are compared with a separator at the end: `/data/mem-evil` is not inside `/data/mem`. */
 export function isWithin(root: string, place: string): boolean {
   const folder = normalize(root).replace(/\/+$/, "");
   return place === folder || (place + sep).startsWith(folder + sep);

@@ -29,9 +29,9 @@ export { CLAUDE_TOOLS } from "./tool-names.ts";
 export interface PolicyRequest {
   readonly tenant: string;
   readonly sessionId: string;
-  /** The name of the key, by which the operator has rules for it. */
+  /** The name of the key, which the operator's rules refer to. */
   readonly key: string;
-  /** Whether the key may administrate: only then may permissions be bypassed. */
+  /** Whether the key has the scope `admin`, which is needed to bypass permissions. */
   readonly isAdmin: boolean;
 }
 
@@ -46,7 +46,7 @@ interface PolicyKey {
   readonly tenant: string;
 }
 
-/** What a request may hand to a child process. Reasons: decision 081. */
+/** Checks what a request may pass to a child process. Reasons: decision 081. */
 export interface ClaudePolicy {
   /**
    * Rejects what the operator has not allowed (`not_allowed`, `arg_not_allowed`) and invalid values (`invalid`,
@@ -78,20 +78,20 @@ export interface ClaudePolicyDeps {
   readonly places?: Places;
   /** The proxy through which a child reaches MCP servers of a request. It checks the resolved addresses. */
   readonly proxy?: () => Promise<string>;
-  /** Where the model is: a host that children call without the proxy. */
+  /** The host of the model, which children call without the proxy. */
   readonly modelHost?: string | undefined;
-  /** Without rules every key may use what is allowed at all, and nothing runs in a sandbox. */
+  /** Without rules, every key may use everything that the operator allowed, and nothing runs in a sandbox. */
   readonly rules?: KeyRules;
 }
 
-/** What is stored for a session beside its log. */
+/** Data that is stored for a session beside its log. */
 const Kept = z.object({
   secrets: z.record(z.string(), z.string()).default({}),
-  /** An admin key has let it bypass permissions. */
+  /** Whether an admin key allowed it to bypass permissions. */
   bypass: z.boolean().default(false),
-  /** It was begun with the sandbox on. */
+  /** Whether it was created with the sandbox on. */
   sandboxed: z.boolean().default(false),
-  /** The name of the key that began it: its rules are the session's. */
+  /** The name of the key that created it. The key's rules apply to the session. */
   key: z.string().default(""),
 });
 type Kept = z.infer<typeof Kept>;
@@ -108,7 +108,13 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     return Kept.parse(record?.value ?? {});
   }
 
-  /** All rules that need no lookup. */
+  /** The rules of a key, with the sandbox that its sessions have now. */
+  async function modedRules(name: string, tenant: string): Promise<KeyPolicy & { readonly sandbox: SandboxMode }> {
+    const key = { name, tenant };
+    return { ...rules.of(key), sandbox: (await rules.sandbox(key)).mode };
+  }
+
+  /** Checks all rules that need no lookup. */
   function check(options: Partial<ClaudeOptions>): void {
     checkTools(options);
     checkAgents(options, settings);
@@ -121,7 +127,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     checkHooks(options, places);
   }
 
-  /** Rejects what the rules of a key do not allow. */
+  /** Rejects options that the rules of a key do not allow. */
   function checkRules(options: Partial<ClaudeOptions>, { of }: { readonly of: KeyPolicy }): void {
     const refusal = useRefusal(of, { runtime: "claude-code", ...askedByOptions(options) });
     if (refusal !== undefined) throw new KnownError("not_allowed", refusal);
@@ -141,7 +147,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     };
   }
 
-  /** Variables for a child that calls addresses of a request. */
+  /** Environment variables for a child that calls addresses from a request. */
   async function proxied({ mcp_servers }: ClaudeOptions): Promise<Record<string, string>> {
     const isForeign = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");
     if (!isForeign || !deps.proxy) return {};
@@ -162,8 +168,8 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       const before = await keptOf(tenant, sessionId);
       const own = rules.of({ name: key, tenant });
       checkRules(options, { of: own });
-      const more =
-        before.key === "" || before.key === key ? undefined : moreThan(rules.of({ name: before.key, tenant }), own);
+      const isOther = before.key !== "" && before.key !== key;
+      const more = isOther ? moreThan(await modedRules(before.key, tenant), await modedRules(key, tenant)) : undefined;
       if (more !== undefined)
         throw new KnownError(
           "not_allowed",
@@ -200,13 +206,13 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       const kept = await keptOf(tenant, sessionId);
       const whole = putSecrets(options, kept.secrets);
       check(whole);
-      const key = { name: kept.key, tenant };
-      const own = { ...rules.of(key), sandbox: (await rules.sandbox(key)).mode };
+      const own = await modedRules(kept.key, tenant);
       checkRules(whole, { of: own });
       const bypass = options.permission_mode === "bypassPermissions";
       if (bypass) mayBypass({ isAdmin: kept.bypass, sandboxed: options.sandbox?.enabled ?? false });
       const { cwd, ...rest } = { ...whole, ...(await placed(whole, own.folders)) };
-      const named = whole.settings ? settings.settings[whole.settings] : undefined;
+      const named = [cwd ?? [], rest.add_dirs, rest.sandbox?.allowed_paths ?? []].flat();
+      const chosen = whole.settings ? settings.settings[whole.settings] : undefined;
       const servers = Object.entries(whole.mcp_servers ?? {});
       const registeredAs = (server: (typeof servers)[number][1]) =>
         server.type === "stdio" ? registered(server, settings.mcpServers) : undefined;
@@ -218,7 +224,8 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       return {
         ...rest,
         cwd: cwd ?? made(deps.defaultFolder(tenant, sessionId)),
-        settings: named,
+        settings: chosen,
+        identities: Object.fromEntries(named.map((place) => [place, folders.identity("cwd", place)])),
         plugins: (whole.plugins ?? []).map((plugin) => ({ ...plugin, path: settings.plugins[plugin.name] ?? null })),
         ...(whole.mcp_servers && {
           mcp_servers: Object.fromEntries(mcpServers) as NonNullable<ClaudeOptions["mcp_servers"]>,

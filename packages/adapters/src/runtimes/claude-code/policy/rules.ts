@@ -6,12 +6,12 @@ import { type GuardedRequestOptions } from "../../../tools/guarded-request.ts";
 import { urlProblem } from "../../../tools/url-problem.ts";
 import type { ClaudeSettings } from "./settings.ts";
 
-/** One rule for each part of the options: 422 for invalid values, 403 for what the operator has not allowed. */
+/** One rule for each part of the options: 422 for invalid values, 403 for options that the operator has not allowed. */
 
 type Given = Partial<ClaudeOptions>;
 export type Places = Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort">;
 
-/** A tool, or a pattern for tools. An entry with a comma would become two entries on the way to the child. */
+/** A tool, or a pattern for tools. A comma is not allowed, because the child would read two entries. */
 const TOOL = /^[A-Za-z][\w.-]*(?:\*|\([^,\p{Cc}]+\))?$/u;
 
 export function checkTools({ allowed_tools, disallowed_tools, agents }: Given): void {
@@ -92,7 +92,8 @@ export function checkMcpServers(
       if (Object.keys(server.env).length > 0) throw closed(`${field}.env`, "the environment of its MCP servers");
     } else {
       checkUrl(`${field}.url`, server.url ?? "", places);
-      // Names that the operator allowed are not resolved by the proxy. IP addresses need no lookup and were checked.
+      // The proxy does not resolve names that the operator allowed. IP addresses need no lookup and are already
+      // checked.
       const { hostname } = new URL(server.url ?? "");
       if (!isAddress(hostname) && ownHosts.includes(hostname)) throw closed(`${field}.url`, "this host");
     }
@@ -100,7 +101,7 @@ export function checkMcpServers(
   }
 }
 
-/** Which of the operator's servers a request means: by name, or by the very same command. */
+/** Finds the operator's server that a request means: by name, or by exactly the same command. */
 export function registered(
   { command, args }: { readonly command?: string | null | undefined; readonly args: readonly string[] },
   servers: ClaudeSettings["mcpServers"],

@@ -6,12 +6,12 @@ export type Secrets = Readonly<Record<string, string>>;
 
 type Given = Partial<ClaudeOptions>;
 
-/** The placeholder of a secret in the log. In a URL it stands behind the host. */
+/** The placeholder of a secret in the log. In a URL it follows the host. */
 const MARK = /(?:^|\/)(secret:[0-9a-f]{24})$/;
 
 /**
- * Splits options into options without secrets, and the secrets. Secret are the values of variables and headers, the
- * secrets of hooks, and everything behind the host of an address.
+ * Splits options into options without secrets, and the secrets. Secrets are the values of variables and headers, the
+ * secrets of hooks, and everything after the host of a URL.
  */
 export function takeSecrets(options: Given): { readonly kept: Given; readonly secrets: Secrets } {
   const secrets: Record<string, string> = {};
@@ -26,7 +26,7 @@ export function takeSecrets(options: Given): { readonly kept: Given; readonly se
   return { kept, secrets };
 }
 
-/** The options with their secrets in place again. */
+/** The options with their secrets restored. */
 export function putSecrets<Options extends Given>(options: Options, secrets: Secrets): Options {
   return eachSecret(options, (value) => {
     const [, mark] = MARK.exec(value) ?? [];

@@ -64,13 +64,13 @@ const RegisteredMcpServer = z.union([
 
 /** The defaults are in `childPoolOptions` of `skein/src/serve/claude.ts`. */
 const ProcessSettings = z.strictObject({
-  /** Runs that work at once. Others wait for their turn. */
+  /** Runs that work at once. Other runs wait for their turn. */
   running: z.int().min(1).max(10_000).optional(),
   /** Processes that are kept after their run, so that the next prompt of their session is answered sooner. */
   idle: z.int().min(0).max(10_000).optional(),
   /** Processes that are started in advance for future sessions. */
   ahead: z.int().min(0).max(100).optional(),
-  /** How long one is kept after its run. */
+  /** How long an idle process is kept after its run. */
   idleMinutes: z.number().positive().max(1440).optional(),
   /**
    * The memory that all processes may use together. Above it idle processes end, and runs wait while another run has a
@@ -82,7 +82,7 @@ const ProcessSettings = z.strictObject({
 export const ClaudeSettings = z.strictObject({
   /** Names of keys that may run Claude Code without the scope `admin`. */
   keys: z.array(z.string().min(1)).default([]),
-  /** Folders in which requests may choose `cwd`, `add_dirs` and the sandbox's `allowed_paths` freely. */
+  /** Folders whose subfolders requests may use as `cwd`, `add_dirs` and the sandbox's `allowed_paths`. */
   roots: z.array(AbsolutePath).default([]),
   /** Folders that requests may name, and whether sessions may write to them. */
   folders: z
@@ -124,12 +124,12 @@ export const ClaudeSettings = z.strictObject({
         .int()
         .min(1024 * 1024)
         .default(256 * 1024 ** 2),
-      /** Of all its processes together. */
+      /** The CPU time of all its processes together. */
       cpuSeconds: z
         .int()
         .min(10, "Claude Code itself needs some.")
         .default(6 * 3600),
-      /** Of its working folder and the other folders that it may write to. */
+      /** The size of its working folder and of the other folders that it may write to. */
       folderBytes: z
         .int()
         .min(1024 * 1024)
@@ -140,7 +140,7 @@ export const ClaudeSettings = z.strictObject({
   bypassPermissions: z.boolean().default(false),
   /** Whether subagents may start subagents. */
   nestedAgents: z.boolean().default(false),
-  /** How many processes of Claude Code there may be, and what they may take. */
+  /** How many processes of Claude Code there may be, and how much memory they may use. */
   processes: ProcessSettings.default({}),
 });
 export type ClaudeSettings = z.infer<typeof ClaudeSettings>;

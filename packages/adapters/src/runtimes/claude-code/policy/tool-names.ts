@@ -1,4 +1,4 @@
-/** The tools that Claude Code brings along. A policy may name these, those of MCP servers, and those of the server's code. */
+/** The tools that are built into Claude Code. A policy may name these, those of MCP servers, and those of the server's code. */
 export const CLAUDE_TOOLS: readonly string[] = [
   "Agent",
   "AskUserQuestion",

@@ -3,7 +3,7 @@ import { withoutSecrets } from "@skein/protocol";
 
 const NEWLINE = 10;
 
-/** Passes lines on, and reports a line that is longer than allowed; from then on nothing is passed on. */
+/** Passes lines on until a line is longer than allowed; that line is reported, and nothing is passed on after it. */
 export function limitLines(maxBytes: () => number, tooLong: () => void): Transform {
   let length = 0;
   let over = false;
@@ -35,13 +35,13 @@ function longestBetween(chunk: Uint8Array, first: number, last: number): number 
 }
 
 /**
- * The most characters that are reported, and that are kept. More are kept, so that a secret cut in two at the edge is
- * not in the reported part.
+ * The most characters that are reported, and the most that are kept. More are kept than reported, so that a secret at
+ * the edge is recognised as a whole.
  */
 const SHOWN = 4096;
 const KEPT = 64 * 1024;
 
-/** The end of what a child wrote to stderr, without secrets. */
+/** The last part of a child's stderr, without secrets. */
 export function createTail(): { add(chunk: Uint8Array): void; text(secrets: readonly string[]): string } {
   let kept = Buffer.alloc(0);
   return {

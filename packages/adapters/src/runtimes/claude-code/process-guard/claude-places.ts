@@ -12,7 +12,7 @@ export interface ChildRequest {
   readonly signal: AbortSignal;
 }
 
-/** What a child sees and may use. */
+/** What a child can see and use. */
 export interface ChildRoom {
   /** The path of the program inside the sandbox. */
   readonly command: string;
@@ -21,15 +21,15 @@ export interface ChildRoom {
   readonly places: readonly SandboxPlace[];
 }
 
-/** Where a sandboxed Claude Code finds its own program and its way to the model. */
+/** The paths of Claude Code's program and of its connection to the model, inside the sandbox. */
 const CLAUDE = "/opt/claude";
 export const BROKER_SOCKET = "/run/broker.sock";
 
 /**
- * The room of one Claude Code process: its program, its configuration, its working folder, and the places that its session was
- * given. `files` are those with its hidden arguments.
+ * The sandbox content for one Claude Code process: its program, its configuration, its working folder, and the places that its
+ * session was given. `files` contain its hidden arguments.
  *
- * Folders have the same path inside as outside: Claude Code names its transcripts after them.
+ * Folders have the same path inside as outside, because Claude Code names its transcripts after them.
  */
 export function claudeRoom(
   request: ChildRequest,
@@ -51,7 +51,7 @@ export function claudeRoom(
   };
 }
 
-/** Claude Code is one native program. An executable of the operator may be a script that needs the files beside it. */
+/** Claude Code is one native program. The operator's own executable may be a script that needs the files beside it. */
 function programOf({ command, args: [script = ""] }: ChildRequest): ChildRoom {
   if (isAbsolute(command))
     return { command: CLAUDE, places: [{ path: realpathSync(command), access: "read", inside: CLAUDE }] };

@@ -13,8 +13,8 @@ export interface HiddenArguments {
 }
 
 /**
- * The arguments of a child with secrets moved to files that only this user reads: everybody on the machine may read the
- * arguments of a process, and the SDK puts the headers and environments of MCP servers there.
+ * The arguments of a child with secrets moved to files that only this user reads: every user of the machine can read
+ * the arguments of a process, and the SDK passes the headers and environments of MCP servers there.
  */
 export function hideArguments(args: readonly string[], folder: string): HiddenArguments {
   let made: string | undefined;
@@ -61,11 +61,11 @@ function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Another child has a file in the folder, or the folder is gone.
+    // Another child has a file in the folder, or the folder was removed.
   }
 }
 
-/** Creates a folder that no other user can read. A folder that another user created there is not used. */
+/** Creates a folder that no other user can read. An existing folder of another user is rejected. */
 function makeOwn(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const found = lstatSync(folder);
@@ -74,7 +74,7 @@ function makeOwn(folder: string): void {
     throw new Error(`${folder} must be a folder that only this user can look into (0700). Remove it and try again.`);
 }
 
-/** Removes the files of killed processes from the folder, and the folder if it is empty then. */
+/** Removes the files of killed processes from the folder, and then the folder if it is empty. */
 export function sweepHidden(folder: string): void {
   const left = namesIn(folder).filter((name) => isDeadOwner(decodeURIComponent(name.slice(0, name.lastIndexOf("-")))));
   for (const name of left) rmSync(join(folder, name), { recursive: true, force: true });

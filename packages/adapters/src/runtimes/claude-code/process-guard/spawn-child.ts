@@ -14,7 +14,7 @@ export interface ChildTerms {
   readonly goodForMs?: () => number;
   /** The largest message of the child, in bytes. */
   readonly maxMessageBytes?: number;
-  /** Whether an answer of the child is expected, and how long the child may be silent meanwhile. */
+  /** Whether an answer of the child is expected, and how long the child may be silent during that time. */
   readonly isBusy?: () => boolean;
   readonly quietMs?: number;
   /** Values that must not appear in anything that is reported about the child. */
@@ -25,19 +25,19 @@ export interface ChildTerms {
 export type ChildCause =
   /** The child ended without being told to. */
   | "exited"
-  /** It could not be started. */
+  /** The child could not be started. */
   | "not_started"
-  /** This server ended it because it was asked to. */
+  /** This server ended the child on request. */
   | "killed"
   /** The child sent nothing after its start. */
   | "start_timeout"
   /** An answer was expected and the child was silent for too long. */
   | "quiet"
-  /** One of its messages was larger than allowed. */
+  /** A message of the child was larger than allowed. */
   | "message_too_large"
-  /** It exceeded a limit of its sandbox. */
+  /** The child exceeded a limit of its sandbox. */
   | "limit"
-  /** The guard ended it: this server was stopped or busy for longer than its lease allows. */
+  /** The guard ended the child: this server was stopped or busy for longer than its lease allows. */
   | "guard";
 
 export interface ChildEnd {
@@ -46,11 +46,11 @@ export interface ChildEnd {
   readonly signal: NodeJS.Signals | null;
   /** What happened, as a sentence without secrets. */
   readonly message: string;
-  /** The end of what it wrote to stderr, without secrets. */
+  /** The last part of the child's stderr, without secrets. */
   readonly stderr: string;
 }
 
-/** A child as the SDK knows one (`SpawnedProcess`), and what is known of its end. */
+/** A child in the SDK's form (`SpawnedProcess`), with information about its end. */
 export interface GuardedChild {
   /** The id of the outermost process, which is also the id of its process group. */
   readonly pid: number | undefined;
@@ -93,7 +93,7 @@ const GOOD_FOR_MS = 21_000;
 const QUIET_MS = 30 * 60_000;
 const GRACE_MS = 2000;
 const START_MS = 120_000;
-/** How long the end waits for the last output on stderr. */
+/** How long to wait, after the end of a child, for its last output on stderr. */
 const LAST_WORDS_MS = 500;
 /** The longest time between two messages to the guard, so that a server that hangs is noticed. */
 const MAX_BEAT_MS = 2000;
@@ -121,7 +121,7 @@ export function createSpawnChild(
 }
 
 interface SpawnDeps extends SpawnChildDeps {
-  /** What the child sees beside its own folders, if it is in a sandbox. */
+  /** What the child sees besides its own folders, if it is in a sandbox. */
   readonly places: readonly SandboxPlace[];
 }
 
@@ -213,7 +213,7 @@ function spawnChild(request: ChildRequest, deps: SpawnDeps): GuardedChild {
     },
     agree(next) {
       terms = { ...terms, ...next };
-      // The guard is told at once, because it applies the old limits until its next message.
+      // The guard gets the new limits at once, because it applies the old ones until its next message.
       if (!end) beat();
     },
     on: (event, listener) => void events.on(event, listener as () => void),

@@ -1,10 +1,10 @@
 /**
  * The one verb that changes a session: one function, one round trip.
  *
- * What can go wrong is an answer, not an exception, so that no transaction is poisoned. Every function is volatile:
+ * Expected failures are answers, not exceptions, so that they do not abort the transaction. Every function is volatile:
  * each statement inside sees what was committed before it, so that "lock, then read" is correct under READ COMMITTED.
  *
- * The UPDATE of the head is the lock: it holds every condition (fence, expected end, tenant). Plans are made once
+ * The UPDATE of the head is the lock: it contains every condition (fence, expected end, tenant). Plans are made once
  * (force_generic_plan): planning at each call took a fifth of an append. enable_seqscan is off because a plan may be
  * made while the tables are empty.
  */

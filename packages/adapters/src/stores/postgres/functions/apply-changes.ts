@@ -1,4 +1,4 @@
-/** Brings the projections up to date, in the transaction of the append. */
+/** Updates the projections, in the transaction of the append. */
 export const applyChanges = /* sql */ `
 -- Applies the row operations of one append. Numbers in them are relative; the base is what the session had.
 -- Row by row and key by key: making records of whole rows out of JSON costs more than writing them.

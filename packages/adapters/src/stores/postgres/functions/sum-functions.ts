@@ -59,7 +59,7 @@ const usageKeys = ({ column }: Span): string => `tenant, ${column}, agent_id, pr
 const toolKeys = ({ column }: Span): string => `tenant, ${column}, agent_id, tool`;
 const TOOL_SUMS = ["calls", "failed", "unknown", "duration_ms"];
 
-/** The rows of a day or quarter are replaced by their sums. Only skein.roll_up deletes here, one at a time. */
+/** The rows of a day or quarter are replaced by their sums. Only skein.roll_up deletes rows here, one caller at a time. */
 const merged = (table: string, column: string, keys: string, names: readonly string[]): string => {
   const columns = `${keys}, ${names.join(", ")}`;
   return `${table}_gone as (
@@ -80,7 +80,7 @@ const added = (span: Span): string => `${span.usage}_added as (${runRows(span, "
   ${span.tools}_added as (${toolRows(span, "x", "")}
   ), ${merged(span.tools, span.column, toolKeys(span), TOOL_SUMS)}`;
 
-/** Functions that keep the sums. Made anew with the others. */
+/** Functions that maintain the sums. They are created again together with the others. */
 export const sumFunctions = /* sql */ `
 create or replace function skein.platform_status(p_status text, p_outcome text) returns text language sql immutable
   return case

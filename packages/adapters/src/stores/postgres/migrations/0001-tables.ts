@@ -1,15 +1,15 @@
 /**
  * The physical tables. Every other table that a part of Skein names is a view of these.
  *
- * - A body is `json`, which keeps the text as it was written; `jsonb` reorders keys and refuses NUL and lone
+ * - A body is `json`, which keeps the text as it was written; `jsonb` reorders keys and rejects NUL and lone
  *   surrogates.
- * - `heads` is written by every append: what counts and what moves with each step stands there. `sessions` has the
- *   columns that people list by, and is written only when one of them changes. Together in one row, every append would
- *   touch every index.
- * - What every append writes has no foreign key to its head, which skein.append has locked: the check would cost a
- *   fifth of an append. skein.delete_session removes it.
+ * - `heads` is written by every append: it has the counters and the values that change with each step. `sessions` has the
+ *   columns by which sessions are listed, and is written only when one of them changes. If both were one row, every
+ *   append would write every index.
+ * - Rows that every append writes have no foreign key to their head, which skein.append has locked: the check would
+ *   take a fifth of an append's time. skein.delete_session removes these rows.
  * - Constraints of columns are domains. Every statement that writes a row would parse a CHECK of the table again, which
- *   took a tenth of an append.
+ *   takes a tenth of an append's time.
  * - `created_at` of an event has the writer's milliseconds; its microseconds count the events of one session within the
  *   same millisecond, so that ordering by time is the order of the log.
  */

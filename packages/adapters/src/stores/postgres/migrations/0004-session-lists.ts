@@ -1,6 +1,7 @@
 /**
- * The metadata by which sessions are found, beside their tags. A trigger keeps this table, so that appends to sessions
- * without metadata cost nothing. What no column can hold (NUL, half a character) is replaced, as in every other column.
+ * The metadata by which sessions are found, beside their tags. A trigger maintains this table, so that appends to
+ * sessions without metadata cost nothing. Characters that no column can store (NUL, lone surrogates) are replaced, as
+ * in every other column.
  */
 export const sessionLists = `
 create table skein.session_metadata (

@@ -1,4 +1,4 @@
-/** Exact costs, and reservations: what interrupted calls may have cost beyond what is known. */
+/** Exact costs, and reservations: what interrupted calls may have cost beyond their known cost. */
 export const exactCost = /* sql */ `
 -- The exact cost is micros * 1000000 + rest, in pico-dollars: two sums of integers that are never carried over.
 alter table skein.heads add column cost_rest bigint not null default 0;

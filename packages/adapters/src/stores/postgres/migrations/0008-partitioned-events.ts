@@ -1,16 +1,16 @@
 const PARTITIONS = 8;
 const COLUMNS = "session_id, sequence, id, position, v, event_type, run_id, data, blob, created_at";
 
-/** On the view, while there is a table without partitions. */
+/** The trigger on the view, while a table without partitions exists. */
 const WRITE_EVENT = `create trigger write_event instead of insert or delete on skein.events
       for each row execute function skein.write_event();`;
 
 /**
  * Events in partitions by their session.
  *
- * `skein.events` becomes a view of the partitioned table, so that servers of the version before, which read it by that name,
- * go on working. A table that has events keeps them under another name, the view shows both, and skein.move_events brings
- * them over in small steps while servers work. Both locks are held for milliseconds, whatever the size of the table.
+ * `skein.events` becomes a view of the partitioned table, so that servers of the previous version, which use that name,
+ * continue to work. A table that has events keeps them under another name, the view shows both, and skein.move_events moves
+ * them in small steps while servers are running. Both locks are held for milliseconds, whatever the size of the table.
  */
 export const partitionedEvents = /* sql */ `
 -- The oldest schema whose code still works with this one. Null: only code that knows this schema.
@@ -75,7 +75,7 @@ begin
 end $$;
 `;
 
-/** Functions that bring the events of a table without partitions over. Made anew with the others. */
+/** Functions that move the events of a table without partitions. They are created again together with the others. */
 export const moveEvents = /* sql */ `
 -- Moves events that follow a place, in the order of their sessions. Answers: moved (and the last session) | busy | done.
 --

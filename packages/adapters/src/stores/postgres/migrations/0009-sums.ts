@@ -1,8 +1,8 @@
 import { COUNTERS } from "@skein/core";
 
 /**
- * Sums of what grows without end: how many sessions there are, and what runs used by day. Counting every row took as
- * long as there were rows.
+ * Sums of what grows without end: how many sessions there are, and what runs used by day. Counting every row took
+ * longer with every row.
  *
  * Appends never wait for each other because of sums: triggers insert changes into tables that only grow, and
  * skein.roll_up, which every server calls from time to time, adds them up. A query adds the changes that are left. The
@@ -96,8 +96,8 @@ create trigger note_corrected_run before update on skein.runs for each row when 
 `;
 
 /**
- * Counts what existed before the triggers, in one statement each: changes after its snapshot are noted by the triggers
- * and are not counted here.
+ * Counts the rows from before the triggers, each with one statement: changes after its snapshot are recorded by the
+ * triggers and not counted here.
  */
 export const firstSums = /* sql */ `
 with noted as (delete from skein.count_changes)

@@ -5,7 +5,7 @@ import { COUNTERS } from "@skein/core";
  * hour, and for the parts of a day at both ends of the requested time. Both are also grouped by the key that opened the
  * session.
  *
- * Every run is added up once more, by skein.roll_up, and counted row by row until then.
+ * Every existing run is added up again by skein.roll_up, and counted row by row until then.
  */
 export const quarterHours = /* sql */ `
 -- Empty for a session that nobody's key opened.

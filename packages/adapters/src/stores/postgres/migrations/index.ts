@@ -19,11 +19,11 @@ export interface Migration {
    * before anything else.
    */
   readonly locks?: readonly string[];
-  /** Only makes indexes, beside writers, and so runs outside of a transaction, after the others. */
+  /** Whether the migration only creates indexes concurrently. It then runs outside of a transaction, after the others. */
   readonly concurrent?: boolean;
 }
 
-/** In order. A migration that was applied anywhere is never changed; 2 and 3 were functions, which are created again when they change. */
+/** In order. An applied migration is never changed; 2 and 3 were functions, which are created again when they change. */
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: "tables", sql: tables },
   { number: 4, name: "session lists", sql: sessionLists },

@@ -1,4 +1,7 @@
-/** Finds the tool call that started a subagent. Versions of Claude Code left different traces; the surest is tried first. */
+/**
+ * Finds the tool call that started a subagent. Versions of Claude Code left different traces; the most reliable one is tried
+ * first.
+ */
 import { readFileSync } from "node:fs";
 import type { DataFile } from "../../../model/data-file.ts";
 import { AgentMeta } from "../format/other-files.ts";

@@ -30,7 +30,7 @@ interface FormProblem {
 export interface FormatReport {
   readonly lineTypes: readonly SeenType[];
   readonly blockTypes: readonly SeenType[];
-  /** Lines of a known type that do not match its schema. They are read all the same. */
+  /** Lines of a known type that do not match its schema. They are still read. */
   readonly formProblems: readonly FormProblem[];
   /** The versions of Claude Code, and how many lines each has written. */
   readonly versions: Readonly<Record<string, number>>;
@@ -39,7 +39,7 @@ export interface FormatReport {
   readonly skippedFiles: number;
 }
 
-/** Reports what in the data this version of Skein does not know: unknown types, and known types with another form. */
+/** Reports parts of the data that this version of Skein does not know: unknown types, and known types with another form. */
 export async function checkFormat(config: LibraryConfig = {}): Promise<FormatReport> {
   const { lineSchemas: schemas } = await import("../format/lines.ts");
   const { files, skipped } = await chosenFiles(config);

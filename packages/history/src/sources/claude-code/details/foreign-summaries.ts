@@ -20,7 +20,7 @@ export function createForeignSummaries(): ForeignSummaries {
   const named = createReadOnce<string | null>();
   return {
     of(file) {
-      // A summary is of a conversation, not of a subagent.
+      // A summary belongs to a conversation, not to a subagent.
       if (file.kind !== "session") return null;
       const folder = dirname(file.path);
       const before = folders.get(folder);
@@ -34,16 +34,16 @@ export function createForeignSummaries(): ForeignSummaries {
 
 /** The summaries at the beginning of a project's transcripts. */
 interface ProjectSummaries {
-  /** By the message that they name. */
+  /** Summaries by the message that they name. */
   readonly summaries: ReadonlyMap<string, string>;
   /** When a file was last added or removed. */
   readonly changedMs: number;
-  /** Files that have only summaries so far: more may follow. By path, with their size. */
+  /** Files that contain only summaries so far, so that more may follow: sizes by path. */
   readonly open: ReadonlyMap<string, number>;
   readonly lookedAt: number;
 }
 
-/** How long a folder is not checked again. */
+/** A folder is checked again after this time at the earliest. */
 const LOOK_AGAIN_MS = 100;
 
 function isCurrent(folder: string, { changedMs, open, lookedAt }: ProjectSummaries): boolean {
@@ -59,7 +59,7 @@ function summariesIn(folder: string): ProjectSummaries {
   try {
     names = readdirSync(folder);
   } catch {
-    // The folder was deleted meanwhile.
+    // The folder was deleted in the meantime.
   }
   for (const name of names) {
     if (!name.endsWith(".jsonl")) continue;
@@ -81,7 +81,7 @@ function sizeOf(path: string): number {
 const headBytes = 16 * 1024;
 const head = Buffer.allocUnsafeSlow(headBytes);
 
-/** Returns whether all summaries at the beginning of the file were read: something else follows them. */
+/** Returns whether all summaries at the beginning of the file were read, because another line follows them. */
 function readHead(path: string, into: Map<string, string>): boolean {
   let count = 0;
   try {
@@ -108,9 +108,12 @@ function readHead(path: string, into: Map<string, string>): boolean {
 }
 
 const uuidKey = Buffer.from('"uuid":"');
-/** What is read at once, from the end of a file on: the message that a summary names was the last one when it was written. */
+/**
+ * How much is read at once, starting at the end of the file: a summary names the message that was the last one when it was
+ * written.
+ */
 const pieceBytes = 128 * 1024;
-/** A piece begins this much before its end, so that no id is cut between two pieces. */
+/** Pieces overlap by this much, so that no id is cut between two pieces. */
 const mostKeyBytes = 128;
 const piece = Buffer.allocUnsafeSlow(pieceBytes + mostKeyBytes);
 
@@ -129,7 +132,7 @@ function lastNamed({ path, size }: DataFile, summaries: ReadonlyMap<string, stri
       closeSync(fd);
     }
   } catch {
-    // The file was deleted meanwhile, so there is no summary.
+    // The file was deleted in the meantime, so there is no summary.
   }
   return null;
 }

@@ -25,7 +25,7 @@ export function lastMessageTime(file: DataFile): number | undefined {
       const count = readSync(fd, tail, 0, length, start);
       const found = newestTime(tail.subarray(0, count), start > 0);
       if (found !== undefined) return found;
-      // There is no time in the last 16 MiB.
+      // No time was found in the last 16 MiB.
       if (start === 0 || bytes > 16 * 1024 * 1024) return undefined;
     }
   } finally {

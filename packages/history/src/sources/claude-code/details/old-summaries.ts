@@ -47,7 +47,7 @@ export function summaryOfFile(file: DataFile, details: Summaries): string | null
   try {
     readFile(file.path, {}, ({ bytes, start, end }) => settleSummaries(found, bytes.subarray(start, end)));
   } catch {
-    // The file was deleted meanwhile, so there is no summary.
+    // The file was deleted in the meantime, so there is no summary.
   }
   return found.summary;
 }

@@ -1,6 +1,6 @@
 import type { DataFile } from "../../../model/data-file.ts";
 
-/** Reads a value from a file, or gives the value of before if neither the file nor what it depends on has changed. */
+/** Reads a value from a file, or returns the earlier value if neither the file nor its dependency has changed. */
 export type ReadOnce<Value> = (file: DataFile, dependsOn: unknown, read: () => Value) => Value;
 
 export function createReadOnce<Value>(): ReadOnce<Value> {

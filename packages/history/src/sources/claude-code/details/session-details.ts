@@ -1,4 +1,4 @@
-/** What a list shows of a session, computed from the transcript without parsing most of its lines. */
+/** The details of a session for a list, computed from the transcript without parsing most of its lines. */
 import type { Facet } from "../../../facets/facet.ts";
 import { humanPrompt } from "../format/human-prompt.ts";
 import { findKeys, keys, newFound } from "../../../scan/json-scan.ts";
@@ -95,17 +95,17 @@ export function listedDetails(data: Uint8Array): SessionDetails {
 const noIds = new Set<number>();
 const lastTimeKey = Buffer.from('"lastTime":');
 
-/** The time of the last message in saved details, which are not decoded for it; null if they have none. */
+/** The time of the last message in saved details, read without decoding them; null if they have none. */
 export function lastTimeIn(data: Uint8Array): string | null {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
-  // A key cannot be a part of a text: its quotes would be escaped there.
+  // A key cannot be part of a text, because its quotes would be escaped there.
   const at = bytes.indexOf(lastTimeKey) + lastTimeKey.length;
   const end = bytes.indexOf(0x22, at + 1);
   return bytes[at] === 0x22 ? (JSON.parse(bytes.toString("utf8", at, end + 1)) as string) : null;
 }
 
 const peek: Peek = newPeek();
-/** The last line of a region whose time is between two nested values. Only for this line the whole line is searched. */
+/** The last line of a region whose time is between two nested values. Only this line is searched as a whole. */
 let untimed = { start: -1, end: -1 };
 
 type Lines = Pick<Region, "bytes" | "start" | "end">;

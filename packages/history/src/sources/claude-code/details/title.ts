@@ -7,10 +7,10 @@ import { createReadOnce } from "./read-once.ts";
 import { summaryOfFile } from "./old-summaries.ts";
 import type { SessionDetails } from "./session-details.ts";
 
-/** Titles of sessions. What had to be read from a file for a title is remembered until that file changes. */
+/** Titles of sessions. What was read from a file for a title is remembered until that file changes. */
 export interface Titles {
   /**
-   * The title, by Claude Code's rule of today: the user's title, the model's title, the summary of old versions, the last
+   * The title, by Claude Code's current rule: the user's title, the model's title, the summary of old versions, the last
    * prompt, the first prompt.
    */
   of(file: DataFile, details: SessionDetails): string | null;
@@ -26,13 +26,13 @@ export function createTitles(): Titles {
       // Other agents have neither titles beside a session nor summaries in other files.
       if (!hasClaudesLines(file)) return customTitle ?? aiTitle ?? lastPrompt ?? firstPrompt;
       const given = customTitle ?? titleBeside(file) ?? aiTitle ?? own(file, null, () => summaryOfFile(file, details));
-      // Versions that write the last prompt no longer write summaries.
+      // Versions that write the last prompt do not write summaries.
       return given ?? lastPrompt ?? foreign.of(file) ?? firstPrompt;
     },
   };
 }
 
-/** True if the lines are those that Claude Code wrote, not translated ones. */
+/** Whether the lines were written by Claude Code, not translated from another agent. */
 function hasClaudesLines({ root }: DataFile): boolean {
   const source = sourceOfRoot(root);
   return source === "claude-code" || source === "claude-desktop";

@@ -1,4 +1,4 @@
-/** Where Claude Code keeps its data. This file and config.ts are the only ones that read environment variables. */
+/** Where Claude Code keeps its data. Only this file and config.ts read environment variables. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
@@ -16,7 +16,7 @@ export function getProjectsPath(dataPath: string): string {
   return join(dataPath, "projects");
 }
 
-/** The data directories to read: those given, those in CLAUDE_CONFIG_DIR, or the usual ones. */
+/** The data directories to read: those given, those in CLAUDE_CONFIG_DIR, or the default ones. */
 export function dataPaths(config: LibraryConfig, environment: Environment = process.env): readonly DataPath[] {
   const { dataPath } = config;
   if (dataPath !== undefined) {
@@ -25,7 +25,7 @@ export function dataPaths(config: LibraryConfig, environment: Environment = proc
   return usualDataPaths(environment, [homedir()]);
 }
 
-/** The data directories in CLAUDE_CONFIG_DIR; without it the usual ones of every home. */
+/** The data directories in CLAUDE_CONFIG_DIR; otherwise the default ones of every home folder. */
 export function usualDataPaths(environment: Environment, homes: readonly string[]): readonly DataPath[] {
   const given = environment["CLAUDE_CONFIG_DIR"];
   if (given !== undefined && given.trim() !== "") {
@@ -33,13 +33,13 @@ export function usualDataPaths(environment: Environment, homes: readonly string[
   }
   return homes.flatMap((home) => [
     { path: join(home, ".claude"), expected: true },
-    // Claude Code 1.0.28 to 1.0.30 wrote here, and the files are still there.
+    // Claude Code 1.0.28 to 1.0.30 wrote here, and the files may still exist.
     { path: join(home, ".config", "claude"), expected: false },
   ]);
 }
 
 export interface DataPath {
   readonly path: string;
-  /** True if it is an error when the directory does not exist. */
+  /** Whether it is an error if the directory does not exist. */
   readonly expected: boolean;
 }

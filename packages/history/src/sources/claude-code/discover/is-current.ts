@@ -3,12 +3,12 @@ import type { LibraryConfig } from "../../../config.ts";
 import type { Discovered } from "../../../model/data-file.ts";
 import { existingRoots } from "../../discover.ts";
 
-/** A folder that changed less than this before it was read may change again and keep the same time. */
+/** A folder that changed less than this before it was read may change again without getting a new time. */
 const YOUNG_MS = 2000;
 
 /**
- * True if discovering again would find the same files. It costs half as much: a folder whose change time (ctime) is the
- * same has the same entries. No program can set that time, and a change of permissions changes it too.
+ * True if discovering again would find the same files. The check costs half as much: a folder with the same change time
+ * (ctime) has the same entries. No program can set that time, and a change of permissions changes it too.
  */
 export function isCurrent(found: Discovered, config: LibraryConfig): boolean {
   const { roots, files, skipped, folders, atMs } = found;

@@ -33,8 +33,8 @@ export interface FileHistory {
   /** The user messages that have a snapshot, in order. */
   readonly messageUuids: readonly string[];
   /**
-   * The text of a file as it was at a user message, before the edits that followed; null if it did not exist.
-   * Undefined if nothing is recorded or the copy was deleted.
+   * The text of a file as it was at a user message, before the edits that followed; null if it did not exist. Undefined
+   * if there is no record, or if the copy was deleted.
    */
   contentAt(path: string, messageUuid: string): string | null | undefined;
 }
@@ -89,7 +89,8 @@ function describe(snapshots: readonly Snapshot[], { sessionId, cwds, folder }: P
       const entry = files.find((file) => file.path === path || file.trackingPath === path);
       const from = snapshots.findIndex(({ messageId }) => messageId === messageUuid);
       if (!entry || from < 0) return undefined;
-      // A file that was not tracked yet had not been edited, so its first copy, which was made later, has its content.
+      // A file that was not tracked yet had not been edited, so its first copy, which was made later, still has that
+      // content.
       for (const { files: tracked } of snapshots.slice(from)) {
         const backup = tracked.get(entry.trackingPath);
         if (!backup) continue;
@@ -102,14 +103,14 @@ function describe(snapshots: readonly Snapshot[], { sessionId, cwds, folder }: P
   };
 }
 
-/** The name comes from a transcript, which anyone may have written. It must not lead out of the folder. */
+/** The name comes from a transcript, which anyone may have written. The resulting path must stay inside the folder. */
 function backupPath(folder: string, name: string | null): string | null {
   if (name === null || !/^[0-9A-Za-z]+@v\d+$/.test(name)) return null;
   const path = join(folder, name);
   return statSync(path, { throwIfNoEntry: false })?.isFile() ? path : null;
 }
 
-/** Tries each working directory. The name of a copy begins with a hash of the absolute path, which shows the right one. */
+/** Tries each working directory. The name of a copy begins with a hash of the absolute path, which identifies the right one. */
 function absolutePath(trackingPath: string, cwds: readonly string[], versions: readonly FileVersion[]): string {
   if (isAbsolute(trackingPath) || win32.isAbsolute(trackingPath)) return trackingPath;
   const hash = versions.find(({ backupFileName }) => backupFileName !== null)?.backupFileName?.split("@")[0];

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 export const TextBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
 
-/** Since 2.1.27x the text is often empty and only the signature is kept. */
+/** Since 2.1.27x the text is often empty, and only the signature is stored. */
 export const ThinkingBlock = z.looseObject({
   type: z.literal("thinking"),
   thinking: z.string(),
@@ -25,7 +25,7 @@ export const ToolResultBlock = z.looseObject({
 
 const ImageBlock = z.looseObject({ type: z.literal("image"), source: z.looseObject({ type: z.string() }) });
 
-/** A block of an unknown type, kept as it is. */
+/** A block of an unknown type, unchanged. */
 const UnknownBlock = z.looseObject({ type: z.string() });
 
 export const ContentBlock = z.union([

@@ -1,4 +1,4 @@
-/** `@skein/history/format`: what other packages need to know about Claude Code's lines. */
+/** `@skein/history/format`: what other packages need of Claude Code's line format. */
 export { encodeProjectPath } from "../discover/encode-project-path.ts";
 export { FileHistoryDelta, FileHistorySnapshot } from "./file-history-lines.ts";
 export { humanPrompt, machineTags } from "./human-prompt.ts";

@@ -1,4 +1,4 @@
-/** Line types that this version knows by name. A line of another type is kept, shown as it is, and counted by `checkFormat`. */
+/** Line types that this version knows by name. A line of another type is kept, shown unchanged, and counted by `checkFormat`. */
 const names: ReadonlySet<string> = new Set([
   "user",
   "assistant",

@@ -5,10 +5,10 @@ import { TodoItem } from "./todo.ts";
 import { UsageInfo } from "./usage-info.ts";
 
 /**
- * The lines of a transcript, in the form of Claude Code 2.0 and in today's form.
+ * The lines of a transcript, in the formats of Claude Code 2.0 to the current version.
  *
- * The format is internal to Claude Code and grows with every version, so every object is open: a field that is
- * not named here is kept, and a `type` that is not named here is an `UnknownLine`, kept as it is.
+ * The format is internal to Claude Code and grows with every version, so every object is open: a field that is not
+ * named here is kept, and a `type` that is not named here is an `UnknownLine`, which is not changed.
  */
 
 const text = z.string().nullish();

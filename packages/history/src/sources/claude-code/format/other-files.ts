@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A line of `history.jsonl`: what was typed, in every project. */
+/** A line of `history.jsonl`: a typed prompt of any project. */
 export const HistoryEntry = z.looseObject({
   display: z.string(),
   pastedContents: z.record(z.string(), z.unknown()).nullish(),
@@ -17,7 +17,10 @@ export const DailyStats = z.looseObject({
   toolCallCount: z.number(),
 });
 
-/** `stats-cache.json`, version 1 and later. Claude Code often does not update it: show it, do not count with it. */
+/**
+ * `stats-cache.json`, version 1 and later. Claude Code often does not update it: it may be shown, but must not be used
+ * for totals.
+ */
 export const StatsCache = z.looseObject({
   version: z.number(),
   lastComputedDate: z.string().nullish(),

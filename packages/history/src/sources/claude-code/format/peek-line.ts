@@ -59,8 +59,8 @@ export function newPeek(): Peek {
 const QUOTE = 0x22;
 
 /**
- * Fills `peek` for the line in `[start, end)`. False if the bytes do not look like an object with a `type`. A time between
- * two nested values is not found here; `findTimestamp` finds it.
+ * Fills `peek` for the line in `[start, end)`. Returns false if the bytes do not look like an object with a `type`. A time
+ * between two nested values is not found here; `findTimestamp` finds it.
  */
 export function peekLine(bytes: Buffer, start: number, end: number, peek: Peek): boolean {
   reset(peek);
@@ -111,7 +111,7 @@ function walkHead(bytes: Buffer, start: number, end: number, peek: Peek): boolea
     } else {
       valueEnd = value;
       while (valueEnd < end && bytes[valueEnd] !== 0x2c && bytes[valueEnd] !== 0x7d) valueEnd += 1;
-      // The only flag that is needed is isSidechain.
+      // The only flag that is needed is `isSidechain`.
       if (first === 0x74 && keyEnd - i === 13 && bytes[i + 3] === 0x53) peek.isSidechain = true;
     }
     i = skipSpace(bytes, valueEnd, end);
@@ -121,7 +121,7 @@ function walkHead(bytes: Buffer, start: number, end: number, peek: Peek): boolea
   return false;
 }
 
-/** The keys of interest differ in length or first letter, so one comparison each is enough to tell them apart. */
+/** The keys of interest differ in length or first letter, so one comparison per key is enough to distinguish them. */
 // oxlint-disable-next-line max-params
 function noteString(
   bytes: Buffer,

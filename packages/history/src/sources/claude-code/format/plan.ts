@@ -7,7 +7,7 @@ type PlanPhase = z.infer<typeof PlanPhase>;
 
 const PlanSection = z.object({ title: z.string(), body: z.string() });
 
-/** A plan file: Markdown with a title, sections, and phases with items to tick. A plan may lack any of them. */
+/** A plan file: Markdown with a title, sections, and phases with checklist items. A plan may lack any of these. */
 export const Plan = z.object({
   title: z.string().nullable(),
   sections: z.array(PlanSection),

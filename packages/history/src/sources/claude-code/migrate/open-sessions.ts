@@ -5,7 +5,7 @@ import { join } from "node:path";
 export function openSessions(root: string): ReadonlyMap<string, number> {
   const live = new Map<string, number>();
   for (const name of namesIn(join(root, "sessions"))) {
-    // Other files in this folder hold keys and are not read.
+    // Other files in this folder contain keys and are not read.
     if (!/^\d+\.json$/.test(name)) continue;
     try {
       const entry = JSON.parse(readFileSync(join(root, "sessions", name), "utf8")) as {

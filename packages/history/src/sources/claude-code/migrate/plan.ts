@@ -1,4 +1,4 @@
-/** Plans the migration of a session: which files go where. Nothing is written here. */
+/** Plans the migration of a session: which files are copied or moved where. Nothing is written here. */
 import { lstatSync, readlinkSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
@@ -79,7 +79,7 @@ export function planSession(place: SessionPlace): PlannedSession {
       add(agent.path, join(toFolder, basename(agent.path)), tops, changeOf(agent.path, mappings));
   }
   if (destinationRoot !== root) {
-    // These files are stored per session, not per project, so inside one data directory they need not move.
+    // These files are stored per session, not per project, so within one data directory they are not moved.
     for (const path of ofSession(root, sessionId, place.slugs)) {
       const top = relative(root, path).split(/[\\/]/, 1)[0] ?? "";
       const places = { fromTop: join(root, top), toTop: join(destinationRoot, top) };
@@ -122,7 +122,10 @@ export function planMemory(options: {
   return { sessionId: "memory", root, destinationRoot, source, destination, files: planned, others };
 }
 
-/** Path mappings, longest first: the project, and the session's own files in the data directory, which lines name too. */
+/**
+ * Path mappings, longest first: the project, and the session's own files in the data directory, because lines contain
+ * these paths too.
+ */
 function mappingsOf(
   { file, source, destination, destinationRoot }: SessionPlace,
   fromFolder: string,
@@ -142,7 +145,7 @@ function mappingsOf(
 
 function changeOf(path: string, mappings: readonly PathMapping[]): Change {
   if (path.endsWith(".jsonl")) return { kind: "lines", mappings };
-  // Workflow files name paths of scripts. Other files of a session are text and not changed.
+  // Workflow files contain paths of scripts. Other files of a session are text, and are not changed.
   return /[\\/]workflows[\\/][^\\/]+\.json$/.test(path) ? { kind: "json", mappings } : { kind: "none" };
 }
 

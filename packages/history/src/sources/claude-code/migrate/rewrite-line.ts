@@ -1,6 +1,6 @@
 /**
- * Rewrites paths in the bytes of a line. Only strings in fields that hold paths change. All other bytes stay: text,
- * signatures, the order of keys, escapes, numbers. Unknown and damaged lines are not changed.
+ * Rewrites paths in the bytes of a line. Only strings in fields that contain paths change. All other bytes stay the
+ * same: text, signatures, the order of keys, escapes, numbers. Unknown and damaged lines are not changed.
  */
 import { knownBlockTypes } from "../format/known-block-types.ts";
 import { findKeys, keys, newFound, skipSpace, skipString, skipValue } from "../../../scan/json-scan.ts";
@@ -13,7 +13,7 @@ export interface Rewritten {
   readonly splices: readonly Splice[];
 }
 
-/** Fields that hold a path, or a list of paths, wherever they occur in a line. */
+/** Fields that contain a path, or a list of paths, wherever they occur in a line. */
 const pathFields: ReadonlySet<string> = new Set([
   "absolute_path",
   "absolutePath",
@@ -86,7 +86,7 @@ export function rewriteJson(bytes: Buffer, mappings: readonly PathMapping[]): Re
 interface Walk {
   readonly bytes: Buffer;
   readonly mappings: readonly PathMapping[];
-  /** In the order of the bytes. */
+  /** The replacements, in the order of the bytes. */
   readonly found: { readonly start: number; readonly end: number; readonly text: Buffer }[];
 }
 
@@ -142,7 +142,7 @@ function walkObject(walk: Walk, at: number, place: Place): number {
 const typeKey = keys("type");
 const typeFound = newFound(typeKey);
 
-/** True for a content block of an unknown type, which is not changed. */
+/** Whether this is a content block of an unknown type, which is not changed. */
 function isUnknownBlock({ bytes }: Walk, at: number, { key, depth }: Place): boolean {
   if (key !== "content" || depth > 4) return false;
   if (!findKeys(bytes, at, bytes.length, typeKey, typeFound)) return false;
@@ -165,7 +165,7 @@ function noteToken(walk: Walk, start: number, end: number): void {
   } else walk.found.push({ start, end, text: Buffer.from(JSON.stringify(mapped.path)) });
 }
 
-/** False if the line cannot contain the path: it lacks the longest name of the path. */
+/** Returns false if the line cannot contain the path, because it lacks the longest name of the path. */
 function mayMention(line: Buffer, mappings: readonly PathMapping[]): boolean {
   return mappings.some(({ from }) => {
     const longest = from.split(/[^A-Za-z0-9]+/).reduce((a, b) => (b.length > a.length ? b : a), "");

@@ -27,7 +27,7 @@ export interface HistoryMove {
   readonly source: string;
   readonly destination: string;
   readonly mode: MigrateMode;
-  /** Also entries that name the project but no session. */
+  /** Whether to also change entries that name the project but no session. */
   readonly isWholeWorkspace: boolean;
 }
 
@@ -69,13 +69,13 @@ function belongsTo(line: string, { sessionIds, source, isWholeWorkspace }: Histo
 
 function linesOf(path: string): readonly string[] {
   if (!existsSync(path)) return [];
-  // Bytes that are not UTF-8 would be lost, so lines with them are not edited.
+  // Bytes that are not UTF-8 would be lost, so lines that contain them are not edited.
   return readFileSync(path, "utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.includes("\u{FFFD}"));
 }
 
-/** Edits lines in place and appends lines. May be called again: lines that were edited are not found again. */
+/** Edits lines in place and appends lines. May be called again: edited lines no longer match. */
 export function applyLineEdits({ path, edits, appended }: LineEdits): void {
   const wanted = new Map(edits);
   const present = new Set(linesOf(path));
@@ -120,7 +120,7 @@ function appendLines(path: string, lines: readonly string[]): void {
   }
 }
 
-/** Replaces a whole file. Bytes that a running Claude Code appends to the old file meanwhile are copied over. */
+/** Replaces a whole file. Bytes that a running Claude Code appends to the old file in the meantime are copied too. */
 function replaceFile(path: string, change: (bytes: Buffer) => Buffer): void {
   const old = openSync(path, "r");
   const staged = join(dirname(path), `.skein-${basename(path)}`);
@@ -168,7 +168,7 @@ export function planKeyEdit(root: string, edit: Omit<KeyEdit, "path">): KeyEdit 
   return { path, ...edit };
 }
 
-/** Renames or copies a project's key. Everything else in the file stays, byte for byte. */
+/** Renames or copies a project's key. All other bytes of the file stay the same. */
 export function applyKeyEdit({ path, from, to, mode }: KeyEdit): void {
   if (!exists(path)) return;
   const places = projectPlaces(readFileSync(path));
@@ -200,7 +200,7 @@ export function undoKeyEdit({ path, from, to, mode }: KeyEdit): void {
     const places = projectPlaces(bytes);
     const copy = places?.get(to);
     const original = places?.get(from);
-    // The copy is removed only if it still is right before its original.
+    // The copy is removed only if it is still directly before its original.
     if (!copy || !original || original.space !== copy.end + 1) return bytes;
     return Buffer.concat([bytes.subarray(0, copy.key), bytes.subarray(original.key)]);
   });

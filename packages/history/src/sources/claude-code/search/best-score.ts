@@ -1,4 +1,4 @@
-/** The best score that a match in a line can have, from the line's bytes, so that lines with a low one are not parsed. */
+/** The best score that a match in a line can have, from the line's bytes, so that lines with a low score are not parsed. */
 import { newPeek, peekLine } from "../format/peek-line.ts";
 import { weights } from "../../../search/match-line.ts";
 import type { Query } from "../../../search/query.ts";
@@ -13,7 +13,7 @@ export function scoreOf(weight: number, query: Query): number {
   return weight + query.terms.length + wholeWord;
 }
 
-/** The weight of the best text that a line can have, and its time; Infinity if that is not found in its bytes. */
+/** The weight of the best text that a line can have, and the line's time; Infinity if the time is not found in its bytes. */
 export interface LineBest {
   weight: number;
   time: number;
@@ -25,7 +25,7 @@ const resultKey = Buffer.from('"tool_use_id"');
 export function bestIn(bytes: Buffer, start: number, end: number, best: LineBest): void {
   best.weight = weights.prompt;
   best.time = Infinity;
-  // The line's type is not found in its bytes, so it may be a prompt.
+  // The line's type was not found in its bytes, so it may be a prompt.
   if (!peekLine(bytes, start, end, peek)) return;
   if (peek.timestampStart >= 0)
     best.time = Date.parse(bytes.toString("latin1", peek.timestampStart, peek.timestampEnd)) || Infinity;

@@ -2,7 +2,7 @@ import { humanPrompt } from "../format/human-prompt.ts";
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../../../model/value.ts";
 import { resultText } from "../transcript/to-message.ts";
 
-/** A piece of text of a line, and what it is. */
+/** A piece of text of a line, and its kind. */
 export interface LineText {
   readonly kind: "prompt" | "text" | "thinking" | "tool_use" | "tool_result" | "other";
   readonly text: string;
@@ -35,7 +35,7 @@ export function textsOf(line: Value): readonly LineText[] {
   return [other(stringsIn(rest))];
 }
 
-/** True for lines that are repeated after every turn. They are not searched, because they would fill the results. */
+/** Whether lines of this type are repeated after every turn. They are not searched, because they would fill the results. */
 export function isRepeated(type: string): boolean {
   return repeated.has(type);
 }
@@ -73,7 +73,7 @@ function other(text: string): LineText {
 
 const noText: ReadonlySet<string> = new Set(["signature", "data", "uuid", "parentUuid", "id", "type", "media_type"]);
 
-/** All strings of a value, one per line, with the keys of objects in front. */
+/** All strings of a value, one per line, each after its key. */
 function stringsIn(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
   if (depth > 8) return "";

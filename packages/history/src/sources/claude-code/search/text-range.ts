@@ -1,6 +1,6 @@
 /**
- * Where a line has searchable text, from its bytes. Words such as `uuid`, `role` and `cwd` stand in every line as keys; a search for
- * one of them parses only lines that have it in a text. The range may have more than the texts, never less.
+ * Finds the part of a line that has searchable text, from its bytes. Words such as `uuid`, `role` and `cwd` are keys in every line;
+ * a search for one of them parses only lines that have it in a text. The range may contain more than the texts, but never less.
  */
 import { skipString, skipValue } from "../../../scan/json-scan.ts";
 import { newPeek, peekLine } from "../format/peek-line.ts";
@@ -16,7 +16,7 @@ const contentKey = Buffer.from('"content":');
 /** Keys that follow the content of an answer, the earlier one first. */
 const endKeys = [',"stop_reason":', ',"usage":'].map((key) => Buffer.from(key));
 const resultKey = Buffer.from(',"toolUseResult":');
-/** Keys of a block that no search finds; the id of a call only in its result. */
+/** Keys of a block whose values no search finds. The id of a call is left out only in its result. */
 const callKey = Buffer.from('"tool_use_id":"');
 const blockKeys = ['"type":"', '"id":"'].map((key) => Buffer.from(key));
 const toolResult = Buffer.from('"type":"tool_result"');
@@ -25,7 +25,8 @@ const toolResult = Buffer.from('"type":"tool_result"');
 export function textRangeOf(bytes: Buffer, start: number, end: number, range: TextRange): void {
   range.from = start;
   range.until = end;
-  // A damaged line is searched as it is. One that is damaged only inside its nested values is not recognised here: its head is left out.
+  // A damaged line is searched as a whole. A line that is damaged only inside its nested values is not recognised here: its head is left
+  // out.
   if (!peekLine(bytes, start, end, peek)) return;
   const type = bytes.toString("latin1", peek.typeStart, peek.typeEnd);
   if (isRepeated(type)) range.until = start;
@@ -36,13 +37,13 @@ export function textRangeOf(bytes: Buffer, start: number, end: number, range: Te
     range.until = tailAt;
   }
   if (type !== "user" && type !== "assistant") return;
-  // Within the line only: a missing key would otherwise be searched for in all other lines of the region.
+  // Searched only within the line: otherwise a missing key would be searched in all other lines of the region.
   const content = bytes.subarray(nestedAt, tailAt).indexOf(contentKey);
   range.from = content < 0 ? nestedAt : insideBlock(bytes, nestedAt + content + contentKey.length, tailAt);
   range.until = type === "user" ? beforeResult(bytes, range.from, tailAt) : afterContent(bytes, range.from, tailAt);
 }
 
-/** Where the first block of a content has more than its type and its ids. */
+/** The position after the type and the ids of the first content block. */
 function insideBlock(bytes: Buffer, content: number, until: number): number {
   if (bytes[content] !== 0x5b || bytes[content + 1] !== 0x7b) return content;
   let at = content + 2;
@@ -54,7 +55,7 @@ function insideBlock(bytes: Buffer, content: number, until: number): number {
     hasCall ||= key === callKey;
     isResult ||= isAt(bytes, at, toolResult);
     const end = skipString(bytes, at + key.length - 1, until);
-    // A block that ends here has nothing else, and another block may follow.
+    // A block that ends here has no other fields, and another block may follow.
     if (end < 0 || bytes[end] !== 0x2c) return content;
     at = end + 1;
   }
@@ -65,12 +66,12 @@ function isAt(bytes: Buffer, at: number, wanted: Buffer): boolean {
   return true;
 }
 
-/** Where the message of a user line ends, if the tool's result as Claude Code keeps it for itself follows; otherwise `until`. */
+/** The end of the message of a user line, if Claude Code's own copy of the tool result follows; otherwise `until`. */
 function beforeResult(bytes: Buffer, from: number, until: number): number {
   const found = bytes.subarray(from, until).lastIndexOf(resultKey);
   if (found < 0) return until;
   let at = from + found;
-  // Back over plain pairs, such as the uuid and the time, to the end of the message.
+  // Goes back over plain pairs, such as the uuid and the time, to the end of the message.
   while (bytes[at - 1] === 0x22) {
     const value = bytes.lastIndexOf(0x22, at - 2);
     const key = bytes[value - 1] === 0x3a && bytes[value - 2] === 0x22 ? bytes.lastIndexOf(0x22, value - 3) : -1;
@@ -82,7 +83,7 @@ function beforeResult(bytes: Buffer, from: number, until: number): number {
   return isMessage && at > from ? at : until;
 }
 
-/** Where the content of an answer ends, if its stop reason or its usage follows and the message is the last nested value; otherwise `until`. */
+/** The end of an answer's content, if its stop reason or its usage follows and the message is the last nested value; otherwise `until`. */
 function afterContent(bytes: Buffer, from: number, until: number): number {
   for (const key of endKeys) {
     const at = bytes.subarray(from, until).lastIndexOf(key);
@@ -92,7 +93,7 @@ function afterContent(bytes: Buffer, from: number, until: number): number {
 }
 
 /**
- * The end of the object in which the pairs from `at` on stand, or -1. A tool's input may have the same keys: they are those of the
+ * The end of the object that contains the pairs from `at` on, or -1. A tool's input may have the same keys: the keys belong to the
  * message only if the object around them ends where the message does.
  */
 function endOfPairs(bytes: Buffer, from: number, until: number): number {

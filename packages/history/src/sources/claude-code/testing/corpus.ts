@@ -45,7 +45,7 @@ export function writeCorpus(options: CorpusOptions): CorpusDetails {
     mkdirSync(project, { recursive: true });
     sessions.push(sessionId);
     const withAgents = subagentEvery > 0 && sessions.length % subagentEvery === 0;
-    // A few large sessions and many small ones, as people have them: the median is a sixth of the average.
+    // A few large sessions and many small ones, as people usually have: the median is a sixth of the average.
     const average = (bytes - written) / (files - made);
     const size = Math.min(12 * average, spread(random, average / 7, 1.9) * 1.15);
     const main = writeSession({ random, path: join(project, `${sessionId}.jsonl`), sessionId, cwd, size });

@@ -32,13 +32,13 @@ export function writeTurn(random: Random, session: SessionWriter): void {
   if (random.next() < 0.3) writeMetadata(session, prompt);
 }
 
-/** A number that is often near `median`, and sometimes many times that. */
+/** A number that is often near `median`, and sometimes many times larger. */
 export function spread(random: Random, median: number, sigma: number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
   return Math.max(1, Math.round(median * Math.exp(sigma * normal)));
 }
 
-/** Lines that are repeated after turns, where the last one counts. */
+/** Lines that are repeated after turns, of which the last one counts. */
 function writeMetadata(session: SessionWriter, prompt: string): void {
   const { sessionId } = session;
   session.write({ type: "last-prompt", lastPrompt: prompt.slice(0, 200), leafUuid: session.parentUuid, sessionId });
@@ -62,7 +62,7 @@ function writeHook(random: Random, session: SessionWriter): void {
   chain(random, session, { type: "attachment", attachment });
 }
 
-/** A pasted picture. A few of them are a large part of the bytes. */
+/** A pasted picture. A few images make up a large part of the bytes. */
 function writeImage(random: Random, session: SessionWriter): void {
   const data = random.hex(1000).repeat(Math.min(1000, spread(random, 250, 0.8)));
   const content = [{ type: "image", source: { type: "base64", media_type: "image/png", data } }];
@@ -106,7 +106,10 @@ function writeStep(random: Random, session: SessionWriter, model: string, withTo
   if (withTool) writeResult(random, session, toolId, tool);
 }
 
-/** A result is in the file twice: as the model saw it, and as Claude Code keeps it, which for an edit is the whole file. */
+/**
+ * A result is in the file twice: as the model saw it, and in Claude Code's own format, which for an edit contains the whole
+ * file.
+ */
 function writeResult(random: Random, session: SessionWriter, toolId: string, tool: string): void {
   const own = (): Random => createRandom(7);
   const output = toolOutput(random, Math.min(60_000, spread(random, 400, 1.8)), own);

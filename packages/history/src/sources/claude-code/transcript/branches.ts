@@ -6,13 +6,13 @@ export interface FileBranch {
   /** The message before the branches; null at the beginning of the session. */
   readonly atUuid: string | null;
   readonly childUuids: readonly string[];
-  /** The prompt of each branch; null where the branch begins with an answer. */
+  /** The prompt of each branch; null if the branch begins with an answer. */
   readonly prompts: readonly (string | null)[];
   readonly firstAt: Date;
   readonly lastAt: Date;
 }
 
-/** The branches of one transcript, by the rules of `getSession`. */
+/** The branches of one transcript, found by the rules of `getSession`. */
 export function branchesOf(path: string, fallbackTime: Date): readonly FileBranch[] {
   const { messages, branches } = thread(readTranscript(path, fallbackTime).messages);
   if (branches.length === 0) return [];

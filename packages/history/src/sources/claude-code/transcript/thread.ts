@@ -1,5 +1,5 @@
 /**
- * Finds out which messages are on the active thread, which were rewound, and where the conversation branched.
+ * Determines which messages are on the active thread, which were rewound, and where the conversation branched.
  *
  * `parentUuid` forms a tree, but not every fork in it is a branch: parallel tool results are siblings of the answer that
  * follows, hooks and progress lines are children of the line at which they happened, and replays after a compaction repeat
@@ -49,7 +49,7 @@ interface Node {
   parent: Node | undefined;
 }
 
-/** One node per message with an id. A node with an unknown parent is a root, and no node is its own ancestor. */
+/** One node per message with an id. A node with an unknown parent is a root, and cycles are removed. */
 function buildTree(messages: readonly Message[]): readonly Node[] {
   const nodes: Node[] = [];
   const byUuid = new Map<string, Node>();
@@ -61,7 +61,7 @@ function buildTree(messages: readonly Message[]): readonly Node[] {
   });
   const parentOf = ({ message: { parentUuid } }: Node): Node | undefined =>
     parentUuid === null ? undefined : byUuid.get(parentUuid);
-  // Links to earlier lines cannot form a cycle. Links to later lines are added after them, with a check.
+  // Links to earlier lines cannot form a cycle. Links to later lines are added afterwards, each with a check.
   for (const node of nodes) {
     const parent = parentOf(node);
     if (parent && parent.at < node.at) node.parent = parent;
@@ -115,7 +115,7 @@ function isPrompt(message: Message): boolean {
 /** The children that are branches: a person typed a prompt there, and it is not a replay of its sibling. */
 function realWays(node: Node): readonly Node[] {
   const ways = promptWays(node.children);
-  // One child continues the answer and one is a later prompt: a person rewound to this point.
+  // If one child continues the answer and one is a later prompt, a person rewound to this point.
   const only = ways.length === 1 ? ways[0] : undefined;
   const other = only && node.children.findLast((child) => child !== only && child.at < only.at && wentOn(child));
   return only && other ? [other, only] : ways;
@@ -135,7 +135,7 @@ function promptWays(starts: readonly Node[]): readonly Node[] {
   return ways;
 }
 
-/** True if the model answered below this node, so that it is more than a tool result or a hook. */
+/** Whether the model answered below this node, so that it is more than a tool result or a hook. */
 function wentOn(start: Node): boolean {
   const open = [start];
   for (let steps = 0; steps < 200; steps += 1) {
@@ -147,7 +147,7 @@ function wentOn(start: Node): boolean {
   return false;
 }
 
-/** True if the branch begins with a prompt, perhaps after hooks and other lines of Claude Code. */
+/** Whether the branch begins with a prompt, perhaps after hooks and other lines of Claude Code. */
 function opensWithPrompt(start: Node): boolean {
   let node: Node | undefined = start;
   for (let steps = 0; node !== undefined && steps < 50; steps += 1) {

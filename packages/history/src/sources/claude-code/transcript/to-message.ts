@@ -1,4 +1,4 @@
-/** Turns lines into messages. The lines of one answer become one message, every other line becomes one of its own. */
+/** Turns lines into messages. The lines of one answer become one message, every other line becomes a separate message. */
 import { humanPrompt } from "../format/human-prompt.ts";
 import type { ParsedLine } from "../../../scan/parse-line.ts";
 import type {
@@ -15,7 +15,7 @@ import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../
 
 /** Makes messages of the lines of one file. */
 export interface MessageBuilder {
-  /** The message that begins with this line; undefined if the line belongs to an answer that was returned before. */
+  /** The message that begins with this line; undefined if the line belongs to an answer that was already returned. */
   add(line: ParsedLine): Message | undefined;
 }
 

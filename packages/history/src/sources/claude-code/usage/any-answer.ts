@@ -14,7 +14,7 @@ const progress = newFound(progressKeys);
 /**
  * Reads the model calls in a line of any shape: one in an answer, one in a progress line of a subagent, none in other
  * lines with a `usage` (results of subagents). A line that is not one whole object is parsed, so that records glued into
- * one line still count. `call` is filled and handed to `onCall`.
+ * one line still count. `call` is filled and passed to `onCall`.
  */
 // oxlint-disable-next-line max-params
 export function readAnyAnswer(

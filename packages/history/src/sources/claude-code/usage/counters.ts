@@ -39,7 +39,7 @@ export function readCounters(bytes: Buffer, start: number, end: number, into: Fl
   return behind;
 }
 
-/** The milliseconds of an ISO time. The usual form is read digit by digit, which is ten times faster than `Date.parse`. */
+/** The milliseconds of an ISO time. The most common form is parsed digit by digit, which is ten times faster than `Date.parse`. */
 export function timeAt(bytes: Buffer, start: number, end: number): number {
   if (end - start === 24 && bytes[end - 1] === 0x5a && bytes[start + 19] === 0x2e) {
     const two = (at: number): number => (bytes[start + at] ?? 0) * 10 + (bytes[start + at + 1] ?? 0) - 528;
@@ -66,7 +66,7 @@ function dayAt(bytes: Buffer, start: number): number | undefined {
   return time;
 }
 
-/** Where the value of the `which`-th key begins (edge 0) or ends (edge 1); -1 where it is missing. */
+/** The start (edge 0) or end (edge 1) of the value of the `which`-th key; -1 if it is missing. */
 export function at(found: Int32Array, which: number, edge: 0 | 1 = 0): number {
   return found[which * 2 + edge] ?? -1;
 }
@@ -77,7 +77,7 @@ export function text(bytes: Buffer, found: Int32Array, which: number): string {
   return stringAt(bytes, start + 1, at(found, which, 1) - 1);
 }
 
-/** The content of a JSON string. Ids and names are one line each in the saved form, so a line feed becomes a space. */
+/** The content of a JSON string. In the saved form each id and name is one line, so a line feed becomes a space. */
 export function stringAt(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString("utf8", start, end);
   if (!raw.includes("\\")) return raw;

@@ -44,9 +44,9 @@ export const usageFacet: Facet<FileUsage> = {
     const needles = needlesOf(search);
     if (state.cwds.length === 0) notePlace(state, region);
     eachLineWith(region, search, needles.usage, (start, end, hit) => {
-      // With two of them one may be in the input of a tool. Only reading the whole line tells which one counts.
+      // If there are two, one may be in the input of a tool. Only reading the whole line shows which one counts.
       const isOnly = search.find(needles.usage, hit + needles.usage.length, end) < 0;
-      // A record that was glued behind a piece of another one begins with `{"parentUuid":`.
+      // A record that was glued to a piece of another one begins with `{"parentUuid":`.
       const isOne = !mayBeBroken(search, start, end) && search.find(needles.record, start + 1, end) < 0;
       if (!isOnly || !isOne || !readPlainAnswer(state.table, region.bytes, { start, end, hit })) {
         readAnyAnswer(region.bytes, start, end, call, (found) => addCall(state.table, found));
@@ -113,7 +113,7 @@ function needlesOf(search: ByteSearch): Needles {
   const needles = {
     usage: search.needle(Buffer.from('"usage":')),
     record: search.needle(Buffer.from('{"parentUuid":')),
-    // The beginnings are left out: a quote is in every line, and the search is faster with a rare first byte.
+    // The first characters are left out: quotes are in every line, and the search is faster with a rare first byte.
     searchCount: search.needle(Buffer.from('chCount":')),
     // Finds both `cost-state` and `worktree-state`.
     state: search.needle(Buffer.from('-state"')),
@@ -139,7 +139,7 @@ function eachLineWith(region: Region, search: ByteSearch, needle: Needle, onLine
 
 const peek = newPeek();
 
-/** Takes the project from the first line with a working directory, as a list does. */
+/** Takes the project from the first line with a working directory, in the same way as a list. */
 function notePlace(state: FileUsage, region: Region): void {
   const { bytes } = region;
   for (let start = region.start; start < region.end;) {

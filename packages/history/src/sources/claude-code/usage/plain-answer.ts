@@ -15,8 +15,8 @@ export interface HitLine {
 
 /**
  * Reads a line with the usual form of an answer: the message is its first nested value, and the only `usage` (at `hit`) is
- * a key of the message. The text between them is not read, and a further line of the same answer creates no strings. False
- * for any other line, which must then be read as a whole.
+ * a key of the message. The text between them is not read, and a further line of the same answer creates no strings.
+ * Returns false for any other line, which must then be read as a whole.
  */
 export function readPlainAnswer(table: UsageTable, bytes: Buffer, { start, end, hit }: HitLine): boolean {
   if (!peekLine(bytes, start, end, peek) || !isStringAt(bytes, peek.typeStart, peek.typeEnd, "assistant")) return false;
@@ -41,7 +41,7 @@ export function readPlainAnswer(table: UsageTable, bytes: Buffer, { start, end, 
   }
   call.id = stringAt(bytes, head.idStart, head.idEnd);
   call.requestId = requestIdStart < 0 ? "" : stringAt(bytes, requestIdStart, requestIdEnd);
-  // Most calls of a session use the same model, so its name is reused.
+  // Most calls of a session use the same model, so the last name is reused.
   const model = table.models[last < 0 ? 0 : valueOf(table, last, column.model)] ?? "";
   const isSameModel = isStringAt(bytes, head.modelStart, head.modelEnd, model);
   call.model = isSameModel ? model : stringAt(bytes, head.modelStart, head.modelEnd);
@@ -49,7 +49,7 @@ export function readPlainAnswer(table: UsageTable, bytes: Buffer, { start, end, 
   return true;
 }
 
-/** True if between `at` and `end` only one object is closed: the key before `at` then belongs to that object. */
+/** Whether exactly one object is closed between `at` and `end`: then the key before `at` belongs to that object. */
 function closesOnce(bytes: Buffer, at: number, end: number): boolean {
   let depth = 0;
   for (let i = at; i < end; i += 1) {

@@ -1,0 +1,25 @@
+import { urlsIn } from "../../sandboxes/model-broker/provider-refusal.ts";
+import { type Transcript, blocksIn } from "./transcript.ts";
+
+/** The addresses of images and documents in the prompts of a session: the provider of its model may fetch these. */
+export interface PromptUrls {
+  note(content: unknown): void;
+  noteTranscript(transcript: Transcript): void;
+  allowsUrl(url: string): boolean;
+}
+
+export function createPromptUrls(): PromptUrls {
+  const known = new Set<string>();
+  const note = (content: unknown): void => {
+    for (const url of urlsIn(content)) known.add(url);
+  };
+  return {
+    note,
+    noteTranscript(transcript) {
+      for (const entry of transcript.get("") ?? [])
+        // Results of tools are in messages of the user too, and a model can control what is in them.
+        if (entry.type === "user") note(blocksIn(entry).filter(({ type }) => type !== "tool_result"));
+    },
+    allowsUrl: (url) => known.has(url),
+  };
+}

@@ -1,0 +1,20 @@
+import { ClaudeOptions } from "@skein/protocol";
+import { expect, test } from "vitest";
+import { placesOf } from "../../src/runtimes/claude-code/session-places.ts";
+
+const options = { ...ClaudeOptions.parse({ add_dirs: ["/r/more"] }), settings: null };
+
+test("folders that a session named are given to the sandbox with their identities, the working folder too", () => {
+  expect(placesOf({ ...options, cwd: "/r/own", identities: { "/r/own": "1:2", "/r/more": "1:3" } })).toEqual([
+    { path: "/r/own", access: "write", identity: "1:2" },
+    { path: "/r/more", access: "write", identity: "1:3" },
+  ]);
+});
+
+test("a folder that may only be read is given last, so that nothing covers it", () => {
+  const places = placesOf({ ...options, cwd: "/data/work/1", readOnly: ["/r/more"], identities: { "/r/more": "1:3" } });
+  expect(places).toEqual([
+    { path: "/r/more", access: "write", identity: "1:3" },
+    { path: "/r/more", access: "read", identity: "1:3" },
+  ]);
+});

@@ -1,0 +1,155 @@
+/** Rules of GitHub Copilot CLI's events and its usage. */
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { callsIn, execute, folderWith, readAll, readOne, saidIn, threadOf, titleOf } from "./one-source.ts";
+
+afterEach(() => void vi.unstubAllEnvs());
+
+const ID = "c0000000-0000-4000-8000-00000000000f";
+const PLACE = `session-state/${ID}/events.jsonl`;
+
+let events = 0;
+const event = (type: string, data: object, more: object = {}): object => {
+  events += 1;
+  return {
+    type,
+    data,
+    id: `e${events}`,
+    timestamp: new Date(Date.UTC(2026, 9, 4, 8, 0, events % 60)).toISOString(),
+    ...more,
+  };
+};
+const start = (): object =>
+  event("session.start", {
+    sessionId: ID,
+    selectedModel: "first-model",
+    context: { cwd: "/srv/demo", branch: "main" },
+  });
+const user = (content: string, more: object = {}): object => event("user.message", { content, ...more });
+const answer = (messageId: string, outputTokens: number, data: object = {}, more: object = {}): object =>
+  event("assistant.message", { messageId, content: messageId, toolRequests: [], outputTokens, ...data }, more);
+const shutdown = (input: number, output: number, cacheRead = 0): object =>
+  event("session.shutdown", {
+    modelMetrics: {
+      m: { usage: { inputTokens: input, outputTokens: output, cacheReadTokens: cacheRead, cacheWriteTokens: 0 } },
+    },
+  });
+const ROWS = `CREATE TABLE assistant_usage_events (id INTEGER PRIMARY KEY, session_id TEXT, model TEXT, input_tokens INTEGER, output_tokens INTEGER, created_at TEXT);
+  INSERT INTO assistant_usage_events VALUES (1, '${ID}', 'row-model', 100, 10, '2026-10-04T08:00:03.000Z');`;
+const sums = (...lines: readonly object[]) =>
+  callsIn("copilot", [readOne("copilot", { [PLACE]: [start(), ...lines] })]).map(({ input, output }) => [
+    input,
+    output,
+  ]);
+
+test("sums at the end of a leg count on: the difference is what the leg used", () => {
+  expect(sums(shutdown(100, 10), shutdown(250, 30))).toEqual([
+    [100, 10],
+    [150, 20],
+  ]);
+});
+
+test("a smaller sum is a new beginning, also if only one of its counters is smaller, and so is one after a compaction", () => {
+  expect(sums(shutdown(100, 10), shutdown(250, 5))).toEqual([
+    [100, 10],
+    [250, 5],
+  ]);
+  const compacted = event("session.compaction_complete", { success: true, summaryContent: "s" });
+  expect(sums(shutdown(100, 10), compacted, shutdown(250, 30))).toEqual([
+    [100, 10],
+    [250, 30],
+  ]);
+});
+
+test("rows of the database come before sums, and each has its time and model", () => {
+  const session = readOne("copilot", {
+    [PLACE]: [start(), answer("a1", 10), shutdown(500, 50)],
+    "session-store.db": ROWS,
+  });
+  expect(callsIn("copilot", [session])).toMatchObject([{ input: 100, output: 10, model: "row-model" }]);
+  const alone = readOne("copilot", { [PLACE]: [start()], "session-store.db": ROWS });
+  expect(callsIn("copilot", [alone])).toMatchObject([{ at: "2026-10-04T08:00:03.000Z", model: "row-model" }]);
+});
+
+test("without any count of its own a call has only the output that it told, and its input is unknown", () => {
+  expect(sums(answer("a1", 25), answer("a1", 25))).toEqual([[null, 25]]);
+});
+
+const span = (spanId: string, more: object = {}): object => ({
+  spanId,
+  endTime: [1_768_471_203, 5e8],
+  attributes: {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.conversation.id": ID,
+    "gen_ai.response.id": "r1",
+    "gen_ai.usage.input_tokens": 90,
+    "gen_ai.usage.output_tokens": 9,
+    ...more,
+  },
+});
+
+test("a span that was exported twice is one call, with its time, and the file may be anywhere", () => {
+  const elsewhere = folderWith({ "spans.jsonl": [span("s1"), span("s2")] });
+  vi.stubEnv("COPILOT_OTEL_FILE_EXPORTER_PATH", join(elsewhere, "spans.jsonl"));
+  const calls = callsIn("copilot", [readOne("copilot", { [PLACE]: [start()] })]);
+  expect(calls).toMatchObject([{ input: 90, output: 9, at: "2026-01-15T10:00:03.500Z" }]);
+});
+
+test("after a rewind the conversation goes on from there", () => {
+  const first = user("first");
+  const rewind = event("session.snapshot_rewind", { upToEventId: (first as { id: string }).id });
+  const session = readOne("copilot", {
+    [PLACE]: [start(), first, answer("one", 1), user("second"), rewind, user("third")],
+  });
+  expect(threadOf(session)).toEqual(["first", "third"]);
+});
+
+test("what a subagent said is beside the thread, whether the event or its data names it", () => {
+  const session = readOne("copilot", {
+    [PLACE]: [
+      start(),
+      user("q"),
+      answer("inner", 1, {}, { agentId: "agent-1" }),
+      answer("other", 1, { parentToolCallId: "t1" }),
+      answer("outer", 1),
+    ],
+  });
+  expect(threadOf(session)).toEqual(["q", "outer"]);
+  const side = session.lines.filter(({ isSidechain }) => isSidechain === true);
+  expect(side.map((line) => [saidIn(line), line["agentId"]])).toEqual([
+    ["inner", "agent-1"],
+    ["other", "t1"],
+  ]);
+});
+
+test("a failed call, what a skill said, a change of the model and a title", () => {
+  const session = readOne("copilot", {
+    [PLACE]: [
+      start(),
+      user("from a skill", { source: "skill-review" }),
+      event("session.model_change", { newModel: "second-model" }),
+      answer("a1", 1),
+      event("tool.execution_complete", { toolCallId: "t1", success: false, error: { message: "not found" } }),
+      event("session.title_changed", { title: "Told later" }),
+    ],
+  });
+  expect(threadOf(session)).toEqual(["meta: from a skill", "a1", "failed: not found"]);
+  expect(callsIn("copilot", [session]).map(({ model }) => model)).toEqual(["second-model"]);
+  expect(titleOf(session)).toBe("Told later");
+});
+
+test("the folder of a session hides its older file; a new title and new rows are changes", () => {
+  const folder = folderWith({
+    [PLACE]: [start(), user("new")],
+    [`session-state/${ID}.jsonl`]: [start(), user("old")],
+    [`session-state/${ID}/workspace.yaml`]: 'name: "Named"\n',
+  });
+  const [before, ...others] = readAll("copilot", folder);
+  expect(others).toEqual([]);
+  expect(before && [threadOf(before), titleOf(before)]).toEqual([["new"], "Named"]);
+  folderWith({ [`session-state/${ID}/workspace.yaml`]: "name: Renamed\n" }, folder);
+  const [named] = readAll("copilot", folder);
+  expect(named?.unit.stamp).not.toBe(before?.unit.stamp);
+  execute(join(folder, "session-store.db"), ROWS);
+  expect(readAll("copilot", folder)[0]?.unit.stamp).not.toBe(named?.unit.stamp);
+});

@@ -1,0 +1,211 @@
+/** Rules of opencode's databases and files. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { callsIn, execute, folderWith, othersIn, readAll, readOne, threadOf, titleOf, unitsIn } from "./one-source.ts";
+
+const FIRST = `CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT, revert TEXT, agent TEXT, time_updated INTEGER);
+  CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+  CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);`;
+const SECOND = `CREATE TABLE session_v2 (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT, agent TEXT, time_updated INTEGER);
+  CREATE TABLE session_message (id TEXT, session_id TEXT, type TEXT, seq INTEGER, time_created INTEGER, data TEXT);`;
+
+const text = (value: unknown): string => (value === null ? "NULL" : `'${String(value).replaceAll("'", "''")}'`);
+const json = (value: unknown): string => text(JSON.stringify(value));
+
+const session = (id: string, { title = "t", parent = null as string | null, revert = null as object | null } = {}) =>
+  `INSERT INTO session VALUES (${text(id)}, ${text(parent)}, '/srv/demo', ${text(title)}, '1.0', ${revert === null ? "NULL" : json(revert)}, 'build', 5);`;
+const message = (id: string, data: object, { of = "ses_1", at = 1 } = {}): string =>
+  `INSERT INTO message VALUES ('${id}', '${of}', ${at}, ${json({ modelID: "m", time: { created: at }, ...data })});`;
+const part = (id: string, of: string, data: object): string =>
+  `INSERT INTO part VALUES ('${id}', '${of}', 'ses_1', ${json(data)});`;
+const tokens = (input: number, output: number) => ({ input, output, reasoning: 0, cache: { read: 0, write: 0 } });
+const step = (input: number, output: number) => ({ type: "step-finish", cost: 1, tokens: tokens(input, output) });
+const says = (value: string, more: object = {}) => ({ type: "text", text: value, ...more });
+
+const first = (...statements: readonly string[]) =>
+  readOne("opencode", { "opencode.db": [FIRST, session("ses_1"), ...statements].join("\n") });
+const counted = (...statements: readonly string[]) =>
+  callsIn("opencode", [first(...statements)]).map(({ input, output }) => [input, output]);
+
+test("steps count and not the message that repeats the last of them", () => {
+  expect(
+    counted(
+      message("m1", { role: "assistant", tokens: tokens(20, 2) }),
+      part("p1", "m1", says("a")),
+      part("p2", "m1", step(10, 1)),
+      part("p3", "m1", says("b")),
+      part("p4", "m1", step(20, 2)),
+      part("p5", "m1", says("cut off")),
+    ),
+  ).toEqual([
+    [10, 1],
+    [20, 2],
+  ]);
+});
+
+test("two steps of one message with the same numbers are two calls, and a long one counts too", () => {
+  const long = { ...step(10, 1), snapshot: "x".repeat(200) };
+  expect(counted(message("m1", { role: "assistant" }), part("p1", "m1", long), part("p2", "m1", long))).toHaveLength(2);
+});
+
+test("what a compaction used counts, and its text is the summary", () => {
+  const statements = [
+    message("m1", { role: "assistant", summary: true }),
+    part("p1", "m1", says("what happened")),
+    part("p2", "m1", step(7, 3)),
+  ];
+  expect(counted(...statements)).toEqual([[7, 3]]);
+  expect(threadOf(first(...statements))).toEqual(["(compaction)", "summary: what happened"]);
+});
+
+test("a text that the program added is nothing that a person typed, and messages come by time", () => {
+  const read = first(
+    message("m9", { role: "user" }, { at: 1 }),
+    part("p1", "m9", says("typed")),
+    message("m1", { role: "user" }, { at: 2 }),
+    part("p2", "m1", says("added", { synthetic: true })),
+  );
+  expect(threadOf(read)).toEqual(["typed", "meta: <system-reminder>added</system-reminder>"]);
+});
+
+test("a failed call, an error, a revert and a row that is not JSON are kept", () => {
+  const call = { type: "tool", callID: "c1", tool: "bash", state: { status: "error", input: {}, error: "not found" } };
+  const read = readOne("opencode", {
+    "opencode.db": [
+      FIRST,
+      session("ses_1", { revert: { messageID: "m1" } }),
+      message("m1", { role: "assistant", error: { name: "MessageAbortedError" } }),
+      part("p1", "m1", call),
+      "INSERT INTO part VALUES ('p2', 'm1', 'ses_1', 'half a r');",
+    ].join("\n"),
+  });
+  expect(threadOf(read)).toEqual(["bash", "failed: not found"]);
+  expect(othersIn(read)).toEqual(expect.arrayContaining(["opencode:error", "opencode:revert"]));
+  expect(read.damage).toEqual(["a row that is not a JSON object: half a r"]);
+});
+
+test("a session that both versions have is the newer one's, and the others of both are there", () => {
+  const row = (id: string, value: string) =>
+    `INSERT INTO session_v2 VALUES ('${id}', NULL, '/srv/demo', ${text(value)}, '2.0', 'build', 5);`;
+  const folder = folderWith({
+    "opencode.db": [
+      FIRST,
+      SECOND,
+      session("ses_1", { title: "old" }),
+      session("ses_2"),
+      row("ses_1", "new"),
+      row("ses_3", "n"),
+    ].join("\n"),
+  });
+  const reads = readAll("opencode", folder);
+  expect(reads.map(({ id }) => id)).toEqual(["ses_1", "ses_2", "ses_3"]);
+  expect(reads[0] && titleOf(reads[0])).toBe("new");
+});
+
+test("the empty table of the next version does not make a database one of it", () => {
+  const folder = folderWith({
+    "opencode.db": `${FIRST} CREATE TABLE session_message (session_id TEXT, seq INTEGER, data TEXT); ${session("ses_1")}`,
+  });
+  expect(unitsIn("opencode", folder).map(({ extra }) => extra?.["form"])).toEqual([1]);
+});
+
+test("a subagent knows the call that started it", () => {
+  const call = {
+    type: "tool",
+    callID: "c1",
+    tool: "task",
+    state: { status: "completed", input: {}, output: "", metadata: { sessionId: "ses_2" } },
+  };
+  const folder = folderWith({
+    "opencode.db": [
+      FIRST,
+      session("ses_1"),
+      session("ses_2", { parent: "ses_1", title: "Look" }),
+      message("m1", { role: "assistant" }),
+      part("p1", "m1", call),
+    ].join("\n"),
+  });
+  const [, child] = readAll("opencode", folder);
+  expect(child).toMatchObject({
+    parentId: "ses_1",
+    meta: { toolUseId: "c1", agentType: "build", description: "Look" },
+  });
+  expect(child?.unit.head).toEqual({ cwd: "/srv/demo", parentId: "ses_1" });
+});
+
+test("the stamp differs after a new message, a new part and a new title", () => {
+  const folder = folderWith({ "opencode.db": [FIRST, session("ses_1"), message("m1", { role: "user" })].join("\n") });
+  const stamps = new Set([unitsIn("opencode", folder)[0]?.stamp]);
+  const changes = [
+    message("m2", { role: "user" }, { at: 2 }),
+    part("p1", "m1", says("x")),
+    "UPDATE session SET time_updated = 6;",
+  ];
+  for (const [at, change] of changes.entries()) {
+    execute(join(folder, "opencode.db"), change);
+    stamps.add(unitsIn("opencode", folder)[0]?.stamp);
+    expect(stamps.size).toBe(at + 2);
+  }
+});
+
+/** The ids fall while the numbers rise, so that only the numbers give the order. */
+const second = (type: string, data: object, seq: number): string =>
+  `INSERT INTO session_message VALUES ('m${10 - seq}', 'ses_1', '${type}', ${seq}, ${seq}, ${json(data)});`;
+const readSecond = (...statements: readonly string[]) =>
+  readOne("opencode", {
+    "opencode.db": [
+      SECOND,
+      "INSERT INTO session_v2 VALUES ('ses_1', NULL, '/srv/demo', 't', '2.0', 'build', 5);",
+      ...statements,
+    ].join("\n"),
+  });
+
+test("2.x: rows come by their number, with files, notes of the program, failures and summaries", () => {
+  const failed = {
+    type: "tool",
+    id: "c1",
+    name: "bash",
+    state: { status: "error", input: {}, error: { message: "not found" } },
+  };
+  const read = readSecond(
+    second(
+      "user",
+      { text: "look", files: [{ name: "a.png", mime: "image/png", uri: "data:image/png;base64,AAAA" }] },
+      1,
+    ),
+    second("synthetic", { text: "added" }, 2),
+    second("assistant", { content: [failed], model: { id: "m" }, tokens: tokens(5, 2), cost: 0.5 }, 3),
+    second("compaction", { summary: "what happened" }, 4),
+  );
+  expect(threadOf(read)).toEqual([
+    "look | image",
+    "meta: added",
+    "bash",
+    "failed: not found",
+    "(compaction)",
+    "summary: what happened",
+  ]);
+  expect(callsIn("opencode", [read])).toMatchObject([{ input: 5, output: 2, usd: 0.5, model: "m" }]);
+});
+
+test("older files: messages come by time, a child knows its parent, and a new part is a change", () => {
+  const files = {
+    "storage/session/p/ses_1.json": { id: "ses_1", directory: "/srv/demo", title: "t" },
+    "storage/session/p/ses_2.json": { id: "ses_2", directory: "/srv/demo", title: "child", parentID: "ses_1" },
+    "storage/message/ses_1/msg_9.json": { role: "user", time: { created: 1 } },
+    "storage/message/ses_1/msg_1.json": { role: "user", time: { created: 2 } },
+    "storage/part/msg_9/prt_1.json": says("first"),
+    "storage/part/msg_1/prt_2.json": says("second"),
+  };
+  const folder = folderWith(files);
+  const [session1, session2] = readAll("opencode", folder);
+  expect(session1 && threadOf(session1)).toEqual(["first", "second"]);
+  expect(session2?.parentId).toBe("ses_1");
+  folderWith({ "storage/part/msg_1/prt_3.json": says("third") }, folder);
+  expect(unitsIn("opencode", folder)[0]?.stamp).not.toBe(session1?.unit.stamp);
+  execute(join(folder, "opencode.db"), [FIRST, session("ses_1", { title: "in the database" })].join("\n"));
+  const [moved] = readAll("opencode", folder);
+  expect(moved && titleOf(moved)).toBe("in the database");
+  rmSync(join(folder, "opencode.db"));
+});

@@ -1,0 +1,62 @@
+/** Rules of Qwen Code's chats. */
+import { expect, test } from "vitest";
+import { callsIn, folderWith, readAll, readOne, threadOf, titleOf } from "./one-source.ts";
+
+const PLACE = "projects/-srv-demo/chats/a1000000-0000-4000-8000-00000000000f.jsonl";
+const record = (uuid: string, parentUuid: string | null, type: string, more: object = {}): object => ({
+  uuid,
+  parentUuid,
+  sessionId: "s",
+  timestamp: "2026-08-01T09:00:01.000Z",
+  type,
+  cwd: "/srv/demo",
+  gitBranch: "main",
+  ...more,
+});
+const parts = (...list: readonly object[]): object => ({ message: { parts: list } });
+const used = (total: number): object => ({
+  usageMetadata: {
+    promptTokenCount: 100,
+    candidatesTokenCount: 20,
+    thoughtsTokenCount: 8,
+    cachedContentTokenCount: 60,
+    totalTokenCount: total,
+  },
+});
+const answer = (uuid: string, parent: string | null, more: object = {}): object =>
+  record(uuid, parent, "assistant", { model: "qwen3", ...parts({ text: uuid }), ...more });
+
+test("thoughts are added to the output only where the total says that they are not in it", () => {
+  const session = readOne("qwen", { [PLACE]: [answer("a", null, used(128)), answer("b", "a", used(120))] });
+  expect(callsIn("qwen", [session])).toMatchObject([
+    { input: 40, cacheRead: 60, output: 28, reasoning: 8 },
+    { input: 40, cacheRead: 60, output: 20, reasoning: 8 },
+  ]);
+});
+
+test("a branch copies records under the same ids: its calls count once", () => {
+  const lines = [answer("a", null, used(120))];
+  const copies = lines.map((line) => ({ ...line, sessionId: "t" }));
+  const folder = folderWith({ [PLACE]: lines, [PLACE.replace("00f", "00e")]: copies });
+  expect(callsIn("qwen", readAll("qwen", folder))).toHaveLength(1);
+});
+
+test("a record follows its parent; a failed call, a title and the branch are read", () => {
+  const result = record("c", "b", "tool_result", {
+    ...parts({ functionResponse: { id: "t1", response: { error: "not found" } } }),
+    toolCallResult: { callId: "t1", status: "error" },
+  });
+  const title = record("d", "c", "system", { subtype: "custom_title", systemPayload: { customTitle: "Title" } });
+  const session = readOne("qwen", {
+    [PLACE]: [record("a", null, "user", parts({ text: "q" })), answer("left", "a"), answer("b", "a"), result, title],
+  });
+  expect(threadOf(session)).toEqual(["q", "b", "failed: not found"]);
+  expect(titleOf(session)).toBe("Title");
+  expect(session.lines[0]).toMatchObject({ gitBranch: "main", cwd: "/srv/demo" });
+});
+
+test("subagents lie beside the chats", () => {
+  const lines = [record("a", null, "user", parts({ text: "q" }))];
+  const folder = folderWith({ [PLACE]: lines, "projects/-srv-demo/subagents/parent/agent-1.jsonl": lines });
+  expect(readAll("qwen", folder).map(({ parentId }) => parentId)).toEqual([undefined, "parent"]);
+});

@@ -1,0 +1,158 @@
+/**
+ * What models cost, by family.
+ *
+ * Most of Anthropic's rows were compared with the offline table of `ccusage@20.0.24`; those of the 5.5 family come from
+ * Anthropic's model pages. Regional endpoints cost 10 % more since family 4.5; `inference_geo` is not in the usage that we
+ * get, so it is not priced. `speed: "fast"` without a published multiplier has the standard rate, as the API then serves it.
+ */
+
+/** What one million tokens cost, in micro-dollars. It is also what one token costs, in pico-dollars. */
+export interface TokenPrices {
+  readonly input: number;
+  readonly output: number;
+  readonly cache_write_5m: number;
+  readonly cache_write_1h: number;
+  readonly cache_read: number;
+}
+
+/** One family of models and its rates. Names with a date, a provider or a region lead to the same family. */
+export interface ModelPrice {
+  readonly family: string;
+  readonly prices: TokenPrices;
+  /** Rates for a whole request whose input, cache included, is longer than `above`. */
+  readonly long_context?: { readonly above: number; readonly prices: TokenPrices };
+  /** The factor for every token rate with `speed: "fast"`, in percent. */
+  readonly fast_percent?: number;
+  /** The factor for every token rate at a regional endpoint (`us.anthropic.…`), in percent. */
+  readonly regional_percent?: number;
+  /** What it cost until a day (UTC), the oldest first. */
+  readonly earlier?: readonly { readonly until: string; readonly price: ModelPrice }[];
+}
+
+const dollars = (amount: number): number => Math.round(amount * 1_000_000);
+
+/** Cache writes cost 1.25 times the input for five minutes and twice the input for an hour, in every family so far. */
+const rates = (input: number, output: number, cacheRead: number, cacheWrite5m = input * 1.25): TokenPrices => ({
+  input: dollars(input),
+  output: dollars(output),
+  cache_write_5m: dollars(cacheWrite5m),
+  cache_write_1h: dollars(input * 2),
+  cache_read: dollars(cacheRead),
+});
+
+const sonnetLongContext = { above: 200_000, prices: rates(6, 22.5, 0.6) };
+
+export const PRICES: readonly ModelPrice[] = [
+  { family: "claude-fable-5-1", prices: rates(10, 50, 0.25), regional_percent: 110 },
+  { family: "claude-fable-5", prices: rates(10, 50, 1), regional_percent: 110 },
+  { family: "claude-mythos-5-1", prices: rates(10, 50, 0.25), regional_percent: 110 },
+  { family: "claude-mythos-5", prices: rates(10, 50, 1), regional_percent: 110 },
+  { family: "claude-mythos-preview", prices: rates(10, 50, 1) },
+  { family: "claude-opus-5-5", prices: rates(4, 20, 0.2), fast_percent: 200, regional_percent: 110 },
+  { family: "claude-opus-5", prices: rates(5, 25, 0.5), fast_percent: 200, regional_percent: 110 },
+  { family: "claude-opus-4-8", prices: rates(5, 25, 0.5), fast_percent: 200, regional_percent: 110 },
+  { family: "claude-opus-4-7", prices: rates(5, 25, 0.5), fast_percent: 600, regional_percent: 110 },
+  { family: "claude-opus-4-6", prices: rates(5, 25, 0.5), fast_percent: 600, regional_percent: 110 },
+  { family: "claude-opus-4-5", prices: rates(5, 25, 0.5), regional_percent: 110 },
+  { family: "claude-opus-4-1", prices: rates(15, 75, 1.5) },
+  { family: "claude-opus-4", prices: rates(15, 75, 1.5) },
+  { family: "claude-sonnet-5-5", prices: rates(2, 10, 0.1), regional_percent: 110 },
+  { family: "claude-sonnet-5", prices: rates(2, 10, 0.2), regional_percent: 110 },
+  { family: "claude-sonnet-4-6", prices: rates(3, 15, 0.3), regional_percent: 110 },
+  { family: "claude-sonnet-4-5", prices: rates(3, 15, 0.3), long_context: sonnetLongContext, regional_percent: 110 },
+  { family: "claude-sonnet-4", prices: rates(3, 15, 0.3), long_context: sonnetLongContext },
+  {
+    family: "claude-haiku-5-5",
+    prices: rates(0.1, 0.5, 0.01),
+    long_context: { above: 100_000, prices: rates(0.5, 2.5, 0.05) },
+    regional_percent: 110,
+  },
+  { family: "claude-haiku-4-5", prices: rates(1, 5, 0.1), regional_percent: 110 },
+  { family: "claude-3-7-sonnet", prices: rates(3, 15, 0.3) },
+  { family: "claude-3-5-sonnet", prices: rates(3, 15, 0.3) },
+  { family: "claude-3-5-haiku", prices: rates(0.8, 4, 0.08) },
+  { family: "claude-3-opus", prices: rates(15, 75, 1.5) },
+  { family: "claude-3-sonnet", prices: rates(3, 15, 0.3) },
+  { family: "claude-3-haiku", prices: rates(0.25, 1.25, 0.03, 0.3) },
+  ...otherModels(),
+];
+
+/**
+ * Models that other agents use: list prices, each found in at least two public sources, one of which quotes its maker. What
+ * they cost before their prices changed is kept with the day of the change.
+ *
+ * Not in the table, and so unpriced: models of which no two sources agree, and those whose price changed on a day that no
+ * source tells. Cached input of `grok-4-5` is $0.30 in xAI's list; some tables have the $0.50 of its successors. The second
+ * cut of `gpt-5-6-sol` came between 2026-09-22 and 2026-10-01; until that day the price before it is used.
+ */
+function otherModels(): readonly ModelPrice[] {
+  /** Writing to the cache costs what input costs. */
+  const same = (input: number, output: number, cacheRead: number): TokenPrices =>
+    rates(input, output, cacheRead, input);
+  const long = (above: number, short: TokenPrices, prices: TokenPrices): Omit<ModelPrice, "family"> => ({
+    prices: short,
+    long_context: { above, prices },
+  });
+  /** OpenAI since GPT-5.6: a tenth for cached input; a long request costs twice the input and 1.5 times the output. */
+  const openai = (input: number, output: number, cacheRead = input / 10): Omit<ModelPrice, "family"> =>
+    long(272_000, rates(input, output, cacheRead), rates(input * 2, output * 1.5, cacheRead * 2));
+  const until = (family: string, day: string, price: Omit<ModelPrice, "family">) => ({
+    until: day,
+    price: { family, ...price },
+  });
+  return [
+    { family: "gpt-5", prices: same(1.25, 10, 0.125) },
+    { family: "gpt-5-codex", prices: same(1.25, 10, 0.125) },
+    { family: "gpt-5-mini", prices: same(0.25, 2, 0.025) },
+    { family: "gpt-5-nano", prices: same(0.05, 0.4, 0.005) },
+    { family: "gpt-5-1", prices: same(1.25, 10, 0.125) },
+    { family: "gpt-5-1-codex", prices: same(1.25, 10, 0.125) },
+    { family: "gpt-5-1-codex-max", prices: same(1.25, 10, 0.125) },
+    { family: "gpt-5-1-codex-mini", prices: same(0.25, 2, 0.025) },
+    { family: "gpt-5-2", prices: same(1.75, 14, 0.175) },
+    { family: "gpt-5-2-codex", prices: same(1.75, 14, 0.175) },
+    { family: "gpt-5-3-codex", prices: same(1.75, 14, 0.175) },
+    { family: "gpt-5-4", ...long(272_000, same(2.5, 15, 0.25), same(5, 22.5, 0.5)) },
+    { family: "gpt-5-4-mini", prices: same(0.75, 4.5, 0.075) },
+    { family: "gpt-5-4-nano", prices: same(0.2, 1.25, 0.02) },
+    { family: "gpt-5-5", ...long(272_000, same(5, 30, 0.5), same(10, 45, 1)) },
+    {
+      family: "gpt-5-6-luna",
+      ...openai(0.2, 1.2),
+      earlier: [until("gpt-5-6-luna", "2026-07-30", openai(1, 6))],
+    },
+    {
+      family: "gpt-5-6-sol",
+      ...openai(2, 10),
+      earlier: [until("gpt-5-6-sol", "2026-08-21", openai(5, 30)), until("gpt-5-6-sol", "2026-10-01", openai(4, 20))],
+    },
+    {
+      family: "gpt-5-6-terra",
+      ...openai(2, 12),
+      earlier: [until("gpt-5-6-terra", "2026-07-30", openai(2.5, 15))],
+    },
+    { family: "gpt-6-astra", ...openai(10, 50) },
+    { family: "gpt-6-luna", ...openai(0.1, 0.5) },
+    { family: "gpt-6-sol", ...openai(2, 10) },
+    { family: "gpt-4-1", prices: same(2, 8, 0.5) },
+    { family: "o4-mini", prices: same(1.1, 4.4, 0.275) },
+    { family: "gemini-3-pro", ...long(200_000, same(2, 12, 0.2), same(4, 18, 0.4)) },
+    { family: "gemini-3-1-pro", ...long(200_000, same(2, 12, 0.2), same(4, 18, 0.4)) },
+    { family: "gemini-3-flash", prices: same(0.5, 3, 0.05) },
+    { family: "gemini-3-5-flash", prices: same(1.5, 9, 0.15) },
+    { family: "grok-4-5", ...long(200_000, same(2, 6, 0.3), same(4, 12, 0.6)) },
+    { family: "grok-4-6", ...long(200_000, same(2, 6, 0.5), same(4, 12, 1)) },
+    { family: "grok-4-7", ...long(200_000, same(2, 6, 0.5), same(4, 12, 1)) },
+    { family: "kimi-k3", prices: same(3, 15, 0.3) },
+  ];
+}
+
+/** Other names of families. */
+export const PRICE_ALIASES: readonly (readonly [name: string, family: string])[] = [
+  ["claude-4-opus", "claude-opus-4"],
+  ["claude-4-sonnet", "claude-sonnet-4"],
+  ["gpt-5-6", "gpt-5-6-sol"],
+  ["gemini-3-pro-preview", "gemini-3-pro"],
+  ["gemini-3-1-pro-preview", "gemini-3-1-pro"],
+  ["gemini-3-flash-preview", "gemini-3-flash"],
+];
