@@ -383,7 +383,7 @@ describe("postgres: what can go wrong", () => {
       (await client.query({ text: CREATE_UNDER_A_KEY, values: [sessionId] })).rows[0];
     const [mine, theirs] = [ids(), ids()];
     await first.query("begin");
-    expect(await create(first, mine)).toEqual({ answer: `written ${mine} 1 1` });
+    expect(await create(first, mine)).toEqual({ answer: `written ${mine} 1 1 0` });
     const waiting = create(second, theirs);
     await sleep(100);
     await first.query("commit");

@@ -76,6 +76,7 @@ export {
   keyReused,
   leaseLost,
   logMoved,
+  sessionTaken,
   withPlaces,
   sessionNotFound,
 } from "./log/append-rules.ts";
@@ -142,7 +143,8 @@ export {
   runToDrive,
   stopReasonOf,
 } from "./run/rules.ts";
-export { createRuntimes, openingOf } from "./run/runtimes.ts";
+export { createRuntimes } from "./run/runtimes.ts";
+export { type Opening, openingOf } from "./run/opening.ts";
 export { type RunWatch, type SeenRun, type WatchDeps, type WatchedRun, isOfRun, watchRun } from "./run/watch-run.ts";
 
 // The loop.

@@ -273,6 +273,7 @@ export function createHost(options: HostOptions): Host {
   const engine: Engine = chooseEngine(options.engine)({
     store,
     runtime,
+    states,
     concurrency: options.concurrency,
     isShared: options.isShared,
     leaseMs: options.leaseMs,

@@ -3,20 +3,23 @@ import {
   type Engine,
   type GiveBack,
   type Runtime,
+  type StateCache,
   type Store,
   UNKNOWN_TENANT,
   createFairQueue,
-  openingOf,
 } from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
 import { createDrives } from "./drives.ts";
+import { createReservations } from "./reservations.ts";
 import { isWoken } from "./waking-facts.ts";
 
 export interface LocalEngineDeps {
   readonly store: Store;
   /** The runtime that drives a claimed session. */
   readonly runtime: Runtime;
-  /** Identifies this process: `host:pid:start`, so that leases of dead ones can be freed. */
+  /** The states of the sessions that this process knows. */
+  readonly states?: StateCache | undefined;
+  /** Tells this process from others: `host:pid:start`, so that leases of dead ones can be freed. */
   readonly owner: string;
   /** Whether another owner is a process of this host that has ended. */
   readonly isDead?: (owner: string) => boolean;
@@ -48,9 +51,8 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const drives = createDrives({ store, runtime, leaseMs, now, report });
   const places = createFairQueue({ places: concurrency, isShared });
   const stopping = new AbortController();
-  /** Sessions that this process creates together with their lease. */
-  const reserved = new Set<string>();
-  /** Sessions that this process woke itself. They are claimed by id, which saves a search. */
+  const reservations = createReservations({ runtime, states: deps.states, claim: { owner, leaseMs }, now });
+  /** Sessions that this process woke itself: claimed by name, which saves looking for others. */
   const hinted = new Set<string>();
   /** Sessions that wait for a place, or are being claimed. */
   const inLine = new Set<string>();
@@ -152,7 +154,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   }
 
   function offer(sessionId: string, tenant: string): void {
-    if (inLine.has(sessionId) || drives.find(sessionId) || reserved.has(sessionId)) return;
+    if (inLine.has(sessionId) || drives.find(sessionId) || reservations.has(sessionId)) return;
     inLine.add(sessionId);
     void places
       .take(tenant, { signal: stopping.signal })
@@ -184,13 +186,14 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   }
 
   function hear(sessionId: string, events: readonly Event[] | undefined): void {
+    reservations.hear(sessionId, events);
     if (!events) {
       sweepDue = true;
       look();
       return;
     }
-    // A session that is already being driven gets new events from its own drive.
-    if (drives.find(sessionId) || reserved.has(sessionId) || !isWoken(events)) return;
+    // A session that is being driven gets new events from its own drive.
+    if (drives.find(sessionId) || reservations.has(sessionId) || !isWoken(events)) return;
     hinted.add(sessionId);
     look();
   }
@@ -207,26 +210,20 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       void freeTheDead().catch(report).finally(sweep);
     },
     reserve(sessionId, tenant) {
+      if (drives.find(sessionId) || reservations.has(sessionId) || inLine.has(sessionId)) return undefined;
       const giveBack = stopping.signal.aborted ? undefined : places.tryTake(tenant);
       if (!giveBack) return undefined;
-      reserved.add(sessionId);
-      const asked = now();
-      const lease = { sessionId, fence: 1, owner, leaseMs };
-      return {
-        claim: { owner, leaseMs },
-        opening: (events) => openingOf(runtime, lease, events, asked),
-        settle(lastSequence) {
-          reserved.delete(sessionId);
-          const isStopped = stopping.signal.aborted;
-          if (lastSequence !== null && !isStopped) {
-            begin({ lease, lastSequence }, { asked, begins: true, giveBack });
-            return;
-          }
-          giveBack();
-          if (lastSequence === null) look();
-          else void store.release(lease, { seen: lastSequence, dueAt: now() }).catch(report);
-        },
-      };
+      return reservations.reserve(sessionId, tenant, ({ claimed, asked, hasNews }) => {
+        if (claimed && !stopping.signal.aborted) return begin(claimed, { asked, begins: true, giveBack });
+        giveBack();
+        if (claimed) {
+          const next = { seen: claimed.lastSequence, dueAt: now() };
+          return void store.release(claimed.lease, next).catch(report);
+        }
+        // News of a reserved session wake nobody.
+        if (hasNews) hinted.add(sessionId);
+        return look();
+      });
     },
     wake(sessionId) {
       hinted.add(sessionId);

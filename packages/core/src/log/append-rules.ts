@@ -7,11 +7,12 @@ export function checkAppend(sessionId: string, events: readonly NewEvent[], opti
   // A session that does not exist has no driver: the append that creates it may contain driver facts (imports, forks).
   const begins = events[0]?.event_type === "session.created";
   const guarded = begins ? undefined : events.find(({ event_type }) => needsLease(event_type));
-  if (guarded && !options.lease)
+  if (guarded && !options.lease && !options.claim)
     throw new KnownError("lease_required", `Only the driver of session ${sessionId} may append ${guarded.event_type}.`);
   if (options.lease && options.lease.sessionId !== sessionId)
     throw new KnownError("invalid", `The lease is for session ${options.lease.sessionId}, not for ${sessionId}.`);
-  if (options.claim && !begins) throw new KnownError("invalid", "Only an append that begins a session can claim it.");
+  if (options.claim && (options.expect === undefined || options.lease || options.release))
+    throw new KnownError("invalid", "A claim needs the last sequence that was seen (expect), and no lease.");
   if (options.release && (!options.lease || options.expect === undefined))
     throw new KnownError("invalid", "A release needs the lease and the last sequence that was seen (expect).");
 }
@@ -34,6 +35,11 @@ export function sessionNotFound(sessionId: string): KnownError {
 
 export function leaseLost(lease: Lease): KnownError {
   return new KnownError("lease_lost", `Session ${lease.sessionId} is no longer driven under fence ${lease.fence}.`);
+}
+
+/** Another worker has the lease that an append asked for. */
+export function sessionTaken(sessionId: string): KnownError {
+  return new KnownError("conflict", `Session ${sessionId} is driven by another worker.`);
 }
 
 export function logMoved(sessionId: string, expected: number, actual: number): KnownError {

@@ -21,7 +21,9 @@ export interface StateCache {
    * `put`.
    */
   take(sessionId: string, lastSequence: number): Promise<SessionState>;
-  /** Returns a state to the cache. The state must be exactly the fold of its log. */
+  /** The state from the cache, if it is there. The caller owns it until it gives it back. */
+  takeKnown(sessionId: string): SessionState | undefined;
+  /** Gives a state back that is exactly the fold of its log. */
   put(state: SessionState): void;
   /** Reads a state from the store, without the cache. */
   load(sessionId: string): Promise<SessionState>;
@@ -97,6 +99,7 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
       if (known.sequence >= lastSequence) return known;
       return fold(known, await store.read(sessionId, { after: known.sequence }));
     },
+    takeKnown: forget,
     put(state) {
       keep(state);
       const since = state.sequence - (snapshots.get(state.sessionId) ?? 0);

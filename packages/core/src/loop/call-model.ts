@@ -81,7 +81,7 @@ export async function callModel(
     if (signal.aborted) return [];
     const durationMs = Math.max(0, deps.now() - started);
     const { price, abilities } = deps.models.named(state.tenant, call.model);
-    return [failure(state, current, error, { ...deps, durationMs, arrived: answer.soFar(), price, abilities })];
+    return [failure(state, current, error, { ...deps, call, durationMs, arrived: answer.soFar(), price, abilities })];
   } finally {
     deps.live.clear(state.sessionId);
   }
@@ -173,6 +173,8 @@ function titled(text: string): readonly Fact[] {
 }
 
 interface FailedCall {
+  /** The state may have lost it by now: a cancel is folded before it is stored. */
+  readonly call: FactData<"step.started">;
   readonly durationMs: number;
   readonly arrived: Arrived;
   readonly price: ModelPrice | undefined;
@@ -187,9 +189,8 @@ function failure(
   state: SessionState,
   current: RunState,
   error: unknown,
-  { random, now, durationMs, arrived, price, abilities }: CallDeps & FailedCall,
+  { random, now, call, durationMs, arrived, price, abilities }: CallDeps & FailedCall,
 ): Fact {
-  const call = current.call as FactData<"step.started">;
   const known = error instanceof ModelFailure ? error : undefined;
   const problem: Failure = known?.failure ?? {
     code: "internal",

@@ -44,10 +44,9 @@ export interface LoopDeps extends Omit<
 }
 
 const MAX_VALIDATION_FAILURES = 3;
-/**
- * How long effects may take to finish after a request to stop: enough for most tools, but shorter than the time that a
- * process gets to end.
- */
+/** The fence of a run that nobody has taken over. */
+const UNFENCED = { fence: 0 };
+/** How long effects may finish after a request to stop: enough for most tools, and less than a process has to end. */
 const GRACE_MS = 5000;
 /** The first delay after an unexpected error. The delay doubles each time, up to AGAIN_AT_MOST_MS. */
 const AGAIN_MS = 100;
@@ -77,13 +76,15 @@ export function createLoop(deps: LoopDeps): Runtime {
         ear.stop();
       }
     },
-    opening(state, lease) {
+    async opening(state) {
+      await deps.models.refresh(state.tenant);
       const { code, problem } = codeOf(state, deps);
       // `drive` handles sessions that cannot run here.
-      if (!code || problem !== undefined) return [];
+      if (!code || problem !== undefined || (deps.leavesUnusable && unusableModel(state, deps) !== undefined))
+        return [];
       const batch = createBatch(state, deps);
       settle(batch, () =>
-        viewOf(lease, code, { startedHere: startedIn(batch.events) ?? null, model: modelIn(batch, deps) }),
+        viewOf(UNFENCED, code, { startedHere: startedIn(batch.events) ?? null, model: modelIn(batch, deps) }),
       );
       return batch.events;
     },
@@ -276,7 +277,7 @@ function modelIn({ state }: Batch, { models }: LoopDeps): View["model"] {
 }
 
 function viewOf(
-  { fence }: Lease,
+  { fence }: Pick<Lease, "fence">,
   code: AgentCode,
   { startedHere, model, problem }: Pick<View, "startedHere" | "model"> & { readonly problem?: string | undefined },
 ): View {

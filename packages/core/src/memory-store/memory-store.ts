@@ -1,5 +1,13 @@
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
-import { checkAppend, keyReused, leaseLost, logMoved, withPlaces, sessionNotFound } from "../log/append-rules.ts";
+import {
+  checkAppend,
+  keyReused,
+  leaseLost,
+  logMoved,
+  withPlaces,
+  sessionNotFound,
+  sessionTaken,
+} from "../log/append-rules.ts";
 import { dueSessions } from "../log/due-sessions.ts";
 import { type Followers, createFollowers } from "../log/followers.ts";
 import { createMemoryLists } from "./memory-lists.ts";
@@ -85,6 +93,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     const last = head?.log.length ?? 0;
     if (begins && head) throw logMoved(sessionId, 0, last);
     if (expect !== undefined && expect !== last) throw logMoved(sessionId, expect, last);
+    if (claim && head && head.leasedUntil > now()) throw sessionTaken(sessionId);
 
     const events = withPlaces(sessionId, copied(newEvents), { first: last + 1, createdAt: isoTime(now()) });
     const changes = project(events);
@@ -104,11 +113,11 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
         last: last + events.length,
       });
     if (lease) target.leasedUntil = now() + lease.leaseMs;
-    if (claim) Object.assign(target, { fence: 1, owner: claim.owner, leasedUntil: now() + claim.leaseMs });
+    if (claim) takeLease(target, claim, now());
     if (dueAt !== undefined) target.dueAt = lease ? dueAt : Math.min(target.dueAt ?? dueAt, dueAt);
     if (release) letGo(target, release.dueAt);
     followers.deliver(sessionId, events);
-    return { events, repeated: false };
+    return { events, repeated: false, ...(claim && { fence: target.fence }) };
   }
 
   function claimOne(options: ClaimOptions): Claim {
@@ -130,9 +139,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     return best ? take(...best) : { kind: "none", nextAt };
 
     function take(id: string, head: Head): Claim {
-      head.fence += 1;
-      head.owner = owner;
-      head.leasedUntil = time + leaseMs;
+      takeLease(head, options, time);
       const lease = { sessionId: id, fence: head.fence, owner, leaseMs };
       return { kind: "leased", lease, lastSequence: head.log.length };
     }
@@ -240,4 +247,10 @@ function copied(events: readonly NewEvent[]): readonly NewEvent[] {
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+function takeLease(head: Head, { owner, leaseMs }: Pick<ClaimOptions, "owner" | "leaseMs">, now: number): void {
+  head.fence += 1;
+  head.owner = owner;
+  head.leasedUntil = now + leaseMs;
 }

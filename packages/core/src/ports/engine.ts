@@ -1,5 +1,7 @@
 import type { NewEvent } from "@skein/protocol";
 import type { QueueFigures } from "../shares/fair-queue.ts";
+import type { StateCache } from "../log/state-cache.ts";
+import type { Opening } from "../run/opening.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Store } from "./store.ts";
 
@@ -8,9 +10,9 @@ export interface Engine {
   /** Begins to claim sessions that are due. */
   start(): void;
   /**
-   * Reserves one of the places of this process for a session that is about to be created, so that its first append also
-   * gets its lease. Undefined if no place is free, or if the tenant already has its share of the places. Reasons:
-   * decision 083.
+   * Reserves one of the places of this process for a session that is about to get a prompt, so that the append of the
+   * prompt also takes the lease. Undefined if no place is free, if the tenant has its share of them, or if this process
+   * drives the session already. Reasons: decision 083.
    */
   reserve(sessionId: string, tenant: string): Reserved | undefined;
   /** A hint that a session may be due; `due_at` in the store decides. */
@@ -28,6 +30,8 @@ interface EngineParts {
   readonly store: Store;
   /** Drives a claimed session. */
   readonly runtime: Runtime;
+  /** The states of the sessions that this process knows. */
+  readonly states?: StateCache | undefined;
   /** How many sessions are driven at once. */
   readonly concurrency?: number | undefined;
   /** Whether the store has several tenants: then no tenant may take every place. */
@@ -41,12 +45,21 @@ interface EngineParts {
 /** Makes the engine of a process. The engine does nothing before `start`. */
 export type EngineFactory = (parts: EngineParts) => Engine;
 
-/** A place for a session that is about to begin. */
+/** A place for a session that is about to get a prompt. */
 interface Reserved {
-  /** Goes into the first append of the session as its `claim`. */
+  /** Goes into the append of the prompt. */
   readonly claim: { readonly owner: string; readonly leaseMs: number };
-  /** The events that the driver adds to the first events of the log, for the same append. */
-  opening(events: readonly NewEvent[]): readonly NewEvent[];
-  /** Ends the reservation: with the last sequence of the log that was created, or null if no log was created. */
-  settle(lastSequence: number | null): void;
+  /**
+   * What the driver adds to the events of the prompt, for the same append. Undefined if this process does not know that
+   * the session is idle: then the prompt is appended without a claim.
+   */
+  opening(events: readonly NewEvent[]): Promise<Opening | undefined>;
+  /** Ends the reservation: with the lease that the append took and the last sequence of its events, or null. */
+  settle(taken: Taken | null): void;
+}
+
+/** The lease that the append of a prompt took. */
+export interface Taken {
+  readonly fence: number;
+  readonly lastSequence: number;
 }

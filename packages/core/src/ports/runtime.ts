@@ -12,10 +12,7 @@ export interface Claimed {
   readonly lease: Lease;
   readonly lastSequence: number;
   readonly clock: LeaseClock;
-  /**
-   * Whether the log was created with this lease. A run in it was then begun by this worker, not taken over from
-   * another.
-   */
+  /** Whether the lease was taken by the append of a prompt. The run was then begun by this worker, not taken over from another. */
   readonly begins: boolean;
   /**
    * When to give the session back although it has more to do, because other sessions wait for the place (ms since
@@ -49,6 +46,9 @@ export const LEASE_LOST = "lease lost";
 export interface Runtime {
   /** Drives a claimed session. Resolves when the lease was given back or lost. */
   drive(claimed: Claimed, signal: AbortSignal): Promise<void>;
-  /** The driver's first events of a session that is created with its lease. They go into the append that creates the session. */
-  opening?(state: SessionState, lease: Lease): readonly NewEvent[];
+  /**
+   * The first events of the run that a prompt begins. They go into the append of the prompt, which also takes the lease.
+   * The state has the prompt, and the events are added to it.
+   */
+  opening?(state: SessionState): Promise<readonly NewEvent[]>;
 }

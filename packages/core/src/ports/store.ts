@@ -60,7 +60,7 @@ export interface AppendOptions {
    * another fingerprint is rejected with `key_reused`. The stored row refers to the log and contains no answer.
    */
   readonly key?: { readonly id: string; readonly fingerprint: string };
-  /** Create the session with its first lease, fence 1, so that its creator can drive it without a second transaction. */
+  /** Take the lease in the same transaction. Needs `expect`. Refuses with `conflict` if another worker has the lease. */
   readonly claim?: { readonly owner: string; readonly leaseMs: number };
   /** When the session should be driven (ms since 1970). Without a lease the earlier of this time and the stored one wins. */
   readonly dueAt?: number;
@@ -76,6 +76,8 @@ export interface Appended {
   readonly events: readonly Event[];
   /** True if the events were stored before, by an append with the same ids or the same key. */
   readonly repeated: boolean;
+  /** The fence of the lease that `claim` took. A repeated append takes none. */
+  readonly fence?: number;
 }
 
 /** The result of `claim`: a lease; until when another worker has the session; or when the next session is due. */
@@ -250,10 +252,10 @@ export interface PageOptions {
  *    many write at once. They come from a counter on the session's head, never from `MAX()+1`.
  * 2. Ids are minted by the writer. Appending the same ids again returns what is stored, so an append whose answer was
  *    lost can be repeated.
- * 3. Facts of the driver need the current lease. An append by a writer that lost or released its lease is rejected as a
- *    whole. The append that begins a session needs no lease, because nobody can drive a session that does not exist yet.
- * 4. `due_at` says when a session must be driven: null is never, the past is now, the future is a timer. A session that
- *    is due is claimed by exactly one worker at a time. A wake-up that arrives while a session is put to sleep is not lost.
+ * 3. Facts of the driver need the current lease, or take it with their append (`claim`); a writer that lost or released
+ *    its lease is refused, and nothing of its append is kept. The append that begins a session needs no lease.
+ * 4. `due_at` says when a session must be driven: null is never, the past is now, the future is a timer. A due session is
+ *    claimed by exactly one worker at a time; a wake-up that arrives while it is being put to sleep is not lost.
  * 5. Readers see events in the order of their sequence; a reader never sees n+1 before n. `follow` has no gap and no
  *    repeat, also when other processes write.
  * 6. The text of a body comes back exactly as `JSON.stringify` made it, NUL, lone surrogates and key order included.

@@ -1,10 +1,7 @@
-import type { AgentConfig, Ids, NewEvent } from "@skein/protocol";
-import { withPlaces } from "../log/append-rules.ts";
-import { fold } from "../log/fold.ts";
-import { emptyState } from "../log/state.ts";
+import type { AgentConfig, Ids } from "@skein/protocol";
 import type { StateCache } from "../log/state-cache.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { Lease, Store } from "../ports/store.ts";
+import type { Store } from "../ports/store.ts";
 import type { Parking } from "./parking.ts";
 import { leaveUnserved } from "./unserved.ts";
 
@@ -27,7 +24,7 @@ export interface RuntimesDeps {
 export function createRuntimes(deps: RuntimesDeps): Runtime {
   const { store, states, now, ids, runtimes, parking, capped = asItIs, bounded = asItIs } = deps;
   const byAgent: Runtime = {
-    opening: (state, lease) => runtimes.get(state.agent?.runtime ?? "loop")?.opening?.(state, lease) ?? [],
+    opening: async (state) => (await runtimes.get(state.agent?.runtime ?? "loop")?.opening?.(state)) ?? [],
     async drive(claimed, signal) {
       const { lease, lastSequence } = claimed;
       const state = await states.take(lease.sessionId, lastSequence);
@@ -43,17 +40,4 @@ export function createRuntimes(deps: RuntimesDeps): Runtime {
 
 function asItIs(runtime: Runtime): Runtime {
   return runtime;
-}
-
-/** The facts that a runtime adds to the first append of a session. */
-export function openingOf(
-  runtime: Runtime,
-  lease: Lease,
-  events: readonly NewEvent[],
-  now: number,
-): readonly NewEvent[] {
-  if (!runtime.opening) return [];
-  const createdAt = new Date(now).toISOString();
-  const state = fold(emptyState(lease.sessionId), withPlaces(lease.sessionId, events, { first: 1, createdAt }));
-  return runtime.opening(state, lease);
 }

@@ -30,13 +30,14 @@ import type { FollowOptions } from "../log/followers.ts";
 import { forgetParked } from "../run/parking.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
 import { importedLog } from "./import-log.ts";
-import type { Engine } from "../ports/engine.ts";
+import type { Engine, Taken } from "../ports/engine.ts";
 import { CreateOptions, EditOptions, PromptOptions, checkPrompt } from "./session-options.ts";
 import { type SessionState, emptyState } from "../log/state.ts";
 import { type TextMatches, type TextQuery, searchSessions } from "./text-search.ts";
 import { promptAccepted, sessionCreated, sessionEdited } from "./session-facts.ts";
 import { answerForDeleted } from "./subagents.ts";
 import type {
+  Appended,
   Page,
   PageOptions,
   SessionFilter,
@@ -194,7 +195,7 @@ export function createSessions({
     key?: Key,
   ): Promise<Accepted> {
     const { id, fact } = created(agent, options);
-    return appendFirst({ store, now, reserve, tenant }, { id, first: [fact, accepted(input)].map(event), key });
+    return appendFirst({ store, now, reserve, tenant }, { id, events: [fact, accepted(input)].map(event), key });
   }
 
   async function prompt(
@@ -203,6 +204,8 @@ export function createSessions({
     key?: Key,
   ): Promise<Accepted> {
     const facts = [event(accepted(input))];
+    const begun = await appendPrompt({ store, now, reserve, tenant }, { id: sessionId, events: facts, key });
+    if (begun) return acceptedOf(begun);
     const options = { tenant, dueAt: now(), ...(key && { key }) };
     if (typeof input === "string" || !input.whenIdle) return acceptedOf(await store.append(sessionId, facts, options));
     let seenAt = typeof input.whenIdle === "object" ? input.whenIdle.seenAt : undefined;
@@ -253,7 +256,7 @@ export function createSessions({
     },
     async beginFork(sessionId, input, options, key) {
       const { id, facts } = await forked(sessionId, options);
-      return appendFirst({ store, now, reserve, tenant }, { id, first: [...facts, accepted(input)].map(event), key });
+      return appendFirst({ store, now, reserve, tenant }, { id, events: [...facts, accepted(input)].map(event), key });
     },
     async import(log, key) {
       const id = ids();
@@ -285,25 +288,49 @@ export function createSessions({
   };
 }
 
+/** An append of a prompt: to this session, under this idempotency key. */
+interface PromptAppend {
+  readonly id: string;
+  readonly events: readonly NewEvent[];
+  readonly key: Key | undefined;
+}
+
+type AppendDeps = Pick<SessionsDeps, "store" | "reserve"> & { readonly now: () => number; readonly tenant: string };
+
 /** Stores the first events of a session with a prompt. If this process has a free place, its lease and first step are in the same append. */
-async function appendFirst(
-  {
-    store,
-    now,
-    reserve,
-    tenant,
-  }: Pick<SessionsDeps, "store" | "reserve"> & { readonly now: () => number; readonly tenant: string },
-  { id, first, key }: { readonly id: string; readonly first: readonly NewEvent[]; readonly key: Key | undefined },
-): Promise<Accepted> {
+async function appendFirst(deps: AppendDeps, prompt: PromptAppend): Promise<Accepted> {
+  const { store, now } = deps;
+  const { id, events, key } = prompt;
+  const begun = await appendPrompt(deps, prompt);
+  return acceptedOf(begun ?? (await store.append(id, events, { expect: 0, dueAt: now(), ...(key && { key }) })));
+}
+
+/**
+ * Stores a prompt together with the lease and the first step of its run. Undefined if this process has no free place, or
+ * cannot take the lease: then nothing is stored.
+ */
+async function appendPrompt(
+  { store, now, reserve, tenant }: AppendDeps,
+  { id, events: first, key }: PromptAppend,
+): Promise<Appended | undefined> {
   const place = reserve?.(id, tenant);
-  let begun: number | null = null;
+  if (!place) return undefined;
+  let taken: Taken | null = null;
   try {
-    const events = [...first, ...(place?.opening(first) ?? [])];
-    const claim = place && { claim: place.claim };
-    const appended = await store.append(id, events, { expect: 0, dueAt: now(), ...(key && { key }), ...claim });
-    if (!appended.repeated) begun = events.length;
-    return acceptedOf(appended);
+    const opening = await place.opening(first);
+    if (!opening) return undefined;
+    const { expect, events: added } = opening;
+    const options = { expect, dueAt: now(), claim: place.claim, ...(expect > 0 && { tenant }), ...(key && { key }) };
+    const appended = await store.append(id, [...first, ...added], options);
+    const { fence, events } = appended;
+    if (fence !== undefined) taken = { fence, lastSequence: events.at(-1)?.sequence ?? 0 };
+    return appended;
+  } catch (error) {
+    // The session has changed, another worker has it, or the run cannot begin: its driver deals with that.
+    const isRefused = isKnownError(error, "conflict") || !isKnownError(error);
+    if (first[0]?.event_type !== "session.created" && isRefused) return undefined;
+    throw error;
   } finally {
-    place?.settle(begun);
+    place.settle(taken);
   }
 }

@@ -90,7 +90,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
 
   return {
     ...runtime,
-    opening: (state, lease) => (ofSession(state).length > 0 ? [] : (runtime.opening?.(state, lease) ?? [])),
+    opening: async (state) => (ofSession(state).length > 0 ? [] : ((await runtime.opening?.(state)) ?? [])),
     async drive(claimed, signal) {
       const state = await stateOf(claimed);
       if (ofSession(state).length > 0) return drive(claimed, signal);

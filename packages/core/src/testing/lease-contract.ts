@@ -50,6 +50,63 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await expect(later).rejects.toMatchObject({ code: expect.stringMatching(/^(invalid|lease_required)$/) });
   });
 
+  test("an append can take the lease of an idle session, and then contain facts of the driver", async () => {
+    const { ids, store } = fixture();
+    const { sessionId } = await fixture().created();
+    const taking = (owner: string, expected: number) =>
+      store.append(
+        sessionId,
+        [
+          { ...edited, id: ids() },
+          { ...title, id: ids() },
+        ],
+        {
+          tenant: "default",
+          expect: expected,
+          dueAt: 0,
+          claim: { owner, leaseMs: 60_000 },
+        },
+      );
+    expect(await taking("first", 1)).toMatchObject({
+      repeated: false,
+      fence: 1,
+      events: [{ sequence: 2 }, { sequence: 3 }],
+    });
+    expect(await store.claim({ owner: "w", leaseMs: 60_000, sessionId })).toMatchObject({ kind: "busy" });
+    const lease = { sessionId, fence: 1, owner: "first", leaseMs: 60_000 };
+    await store.append(sessionId, [{ ...title, id: ids() }], { lease, expect: 3 });
+    // Neither a second worker nor one that has not seen the end of the log gets it, and nothing of its append is kept.
+    await expect(taking("second", 4)).rejects.toMatchObject({ code: "conflict" });
+    await store.release(lease, { seen: 4, dueAt: null });
+    await expect(taking("second", 3)).rejects.toMatchObject({ code: "conflict" });
+    expect(await store.read(sessionId)).toHaveLength(4);
+    expect(await store.owners()).toEqual([]);
+    expect(await taking("second", 4)).toMatchObject({ fence: 3 });
+    await expect(store.append(sessionId, [{ ...title, id: ids() }], { lease })).rejects.toMatchObject({
+      code: "lease_lost",
+    });
+    const other = { expect: 6, tenant: "other", claim: { owner: "third", leaseMs: 1 } };
+    await expect(store.append(sessionId, [{ ...title, id: ids() }], other)).rejects.toMatchObject({
+      code: "not_found",
+    });
+  });
+
+  test("of several appends that take the lease of a session at once, one is stored", async () => {
+    const { ids, store } = fixture();
+    const { sessionId } = await fixture().created();
+    const options = (n: number) => ({ expect: 1, dueAt: 0, claim: { owner: `w${n}`, leaseMs: 60_000 } });
+    const taken = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, n) => store.append(sessionId, [{ ...title, id: ids() }], options(n))),
+    );
+    expect(taken.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(await store.read(sessionId)).toHaveLength(2);
+    // An append whose answer was lost can be repeated, and takes no second lease.
+    const [{ id, event_type, data }] = (await store.read(sessionId, { after: 1 })) as [never];
+    const again = await store.append(sessionId, [{ id, event_type, data }], options(9));
+    expect(again).toMatchObject({ repeated: true });
+    expect(again.fence).toBeUndefined();
+  });
+
   test("gives a session that is due to exactly one of many workers", async () => {
     const script = await fixture().created();
     await script.prompt("hi");

@@ -11,6 +11,7 @@ import {
   withPlaces,
   project,
   sessionNotFound,
+  sessionTaken,
 } from "@skein/core";
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { type Appender, storeError } from "./durable-files.ts";
@@ -55,6 +56,8 @@ interface Accepted {
   readonly changes: Changes;
   readonly line: Buffer;
   readonly key: KeptKey | undefined;
+  /** The fence of the lease that the append took. */
+  readonly fence?: number;
 }
 
 type Decision =
@@ -105,7 +108,7 @@ export function createCommit(deps: CommitDeps) {
 
   function decide(sessionId: string, request: AppendRequest, pending: PendingCommit): Decision {
     const { events, options } = request;
-    const { key, expect, lease } = options;
+    const { key, expect, lease, claim } = options;
     const keyed = key && heads.keyed(keyText({ tenant: keyOwner(request), id: key.id }));
     if (keyed) {
       if (keyed.kept.fingerprint !== key?.fingerprint) throw keyReused(key?.id ?? "");
@@ -122,6 +125,7 @@ export function createCommit(deps: CommitDeps) {
     if (lease && (pending.fence !== lease.fence || pending.owner === null)) throw leaseLost(lease);
     if (begins && head) throw logMoved(sessionId, 0, pending.last);
     if (expect !== undefined && expect !== pending.last) throw logMoved(sessionId, expect, pending.last);
+    if (claim && pending.leasedUntil > deps.now()) throw sessionTaken(sessionId);
     accept(sessionId, request, pending);
     return { kind: "accepted" };
   }
@@ -147,7 +151,9 @@ export function createCommit(deps: CommitDeps) {
     for (const { id, sequence } of events) pending.ids.set(id, sequence);
     pending.last += events.length;
     if (lease) pending.leasedUntil = at + lease.leaseMs;
-    if (claim) Object.assign(pending, { fence: 1, owner: claim.owner, leasedUntil: at + claim.leaseMs });
+    if (claim)
+      Object.assign(pending, { fence: pending.fence + 1, owner: claim.owner, leasedUntil: at + claim.leaseMs });
+    const { fence } = pending;
     if (dueAt !== undefined) pending.dueAt = lease ? dueAt : Math.min(pending.dueAt ?? dueAt, dueAt);
     if (release) {
       pending.fence += 1;
@@ -163,7 +169,14 @@ export function createCommit(deps: CommitDeps) {
       head: keptHead(pending),
       ...(kept && { key: kept }),
     });
-    pending.accepted.push({ request, events, changes, line, key: kept && { ...kept, first, last: pending.last } });
+    pending.accepted.push({
+      request,
+      events,
+      changes,
+      line,
+      key: kept && { ...kept, first, last: pending.last },
+      ...(claim && { fence }),
+    });
   }
 
   async function write(sessionId: string, pending: PendingCommit): Promise<void> {
@@ -178,9 +191,9 @@ export function createCommit(deps: CommitDeps) {
     const events = accepted.flatMap((append) => append.events);
     const written = apply(sessionId, pending);
     deps.documents.changed(written, events);
-    for (const { request, events: own } of accepted) {
+    for (const { request, events: own, fence } of accepted) {
       deps.followers.deliver(sessionId, own);
-      request.resolve({ events: own, repeated: false });
+      request.resolve({ events: own, repeated: false, ...(fence !== undefined && { fence }) });
     }
   }
 

@@ -9,6 +9,7 @@ import {
   withPlaces,
   project,
   sessionNotFound,
+  sessionTaken,
 } from "@skein/core";
 import { type Event, FACT_VERSION, KnownError, type NewEvent, Uuid } from "@skein/protocol";
 import { createHash } from "node:crypto";
@@ -84,12 +85,13 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       moved.json,
     ];
     const alone = key !== undefined || withBlobs;
-    const [code, where = sessionId, first, last] = (await send({ sessionId, values, alone })).split(" ");
+    const [code, where = sessionId, first, last, fence] = (await send({ sessionId, values, alone })).split(" ");
     switch (code) {
       case "written":
         return {
           events: relative.map((event) => ({ ...event, sequence: Number(first) - 1 + event.sequence })),
           repeated: false,
+          ...(claim && { fence: Number(fence) }),
         };
       case "repeated":
         return { events: await read(where, Number(first), Number(last)), repeated: true };
@@ -99,6 +101,8 @@ export function createAppend({ connections, now, read }: AppendDeps) {
         throw lease ? leaseLost(lease) : sessionNotFound(sessionId);
       case "conflict":
         throw logMoved(sessionId, expect ?? Number(first), Number(last));
+      case "taken":
+        throw sessionTaken(sessionId);
       case "already_exists":
         throw duplicateCheckpoint(changes.checkpointInserts[0]?.user_message_uuid ?? "");
       case "not_found":

@@ -12,6 +12,7 @@ import {
   withPlaces,
   project,
   sessionNotFound,
+  sessionTaken,
 } from "@skein/core";
 import { type Event, FACT_VERSION, KnownError, type NewEvent } from "@skein/protocol";
 import { blobOf } from "../sql/body.ts";
@@ -35,14 +36,24 @@ const HEAD = {
   release: `${COUNT}, fence = fence + 1, owner = null, leased_until = 0, due_at = ? where session_id = ?`,
   renewAndDue: `${COUNT}, leased_until = ?, due_at = ? where session_id = ?`,
   renew: `${COUNT}, leased_until = ? where session_id = ?`,
+  claim: `${COUNT}, fence = fence + 1, owner = ?, leased_until = ?, due_at = ? where session_id = ?`,
   due: `${COUNT}, due_at = ? where session_id = ?`,
   count: `${COUNT} where session_id = ?`,
 };
 
-const FIND_HEAD =
-  "select tenant, last_sequence, message_count, run_count, fence, owner, due_at from heads where session_id = ?";
+const FIND_HEAD = `select tenant, last_sequence, message_count, run_count, fence, owner, leased_until, due_at, fact_version
+  from heads where session_id = ?`;
 
-/** The changes of a head by an append, and their time. */
+/** An append, with what is known before it is written. */
+interface AskedAppend extends AppendOptions {
+  readonly sessionId: string;
+  readonly time: number;
+  readonly before: Head | undefined;
+  readonly begins: boolean;
+  readonly changes: Changes;
+}
+
+/** What an append adds to the head of its session, and when. */
 type Counted = readonly [events: number, messages: number, runs: number, at: string];
 
 export interface Head {
@@ -52,7 +63,10 @@ export interface Head {
   readonly run_count: number;
   readonly fence: number;
   readonly owner: string | null;
+  readonly leased_until: number;
   readonly due_at: number | null;
+  /** The highest version of a fact in the log. */
+  readonly fact_version: number;
 }
 
 /** The log in sqlite: reading it, and the one job that writes to it. */
@@ -98,24 +112,14 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
       : undefined;
   }
 
-  /** Why an append is rejected, unless it repeats an earlier one. */
-  function problemWith({
-    sessionId,
-    before,
-    begins,
-    changes,
-    expect,
-    lease,
-  }: AppendOptions & {
-    readonly sessionId: string;
-    readonly before: Head | undefined;
-    readonly begins: boolean;
-    readonly changes: Changes;
-  }): KnownError | undefined {
+  /** Why an append is refused, unless it repeats an earlier one. */
+  function problemWith(asked: AskedAppend): KnownError | undefined {
+    const { sessionId, before, begins, changes, expect, lease, claim, time } = asked;
     const last = before?.last_sequence ?? 0;
     if (lease && (before?.fence !== lease.fence || before.owner === null)) return leaseLost(lease);
     if (begins && before) return logMoved(sessionId, 0, last);
     if (expect !== undefined && expect !== last) return logMoved(sessionId, expect, last);
+    if (claim && before && !isFree(before, time)) return sessionTaken(sessionId);
     const twin = changes.checkpointInserts.find(({ user_message_uuid }) =>
       db.get("select 1 from checkpoints where session_id = ? and user_message_uuid = ?", sessionId, user_message_uuid),
     );
@@ -166,7 +170,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     const createdAt = new Date(time).toISOString();
     const events = withPlaces(sessionId, newEvents, { first: last + 1, createdAt });
     const changes = project(events);
-    const problem = problemWith({ sessionId, before, begins, changes, ...options });
+    const problem = problemWith({ sessionId, before, begins, changes, time, ...options });
     if (problem) {
       const stored = before && storedBefore(sessionId, newEvents);
       if (stored) return { events: stored, repeated: true };
@@ -193,7 +197,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
         last + 1,
         last + events.length,
       );
-    return { events, repeated: false };
+    return { events, repeated: false, ...(options.claim && { fence: (before?.fence ?? 0) + 1 }) };
   }
 
   /** Updates the counters, renews or releases the lease, and sets when the session is due. */
@@ -201,9 +205,10 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     sessionId: string,
     before: Head,
     counted: Counted,
-    { lease, dueAt, release, time }: AppendOptions & { readonly time: number },
+    { lease, claim, dueAt, release, time }: AppendOptions & { readonly time: number },
   ): void {
-    if (release) db.run(HEAD.release, ...counted, release.dueAt, sessionId);
+    if (claim) db.run(HEAD.claim, ...counted, claim.owner, time + claim.leaseMs, earlier(before, dueAt), sessionId);
+    else if (release) db.run(HEAD.release, ...counted, release.dueAt, sessionId);
     else if (lease && dueAt !== undefined) db.run(HEAD.renewAndDue, ...counted, time + lease.leaseMs, dueAt, sessionId);
     else if (lease) db.run(HEAD.renew, ...counted, time + lease.leaseMs, sessionId);
     // A prompt to a session that is already due usually changes nothing here, and then no index is written.
@@ -298,4 +303,13 @@ function readStretch(
     if (size >= most.bytes) break;
   }
   return { events, full: size >= most.bytes || events.length === most.events };
+}
+
+/** Whether a worker of this version can take the lease of a session. */
+function isFree({ leased_until, fact_version }: Head, time: number): boolean {
+  return leased_until <= time && fact_version <= FACT_VERSION;
+}
+
+function earlier({ due_at }: Head, dueAt: number | undefined): number | null {
+  return dueAt === undefined ? due_at : Math.min(dueAt, due_at ?? dueAt);
 }

@@ -68,9 +68,9 @@ export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
   });
   return {
     ...loop,
-    opening(state, lease) {
-      const events = loop.opening?.(state, lease) ?? [];
-      note(opened, lease.sessionId, events);
+    async opening(state) {
+      const events = (await loop.opening?.(state)) ?? [];
+      note(opened, state.sessionId, events);
       return events;
     },
   };

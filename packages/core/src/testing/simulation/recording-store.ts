@@ -13,7 +13,7 @@ export function createRecordingStore(store: Store, acts: Act[], now: () => numbe
     async append(sessionId, events, options = {}) {
       const appended = await store.append(sessionId, events, options);
       const { claim, release } = options;
-      const begun = claim && { ...claim, sessionId, fence: 1 };
+      const begun = claim && { ...claim, sessionId, fence: appended.fence ?? 0 };
       const lease = options.lease ?? begun;
       if (!lease || appended.repeated) return appended;
       if (begun) record("claim", begun);

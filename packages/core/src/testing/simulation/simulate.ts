@@ -97,7 +97,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const shared = { world, store, ids: world.ids, faults, report, history, known };
   let closesAt = Infinity;
   const closing = (): boolean => closesAt < Infinity;
-  const beginnings = options.answers ? 2 : 0;
+  const beginnings = options.answers ? 4 : 0;
   const workers = ["w1", "w2", "w3"].map((name) =>
     startWorker(name, { ...shared, modelAndTools, createRuntime, beginnings, closing }),
   );

@@ -1,7 +1,10 @@
 import { type Ids, isKnownError } from "@skein/protocol";
+import type { Taken } from "../../ports/engine.ts";
 import type { Claimed } from "../../ports/runtime.ts";
-import { openingOf } from "../../run/runtimes.ts";
-import { createSessions } from "../../sessions/sessions.ts";
+import { foldAll } from "../../log/fold.ts";
+import type { SessionState } from "../../log/state.ts";
+import { openingOf } from "../../run/opening.ts";
+import { type Sessions, createSessions } from "../../sessions/sessions.ts";
 import type { Claim, Store } from "../../ports/store.ts";
 import type { Operation } from "../check-history.ts";
 import { AGENT } from "./client.ts";
@@ -121,38 +124,82 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
     held.over = true;
   }
 
-  /** Creates a session together with its lease and the first facts of its run. */
-  async function beginHere(): Promise<void> {
+  /** Accepts a prompt with the lease of its session and with what follows at once from it, and drives the session. */
+  async function acceptHere(
+    { sessionId, known }: { readonly sessionId: string; readonly known?: SessionState },
+    accept: (sessions: Sessions) => Promise<Partial<Operation>>,
+    operations: readonly Operation[],
+  ): Promise<void> {
     const asked = world.now();
-    const lease = { sessionId: deps.ids(), fence: 1, owner: process.name, leaseMs: LEASE_MS };
-    const asking = { client: process.name, outcome: "unknown", key: null, sessionId: lease.sessionId } as const;
-    const [title, text] = [`begin ${lease.sessionId}`, `prompt ${lease.sessionId}`];
-    const create: Operation = { ...asking, kind: "create", text: title, messageId: null, sequence: null };
-    const prompt: Operation = { ...asking, kind: "prompt", text, messageId: null, sequence: null };
-    deps.history.operations.push(create, prompt);
-    found({ kind: "leased", lease, lastSequence: 0 });
-    let begun: number | null = null;
+    const claim = { owner: process.name, leaseMs: LEASE_MS };
+    let taken: Taken | null = null;
+    const states = { takeKnown: () => known, put: () => {} };
     const sessions = createSessions({
       store,
       now: world.now,
       ids: deps.ids,
-      reserve: () => ({
-        claim: { owner: lease.owner, leaseMs: LEASE_MS },
-        opening: (events) => openingOf(runtime, lease, events, asked),
-        settle: (lastSequence) => (begun = lastSequence),
+      reserve: (_, tenant) => ({
+        claim,
+        opening: (events) => openingOf({ runtime, states, now: world.now }, { sessionId, tenant, events }),
+        settle: (settled) => (taken = settled),
       }),
     });
-    const accepted = await sessions.begin(AGENT, text, { id: lease.sessionId, title });
-    Object.assign(prompt, accepted, { outcome: "ok" });
-    create.outcome = "ok";
-    deps.known.push(lease.sessionId);
-    if (begun !== null) await drive({ lease, lastSequence: begun }, asked, true);
+    deps.history.operations.push(...operations);
+    const accepted = await accept(sessions);
+    for (const operation of operations)
+      Object.assign(operation, operation.kind === "prompt" && accepted, { outcome: "ok" });
+    const lease = taken as Taken | null;
+    if (!lease) return;
+    await drive({ lease: { ...claim, sessionId, fence: lease.fence }, lastSequence: lease.lastSequence }, asked, true);
+  }
+
+  const asking = (kind: "create" | "prompt", text: string, sessionId: string): Operation => {
+    return {
+      client: process.name,
+      outcome: "unknown",
+      key: null,
+      kind,
+      text,
+      sessionId,
+      messageId: null,
+      sequence: null,
+    };
+  };
+
+  async function beginHere(): Promise<void> {
+    const id = deps.ids();
+    const [title, text] = [`begin ${id}`, `prompt ${id}`];
+    found({
+      kind: "leased",
+      lease: { sessionId: id, fence: 1, owner: process.name, leaseMs: LEASE_MS },
+      lastSequence: 0,
+    });
+    const accept = async (sessions: Sessions) => {
+      const accepted = await sessions.begin(AGENT, text, { id, title });
+      deps.known.push(id);
+      return accepted;
+    };
+    await acceptHere({ sessionId: id }, accept, [asking("create", title, id), asking("prompt", text, id)]);
+  }
+
+  /** A prompt to a session that exists: its state may be old by the time of the append. */
+  async function promptHere(): Promise<void> {
+    const sessionId = world.random.pick(deps.known);
+    const text = `prompt ${deps.ids()}`;
+    const prompt = asking("prompt", text, sessionId);
+    try {
+      const known = foldAll(sessionId, await store.read(sessionId));
+      await acceptHere({ sessionId, known }, (sessions) => sessions.prompt(sessionId, text), [prompt]);
+    } catch (error) {
+      if (!isKnownError(error, "not_found")) throw error;
+      prompt.outcome = "refused";
+    }
   }
 
   if (dead !== null && world.random.chance(0.5)) await freeDead(store, dead);
   for (;;) {
     try {
-      if (mayBegin()) await beginHere();
+      if (mayBegin()) await (deps.known.length === 0 || world.random.chance(0.5) ? beginHere() : promptHere());
       const asked = world.now();
       const claim = await store.claim({ owner: process.name, leaseMs: LEASE_MS });
       found(claim);

@@ -44,9 +44,9 @@ begin
 end $$;
 
 -- Answers with words: written | repeated | conflict, each with a session and two sequences, or
--- key_reused | not_found | lease_lost | already_exists.
+-- key_reused | not_found | lease_lost | taken | already_exists. The fence of the lease is the last word of "written".
 --
--- p_begins: the first event is session.created; p_owner then gets the lease. p_tenant is null when the caller did not name one. p_entered and p_started
+-- p_begins: the first event is session.created. p_owner gets the lease, if nobody has it. p_tenant is null when the caller did not name one. p_entered and p_started
 -- say how many messages and runs are numbered here; p_add is what the counters of the head grow by, then what is reserved and
 -- until when; p_row_… are the rows of
 -- messages.
@@ -72,6 +72,7 @@ declare
   v_updated timestamptz := p_at + (v_count - 1) * interval '1 microsecond';
   v_limit timestamptz := p_at + interval '999 microseconds';
   v_due timestamptz := skein.instant(p_due);
+  v_fence bigint := case when p_owner is null then 0 else 1 end;
   v_key skein.keys;
   v_refusal text;
 begin
@@ -114,11 +115,11 @@ begin
         -- The microseconds go on counting where the same millisecond left off.
         updated_at = least(v_limit, case when date_trunc('milliseconds', h.updated_at) = p_at
           then h.updated_at + v_count * interval '1 microsecond' else v_updated end),
-        fence = case when p_release then h.fence + 1 else h.fence end,
-        owner = case when p_release then null else h.owner end,
+        fence = case when p_release or p_owner is not null then h.fence + 1 else h.fence end,
+        owner = case when p_release then null else coalesce(p_owner, h.owner) end,
         leased_until = case
           when p_release then null
-          when p_fence is not null then clock_timestamp() + p_lease_ms * interval '1 millisecond'
+          when p_fence is not null or p_owner is not null then clock_timestamp() + p_lease_ms * interval '1 millisecond'
           else h.leased_until end,
         due_at = case
           when p_release then skein.instant(p_release_due)
@@ -145,7 +146,9 @@ begin
         and (p_expect is null or h.last_sequence = p_expect)
         and (p_fence is null or (h.fence = p_fence and h.owner is not null))
         and (p_tenant is null or h.tenant = p_tenant)
-      returning h.last_sequence, h.message_count, h.run_count, h.updated_at into v_last, v_messages, v_runs, v_updated;
+        and (p_owner is null or ((h.leased_until is null or h.leased_until <= clock_timestamp()) and h.fact_version <= p_version))
+      returning h.last_sequence, h.message_count, h.run_count, h.updated_at, h.fence
+      into v_last, v_messages, v_runs, v_updated, v_fence;
       exit when found;
     elsif p_fence is null and coalesce(p_expect, 0) = 0 then
       insert into skein.heads (
@@ -156,7 +159,7 @@ begin
         simulated_calls, reserved_micros, reserved_until)
       values (
         p_session, p_changes->'session'->>'tenant', v_count, p_version, p_entered, p_started, least(v_limit, v_updated),
-        v_due, case when p_owner is null then 0 else 1 end, p_owner,
+        v_due, v_fence, p_owner,
         case when p_owner is not null then clock_timestamp() + p_lease_ms * interval '1 millisecond' end,
         coalesce(p_step, 0), p_container, coalesce(p_known_input, 0), coalesce(p_known_output, 0),
         coalesce(p_add[1], 0), coalesce(p_add[2], 0), coalesce(p_add[3], 0), coalesce(p_add[4], 0),
@@ -167,6 +170,7 @@ begin
     end if;
     v_refusal := skein.refusal(p_session, p_tenant, p_begins, p_ids[1], v_count, p_expect, p_fence);
     if v_refusal is not null then return v_refusal; end if;
+    if p_owner is not null and not p_begins then return 'taken'; end if;
     -- What stood in the way is gone already: once more.
   end loop;
 
@@ -213,6 +217,6 @@ begin
     insert into skein.keys (tenant, key, fingerprint, session_id, first_sequence, last_sequence)
     values (p_key_tenant, p_key, p_fingerprint, p_session, v_last - v_count + 1, v_last);
   end if;
-  return format('written %s %s %s', p_session, v_last - v_count + 1, v_last);
+  return format('written %s %s %s %s', p_session, v_last - v_count + 1, v_last, v_fence);
 end $$;
 `;

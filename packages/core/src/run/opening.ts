@@ -1,0 +1,52 @@
+import type { NewEvent } from "@skein/protocol";
+import { withPlaces } from "../log/append-rules.ts";
+import { fold } from "../log/fold.ts";
+import { type SessionState, emptyState } from "../log/state.ts";
+import type { StateCache } from "../log/state-cache.ts";
+import type { Runtime } from "../ports/runtime.ts";
+
+/** The first events of a run, which go into the append of its prompt, together with the lease. Reasons: decision 083. */
+export interface Opening {
+  /** Where the log must end for these events to be right. */
+  readonly expect: number;
+  readonly events: readonly NewEvent[];
+  /** Call if the events were stored and nobody has appended anything after them: the session need not be read then. */
+  keep(): void;
+}
+
+export interface OpeningDeps {
+  readonly runtime: Runtime;
+  /** The states of sessions that this process knows. Without it, only new sessions have an opening. */
+  readonly states?: Pick<StateCache, "takeKnown" | "put"> | undefined;
+  readonly now: () => number;
+}
+
+/** The session that gets a prompt, and the events with it. */
+interface Prompted {
+  readonly sessionId: string;
+  readonly tenant: string;
+  readonly events: readonly NewEvent[];
+}
+
+/** The opening of the run that a prompt begins. Undefined if this process does not know that the session is idle. */
+export async function openingOf(
+  { runtime, states, now }: OpeningDeps,
+  { sessionId, tenant, events }: Prompted,
+): Promise<Opening | undefined> {
+  const begins = events[0]?.event_type === "session.created";
+  const state = begins ? emptyState(sessionId) : states?.takeKnown(sessionId);
+  if (!state) return undefined;
+  if (!begins && (!isIdle(state) || state.tenant !== tenant)) {
+    states?.put(state);
+    return undefined;
+  }
+  const expect = state.sequence;
+  fold(state, withPlaces(sessionId, events, { first: expect + 1, createdAt: new Date(now()).toISOString() }));
+  const added = (await runtime.opening?.(state)) ?? [];
+  // The state of a new session is kept by the cache itself, which hears its first event.
+  return { expect, events: added, keep: () => (begins ? undefined : states?.put(state)) };
+}
+
+function isIdle({ run, queue }: SessionState): boolean {
+  return run === null && queue.length === 0;
+}
