@@ -78,7 +78,7 @@ export async function testServer(
     traceContent?: boolean;
     sqlHistory?: string[];
     console?: string;
-    history?: { roots: string[]; keys: string[] };
+    history?: { roots: string[] | undefined; keys: string[] };
     secrets?: Parameters<typeof startServer>[0]["secrets"];
     openedToModels?: Parameters<typeof startServer>[0]["openedToModels"];
     /** A simulator of its own, whose answers have a price. */

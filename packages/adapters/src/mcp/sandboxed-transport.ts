@@ -25,7 +25,7 @@ export interface SandboxedServer {
   readonly args: readonly string[];
   /** The whole environment besides PATH, HOME and LANG. Only the MCP server gets it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Its working folder, which it may write to. Default: a temporary folder.. */
+  /** Its working folder, which it may write to. Default: a temporary folder. */
   readonly cwd?: string | undefined;
   /** Folders and files that it may read besides the system. */
   readonly reads: readonly string[];

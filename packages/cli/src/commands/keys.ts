@@ -163,7 +163,7 @@ const seal = defineCommand({
     }),
 });
 
-/** `skein keys`: makes, lists, rotates and revokes API keys, and shows the secret that signs hooks. Works while a server runs.. */
+/** `skein keys`: makes, lists, rotates and revokes API keys, and shows the secret that signs hooks. Works while a server runs. */
 export const keys: Group = {
   name: "keys",
   summary: "the API keys of a server, which may be running",

@@ -16,13 +16,14 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   const short = session.id.replaceAll(/[^A-Za-z0-9]/g, "").slice(0, 8);
   const anchor = (id: string): string => `s${short}-${id.replaceAll(/[^A-Za-z0-9_-]/g, "_")}`;
   const agentIds = new Set(agents.map(({ agentId }) => agentId));
-  const view = viewOf(session, { anchor, agentIds, speaker: speakerOf(session.source) });
+  const program = agentTitles[session.source];
+  const view = viewOf(session, { anchor, agentIds, speaker: speakerOf(session.source), program });
   return [
     pageStart(title),
     `<header class="top"><h1${title.length > 90 ? ' class="long"' : ""}>${escapeHtml(title)}</h1>${facts(session, agents)}</header>`,
     outline(session.messages, view),
     ...conversationHtml(session, view),
-    ...agents.flatMap((agent) => agentHtml(agent, anchor)),
+    ...agents.flatMap((agent) => agentHtml(agent, { anchor, program })),
     damageHtml(session),
     "</main></body></html>\n",
   ].join("\n");
@@ -145,7 +146,7 @@ function conversationHtml({ messages }: Conversation, view: View): readonly stri
   return parts;
 }
 
-function agentHtml(agent: AgentSession, anchor: View["anchor"]): readonly string[] {
+function agentHtml(agent: AgentSession, { anchor, program }: Pick<View, "anchor" | "program">): readonly string[] {
   const name = [agent.agentType ?? agent.agentId, agent.description ?? ""].filter((part) => part !== "").join(": ");
   // Everything in a subagent's file is marked as a side chain; here it is the conversation.
   const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
@@ -154,7 +155,7 @@ function agentHtml(agent: AgentSession, anchor: View["anchor"]): readonly string
     `<h2 id="${anchor(`agent-${agent.agentId}`)}">Subagent ${escapeHtml(name)}</h2>`,
     ...conversationHtml(
       { messages, agents: [] },
-      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set(), speaker: "Subagent" }),
+      viewOf({ messages, agents: [] }, { anchor: own, agentIds: new Set(), speaker: "Subagent", program }),
     ),
   ];
 }

@@ -176,6 +176,7 @@ test.each(agentNames)(
         ([, name]) => name,
       );
       expect(new Set(speakers)).toEqual(new Set(speakers.length > 0 ? [speakerOf(source)] : []));
+      if (!source.startsWith("claude")) expect(page).not.toContain("<h3>Claude");
       expect(markdown).toContain(`| Agent | ${agentTitles[source]}`);
       expect(JSON.parse(json)).toMatchObject({ id, source });
     }

@@ -55,7 +55,7 @@ const FILE_COLUMNS = {
   session_id: "VARCHAR",
 };
 
-/** Begins with a clone of an earlier copy if there is one that can be read. With `from` null, it begins empty.. */
+/** Begins with a clone of an earlier copy if there is one that can be read. With `from` null, it begins empty. */
 export async function openNextCopy(connection: DuckDBConnection, file: string, from: string | null): Promise<NextCopy> {
   const cloned = from === null ? undefined : await attachClone(connection, from, file);
   if (!cloned) await attachNew(connection, file);

@@ -24,9 +24,14 @@ export interface View {
   readonly agentIds: ReadonlySet<string>;
   /** Who answers in this conversation. */
   readonly speaker: string;
+  /** The program that adds texts of its own to it. */
+  readonly program: string;
 }
 
-export function viewOf(conversation: Conversation, given: Pick<View, "anchor" | "agentIds" | "speaker">): View {
+export function viewOf(
+  conversation: Conversation,
+  given: Pick<View, "anchor" | "agentIds" | "speaker" | "program">,
+): View {
   const results = new Map<string, ToolResult>();
   for (const message of conversation.messages) {
     if (message.role !== "user" || typeof message.content === "string") continue;
@@ -129,7 +134,7 @@ function shownUser(message: Extract<Message, { role: "user" }>, view: View): Sho
     };
   if (message.humanPrompt !== null) return { kind: "human", speaker: "You", body };
   const isTask = message.isSidechain && message.parentUuid === null;
-  return { kind: "machine", speaker: isTask ? "Task" : "Claude Code", body };
+  return { kind: "machine", speaker: isTask ? "Task" : view.program, body };
 }
 
 function userHtml(block: object, view: View): string {
