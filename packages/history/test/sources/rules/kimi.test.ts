@@ -24,7 +24,7 @@ test("CLI: a call that is told twice counts once, and one that belongs to no ans
   expect(
     callsIn("kimi", [session])
       .map(({ input }) => input)
-      .toSorted(),
+      .toSorted((a, b) => Number(a) - Number(b)),
   ).toEqual([10, 20]);
 });
 
