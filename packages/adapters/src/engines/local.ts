@@ -19,7 +19,7 @@ export interface LocalEngineDeps {
   readonly runtime: Runtime;
   /** The states of the sessions that this process knows. */
   readonly states?: StateCache | undefined;
-  /** Tells this process from others: `host:pid:start`, so that leases of dead ones can be freed. */
+  /** Identifies this process: `host:pid:start`, so that leases of dead ones can be freed. */
   readonly owner: string;
   /** Whether another owner is a process of this host that has ended. */
   readonly isDead?: (owner: string) => boolean;
@@ -52,7 +52,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const places = createFairQueue({ places: concurrency, isShared });
   const stopping = new AbortController();
   const reservations = createReservations({ runtime, states: deps.states, claim: { owner, leaseMs }, now });
-  /** Sessions that this process woke itself: claimed by name, which saves looking for others. */
+  /** Sessions that this process woke itself. They are claimed by id, which saves a search. */
   const hinted = new Set<string>();
   /** Sessions that wait for a place, or are being claimed. */
   const inLine = new Set<string>();
@@ -220,7 +220,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
           const next = { seen: claimed.lastSequence, dueAt: now() };
           return void store.release(claimed.lease, next).catch(report);
         }
-        // News of a reserved session wake nobody.
+        // News of a reserved session wakes nobody.
         if (hasNews) hinted.add(sessionId);
         return look();
       });

@@ -46,7 +46,10 @@ export interface LoopDeps extends Omit<
 const MAX_VALIDATION_FAILURES = 3;
 /** The fence of a run that nobody has taken over. */
 const UNFENCED = { fence: 0 };
-/** How long effects may finish after a request to stop: enough for most tools, and less than a process has to end. */
+/**
+ * How long effects may take to finish after a request to stop: enough for most tools, but shorter than the time that a
+ * process gets to end.
+ */
 const GRACE_MS = 5000;
 /** The first delay after an unexpected error. The delay doubles each time, up to AGAIN_AT_MOST_MS. */
 const AGAIN_MS = 100;
