@@ -267,7 +267,7 @@ export const agentTables: ConformanceList = {
       there("the sample adds up: 0.0057 + 0.0195 + 0.00075 + 0.00012 = 0.02607", {
         check: "test",
         file: "packages/protocol/test/prices.test.ts",
-        name: "the worked example of the framework's cost breakdown comes out to the micro-dollar",
+        name: "the worked example of the framework's cost breakdown is exact to the micro-dollar",
       }),
       departure(
         "total_input_tokens beside usage.input_tokens",
@@ -521,7 +521,7 @@ export const agentTables: ConformanceList = {
       there("transactions for atomic updates", {
         check: "test",
         file: "packages/core/src/testing/store-contract.ts",
-        name: "refuses an append if the log is not where the writer expects it, and keeps nothing of it",
+        name: "rejects an append if the log does not end where the writer expects, and stores nothing of it",
       }),
       there("JSONL for agent_runs, JSON for the other two", { check: "file", path: "\\.jsonl$" }),
       departure(

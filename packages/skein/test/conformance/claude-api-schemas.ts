@@ -270,7 +270,7 @@ export const requests: readonly Line[] = [
     tested(
       "what is not given is inherited from the parent",
       QUESTIONS,
-      "a run without options never has more rights: resume and fork keep those of the session",
+      "a run without options never has more rights: resume and fork keep the session's rights",
     ),
   ]),
 ];
@@ -356,7 +356,7 @@ export const responses: readonly Line[] = [
     tested(
       'event: "partial", with include_partial_messages',
       "packages/server/test/dialects/claude/loop-sessions.test.ts",
-      "partial frames come while a message is made, without an id, and the message follows",
+      "partial frames are sent while a message is generated, without an id, and the message follows",
     ),
     ...said("PartialMessageEventData", [
       [
@@ -516,7 +516,7 @@ export const responses: readonly Line[] = [
     tested(
       'POST /api/v1/sessions/{session_id}/resume {"prompt": …} answers it',
       QUESTIONS,
-      "a resume while a question is open is its answer: the same run continues, in both streams",
+      "a resume while a question is open answers the question: the same run continues, in both streams",
     ),
     tested(
       'WebSocket {"type": "prompt", "content": …} answers it',

@@ -59,7 +59,7 @@ export const claudeApi: ConformanceList = {
         {
           check: "test",
           file: "packages/core/src/testing/projection-contract.ts",
-          name: "forks at any message without touching the parent, and a fork outlives it",
+          name: "forks at any message without changing the parent, and a fork survives its parent",
         },
       ),
       there("messages: relationship", {
@@ -168,7 +168,7 @@ export const claudeApi: ConformanceList = {
         {
           check: "test",
           file: "packages/core/src/testing/projection-contract.ts",
-          name: "refuses a second checkpoint for one user message of a session, and keeps nothing of it",
+          name: "rejects a second checkpoint for one user message of a session, and keeps nothing of it",
         },
       ),
       there("user_message_uuid has at most 100 characters", {
@@ -192,10 +192,7 @@ export const claudeApi: ConformanceList = {
         "session:{session_id}: created_at",
         "session:{session_id}: last_activity",
       ].map((what) => shown(what, "session:{id} has five fields and expires after an hour")),
-      shown(
-        "active_connections: SET of session_id",
-        "active_connections has the sessions that somebody follows, as a set",
-      ),
+      shown("active_connections: SET of session_id", "active_connections is the set of sessions that somebody follows"),
       ...["session_lock:{session_id}", "session_lock:{session_id}: TTL 300 seconds"].map((what) =>
         shown(
           what,

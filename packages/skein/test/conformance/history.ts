@@ -1,9 +1,9 @@
 import { type Entry, type LibraryType, type ConformanceList, departure, section, there } from "./line.ts";
 
 const COPIED = "a copy leaves the source as it is, and the session is found in both places";
-const WHOLE = "a workspace takes its memory, all prompts and its settings along, and undo brings back every byte";
+const WHOLE = "a workspace is moved with its memory, all prompts and its settings, and undo restores every byte";
 const FULL =
-  "a disk that is full is an error of that session: no partial file, the source untouched, and later it works";
+  "a disk that is full is an error of that session: no partial file, the source unchanged, and a later attempt works";
 
 /** Fields of an entity: `name` is the specification's text for it, the value the type of what the library answers. */
 function fields(

@@ -117,7 +117,7 @@ export const platformApi: ConformanceList = {
         {
           check: "test",
           file: CONTRACT,
-          name: "numbers a message when it enters the transcript, not when it was accepted",
+          name: "numbers a message when it enters the transcript, not when it is accepted",
         },
       ),
       refused("sequence is unique in its session", "update skein.messages set number = 1", "23505"),
@@ -170,7 +170,7 @@ export const platformApi: ConformanceList = {
       departure("message.delta", `${DRAFT} It carries the text of step.generating, and what the model thinks.`, {
         check: "test",
         file: "packages/server/test/dialects/platform/flow.test.ts",
-        name: "the flow of the platform API happens in its order",
+        name: "the flow of the platform API happens in the specified order",
       }),
       event("tool.started"),
       event("tool.completed"),
@@ -186,7 +186,7 @@ export const platformApi: ConformanceList = {
       there("POST /v1/agents/{id}/sessions/{id}/messages", {
         check: "test",
         file: "packages/server/test/dialects/platform/flow.test.ts",
-        name: "the flow of the platform API happens in its order",
+        name: "the flow of the platform API happens in the specified order",
       }),
       there("a user's message is kept with { text }", {
         check: "json",
@@ -224,7 +224,7 @@ export const platformApi: ConformanceList = {
       there("the stream of events over SSE", {
         check: "test",
         file: "packages/server/test/dialects/platform/flow.test.ts",
-        name: "the flow of the platform API happens in its order",
+        name: "the flow of the platform API happens in the specified order",
       }),
     ]),
     ...section("Design decisions", [

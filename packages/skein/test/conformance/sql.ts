@@ -350,7 +350,7 @@ export const sql: ConformanceList = {
       there("date is the PRIMARY KEY", {
         check: "test",
         file: SQL_TESTS,
-        name: "a day stands once in claude_stats, whatever the directories say",
+        name: "a day is once in claude_stats, whatever the directories contain",
       }),
     ]),
     ...section("Field value patterns", [
