@@ -173,7 +173,7 @@ const CHAT = [
   {
     choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: "t1", function: { name: "add", arguments: "" } }] } }],
   },
-  {},
+  { choices: [] },
   (json: string) => ({
     choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: json } }] } }],
   }),

@@ -270,10 +270,9 @@ async function claude(settings: ServeSettings): Promise<Finding> {
   const missing = sdkProblem();
   if (missing !== undefined) return { what, state: "note", says: missing };
   // A policy with a problem, or a store that cannot be read, is a finding of its own.
-  const mode = await rulesOf(settings).then(
-    async ({ sandbox }) => (await sandbox()).mode,
-    () => settings.sandbox ?? "required",
-  );
+  const mode = await rulesOf(settings)
+    .then(async (rules) => (await rules.sandbox()).mode)
+    .catch(() => settings.sandbox ?? "required");
   const isThere = mode !== "off" && "sandbox" in (await openSandbox());
   if (mode === "required" && !isThere)
     return { what, state: "note", says: "Claude Code is off: a sandbox is required, and this machine has none." };

@@ -28,7 +28,7 @@ export const AGENT_OPTIONS = {
   },
   model: { takes: "NAME", about: "The model of a new session" },
   system: { takes: "TEXT", about: "The system prompt of a new session" },
-  cache: {
+  "prompt-cache": {
     takes: "TIME",
     kind: oneOf("off", "short", "long"),
     about:
@@ -72,7 +72,9 @@ export async function loadAgent(
 }
 
 async function serverAgent({ values, config }: AgentCall, server: string): Promise<Answerer> {
-  const local = (["agent", "tools", "skills", "system", "cache"] as const).filter((name) => values[name] !== undefined);
+  const local = (["agent", "tools", "skills", "system", "prompt-cache"] as const).filter(
+    (name) => values[name] !== undefined,
+  );
   if (local.length > 0)
     throw new UsageError(
       `--${local[0]} cannot be used with --server: the server has its own agents. --agent-name names one.`,
@@ -94,7 +96,7 @@ async function ownTools({ values }: AgentCall, asks: boolean): Promise<readonly 
 }
 
 function changed(call: AgentCall, options: AgentOptions): AgentOptions {
-  const { model, system, cache, store } = call.values;
+  const { model, system, "prompt-cache": cache, store } = call.values;
   const keepsStore = options.store !== undefined && store === undefined;
   return {
     ...options,

@@ -48,10 +48,15 @@ test("a process that stops in the middle of an answer records the reported usage
   const store = storeUrl("sqlite");
   const { agent: first, simulator } = await simulatedAgent({ store });
   const prompt = scripted("hand over", [{ text: "Half of it.", chunk: 4, hang: { afterChunks: 2, times: 1 } }]);
-  const running = expect(first.run(prompt)).rejects.toMatchObject({ code: "closed" });
+  let seen = "";
+  const followed = async (): Promise<void> => {
+    for await (const event of first.stream(prompt))
+      if (event.event_type === "step.generating") seen += event.data.delta;
+  };
+  const running = expect(followed()).rejects.toMatchObject({ code: "closed" });
   const sessions = await first.sessions();
   const { id } = await until(async () => (await sessions.list()).items[0]);
-  await until(() => simulator.ledger.calls({ outcome: "open" }).length);
+  await until(() => seen === "Half of ");
   await first.close();
   await running;
   const second = createAgent({ apiKey: "test", baseUrl: simulator.url, store });

@@ -1,5 +1,5 @@
 /** The data of each agent as it lies on a machine, from fixtures that have the real shapes, and the totals they must give. */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -104,6 +104,9 @@ export function agentData(agent: (typeof agentNames)[number], folder = temporary
   if (!expected) throw new Error(`${agent} has no totals`);
   for (const file of ["expected.json", "v1.sql", "v2.sql", "session-store.sql", "state-vscdb.sql", "sessions.sql"])
     if (existsSync(join(folder, file))) rmSync(join(folder, file));
+  // Sessions without times of their own are ordered by their files, which were copied within milliseconds.
+  const copied = new Date();
+  for (const path of readdirSync(folder, { recursive: true })) utimesSync(join(folder, String(path)), copied, copied);
   const roots = places[agent]?.(folder) ?? [folder];
   return { name, folder, roots, sessions: expected.sessions, totals: expected.totals.tokens };
 }
