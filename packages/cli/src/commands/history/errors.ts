@@ -5,7 +5,7 @@ import {
   isQueryError,
   isSessionNotFoundError,
   isWorkspaceNotFoundError,
-} from "@skein/history";
+} from "@skein/history/usage";
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../../terminal/exit-codes.ts";
 
 /** An error of the library as one of the command line; any other as it is. */
