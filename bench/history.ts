@@ -1,10 +1,9 @@
 /**
- * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history compared with the tools that people use, on the
- * same files.
+ * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history beside the tools people use, on the same files.
  *
  * Cold means no index, files in the page cache. Figures are medians over several processes. "First" is the first call of
  * a process, which also pays for compiling the code; "then" is the next call of the same process, still without an index.
- * The other tools are installed from npm into a temporary folder.
+ * The others are fetched from npm into a temporary folder.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -82,16 +81,14 @@ export async function run(args: readonly string[]): Promise<boolean> {
 function usageRows(folder: string, work: string, tools: string | undefined): Row[] {
   const binary = tools && join(tools, "node_modules/ccusage/src/cli.js");
   const args = [binary ?? "", "claude", "daily", "--offline", "--json"];
-  const theirs = binary ? whole(process.execPath, args, { CLAUDE_CONFIG_DIR: folder }) : undefined;
+  const command = ownCommand(["history", "usage", "--root", folder, "--no-cache", "--json"], work);
+  const peer: readonly Command[] = binary ? [[process.execPath, args, { CLAUDE_CONFIG_DIR: folder }]] : [];
+  const [whole, theirs] = alternating([command, ...peer]);
   const ours = inProcess(folder, work, "usage");
   const goal = { ms: theirs?.ms, mb: 150 };
   return [
     ["usage: ccusage 20.0.24, whole command", theirs],
-    [
-      "usage: cold, whole command",
-      ownCommand(["history", "usage", "--root", folder, "--no-cache", "--json"], work),
-      goal,
-    ],
+    ["usage: cold, whole command", whole, goal],
     ["usage: cold, the call alone, first", ours.first],
     ["usage: cold, the call alone, then", ours.cold, { ms: theirs?.ms }],
     ["usage: again, nothing changed", ours.again, { ms: 50 }],
@@ -165,7 +162,7 @@ function largeRows(work: string, isQuiet: boolean): Row[] {
   ];
 }
 
-/** On standard error, so that standard output has only the table. */
+/** On standard error, so that the table is alone on standard output. */
 const progress = (what: string): void => console.error(`${what} …`);
 
 /** The time until an appended line is reported. */
@@ -216,10 +213,12 @@ function inProcess(folder: string, work: string, what: string, index?: string): 
   return { first: figure("first"), cold: figure("cold"), again: { ...figure("again"), mb: 0 } };
 }
 
-/** The command as its users start it, from the start of Node to its end. */
-function ownCommand(args: readonly string[], work: string): Figure {
+type Command = readonly [name: string, args: readonly string[], env: Readonly<Record<string, string>>];
+
+/** The command as its users start it, from Node's start to its end. */
+function ownCommand(args: readonly string[], work: string): Command {
   const command = join(import.meta.dirname, "../packages/cli/bin/skein.js");
-  return whole(process.execPath, [...flags, command, ...args], { SKEIN_DATA_DIR: join(work, "data") });
+  return [process.execPath, [...flags, command, ...args], { SKEIN_DATA_DIR: join(work, "data") }];
 }
 
 const flags = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning"];
@@ -231,24 +230,37 @@ function child(args: readonly string[]): string {
   return result.stdout;
 }
 
-/** A command from start to end, with its peak memory if the system reports it. */
-function whole(command: string, args: readonly string[], env: Record<string, string>): Figure {
-  const times: number[] = [];
-  const cpus: number[] = [];
-  let mb = 0;
+function whole(...command: Command): Figure {
+  const [figure = { ms: Number.NaN, mb: 0 }] = alternating([command]);
+  return figure;
+}
+
+/**
+ * Commands from start to end, with their largest memory where the system can tell. They take turns, so that a change of the
+ * machine's load meets all of them. The first turn does not count: it fills the caches of compiled code.
+ */
+function alternating(commands: readonly Command[]): readonly Figure[] {
+  const measured = commands.map(() => [] as Figure[]);
+  for (let turn = 0; turn <= runs; turn += 1)
+    for (const [at, command] of commands.entries()) {
+      const figure = once(command);
+      if (turn > 0) measured[at]?.push(figure);
+    }
+  return measured.map((figures) => ({
+    ms: median(figures.map(({ ms }) => ms)),
+    mb: Math.max(...figures.map(({ mb }) => mb)),
+    cpu: median(figures.map(({ cpu = 0 }) => cpu)),
+  }));
+}
+
+function once([command, args, env]: Command): Figure {
   const canMeasure = existsSync("/usr/bin/time");
-  for (let i = 0; i < runs; i += 1) {
-    const started = performance.now();
-    const [name, all] = canMeasure ? ["/usr/bin/time", ["-f", "%M %U %S", command, ...args]] : [command, args];
-    const result = spawnSync(name, all, { encoding: "utf8", env: { ...process.env, ...env }, maxBuffer: 1 << 28 });
-    times.push(performance.now() - started);
-    const [kilobytes = 0, user = 0, system = 0] = (result.stderr.trim().split("\n").at(-1) ?? "")
-      .split(" ")
-      .map(Number);
-    mb = Math.max(mb, kilobytes / 1024 || 0);
-    cpus.push((user + system) * 1000 || 0);
-  }
-  return { ms: median(times), mb, cpu: median(cpus) };
+  const started = performance.now();
+  const [name, all] = canMeasure ? ["/usr/bin/time", ["-f", "%M %U %S", command, ...args]] : [command, args];
+  const result = spawnSync(name, all, { encoding: "utf8", env: { ...process.env, ...env }, maxBuffer: 1 << 28 });
+  const ms = performance.now() - started;
+  const [kilobytes = 0, user = 0, system = 0] = (result.stderr.trim().split("\n").at(-1) ?? "").split(" ").map(Number);
+  return { ms, mb: kilobytes / 1024 || 0, cpu: (user + system) * 1000 || 0 };
 }
 
 function sdkList(folder: string, tools: string): { readonly first: Figure; readonly next: Figure } {

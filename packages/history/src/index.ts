@@ -4,7 +4,6 @@
  */
 export type { ArchiveOptions, ArchiveResult } from "./archive/archive.ts";
 export type { RestoreOptions, RestoreResult } from "./archive/restore.ts";
-export { withArchive } from "./archive/unpack-archive.ts";
 export type { CarriedSession } from "./carry/carry-session.ts";
 export type { LeftBehind } from "./carry/carry-lines.ts";
 export { verify, type VerifyReport } from "./check/verify.ts";
@@ -70,6 +69,7 @@ export {
   searchInSession,
   searchSessions,
   undoMigration,
+  withArchive,
   withCarried,
 } from "./on-demand.ts";
 export { createRedactor, type Hidden, type RedactOptions } from "./redact/redact.ts";
@@ -93,7 +93,8 @@ export { listTasks, listTodos, type TaskList, type TodoList } from "./sources/cl
 export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches.ts";
 export { isSourceName, sourceNames, type SourceName } from "./sources/port/source.ts";
 export { readOriginal } from "./sources/read-original.ts";
-export { recogniseSource, withSources, type SourceOptions, type WithSources } from "./sources/with-sources.ts";
+export { recogniseSource } from "./sources/registry.ts";
+export { withSources, type SourceOptions, type WithSources } from "./sources/with-sources.ts";
 export { burnRateOf } from "./usage/burn-rate.ts";
 export { contextTokens } from "./usage/context-size.ts";
 export { getToolUsage, type ToolUsage } from "./usage/get-tool-usage.ts";

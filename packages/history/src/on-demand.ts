@@ -3,7 +3,9 @@
  * earlier without the modules of search, export, migrate and the archive.
  */
 import type { archive as Archive } from "./archive/archive.ts";
+import { existsSync } from "node:fs";
 import type { restoreSession as RestoreSession } from "./archive/restore.ts";
+import type { withArchive as WithArchive } from "./archive/unpack-archive.ts";
 import type { withCarried as WithCarried } from "./carry/carry-session.ts";
 import type * as Export from "./export/export.ts";
 import type * as Migrate from "./migrate/migrate.ts";
@@ -13,6 +15,16 @@ import type * as Search from "./search/search.ts";
 
 /** Copies every transcript into the archive. */
 export const archive: typeof Archive = async (...given) => (await import("./archive/archive.ts")).archive(...given);
+
+/**
+ * Adds the archived sessions of the same data directories to the configuration. Without an archive the configuration
+ * stays as it is. A session that is in both places is read from Claude Code's data directory.
+ */
+export const withArchive: typeof WithArchive = async (options) => {
+  const { archiveFolder, onProgress: _progress, ...config } = options ?? {};
+  if (archiveFolder !== undefined && !existsSync(archiveFolder)) return config;
+  return await (await import("./archive/unpack-archive.ts")).withArchive(options);
+};
 
 /** Copies a session back from the archive to where Claude Code reads it. */
 export const restoreSession: typeof RestoreSession = async (...given) =>

@@ -1,7 +1,8 @@
 import type { LibraryConfig } from "../config.ts";
 import { getAgentSession } from "../get/get-agent-session.ts";
 import { getSession, readSession, type GetSessionOptions } from "../get/get-session.ts";
-import { orderSessions, withStore } from "../list/sessions.ts";
+import { withStore } from "../facets/with-store.ts";
+import { orderSessions } from "../list/sessions.ts";
 import type { AgentSession, Session } from "../model/types.ts";
 import { createPause } from "../scan/pause.ts";
 import { toJson } from "./export-json.ts";

@@ -4,15 +4,8 @@ import { SessionNotFoundError } from "../errors.ts";
 import type { FacetStore } from "../facets/facet.ts";
 import { discoverUnread } from "../sources/discover.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
-import {
-  orderSessions,
-  readDetails,
-  summarise,
-  summaryOf,
-  withLines,
-  withStore,
-  type SessionOrder,
-} from "../list/sessions.ts";
+import { withStore } from "../facets/with-store.ts";
+import { orderSessions, readDetails, summarise, summaryOf, withLines, type SessionOrder } from "../list/sessions.ts";
 import type { Message, Session, SessionSummary } from "../model/types.ts";
 import { thread } from "../sources/claude-code/transcript/thread.ts";
 import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";

@@ -1,6 +1,6 @@
 import { closeSync, readSync } from "node:fs";
 import type { LibraryConfig } from "../config.ts";
-import { withStore } from "../list/sessions.ts";
+import { withStore } from "../facets/with-store.ts";
 import { openPlainFile } from "../scan/read-file.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
 import { findSession } from "./get-session.ts";

@@ -5,7 +5,7 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
 import type { LibraryConfig } from "../config.ts";
 import { SessionNotFoundError } from "../errors.ts";
-import { withStore } from "../list/sessions.ts";
+import { withStore } from "../facets/with-store.ts";
 import type { DataFile } from "../model/data-file.ts";
 import type { FileDamage, Message } from "../model/types.ts";
 import type { ParsedLine } from "../scan/parse-line.ts";

@@ -1,5 +1,5 @@
 import type { LibraryConfig } from "../config.ts";
-import { withStore } from "../list/sessions.ts";
+import { withStore } from "../facets/with-store.ts";
 import { readTranscript } from "../sources/claude-code/transcript/read-transcript.ts";
 import { thread } from "../sources/claude-code/transcript/thread.ts";
 import { findSession } from "./get-session.ts";

@@ -2,7 +2,8 @@ import type { LibraryConfig } from "../config.ts";
 import type { DataFile, Discovered } from "../model/data-file.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
 import { discover } from "../sources/discover.ts";
-import { orderSessions, withStore } from "./sessions.ts";
+import { withStore } from "../facets/with-store.ts";
+import { orderSessions } from "./sessions.ts";
 
 interface ChosenFiles extends Pick<Discovered, "skipped"> {
   /** The transcripts of the chosen sessions and of their subagents; all transcripts if nothing was chosen. */

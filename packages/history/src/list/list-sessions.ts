@@ -2,7 +2,8 @@ import { pageOf, type LibraryConfig } from "../config.ts";
 import { pageOfTotal } from "../model/paginate.ts";
 import type { PaginatedResult, SessionSummary } from "../model/types.ts";
 import { discoverUnread } from "../sources/discover.ts";
-import { orderSessions, summarise, withStore } from "./sessions.ts";
+import { withStore } from "../facets/with-store.ts";
+import { orderSessions, summarise } from "./sessions.ts";
 
 /** Sessions with their titles, newest activity first, so that index 0 is the newest. Subagents are not listed. */
 export async function listSessions(config: LibraryConfig = {}): Promise<PaginatedResult<SessionSummary>> {

@@ -1,11 +1,10 @@
 /** Sessions ordered by newest activity. Every function that takes an index or an id uses this order. */
-import { cacheFolder, type LibraryConfig } from "../config.ts";
+import type { LibraryConfig } from "../config.ts";
 import type { DataFile, Discovered } from "../model/data-file.ts";
 import { discover } from "../sources/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
 import { foldFiles } from "../facets/fold-files.ts";
 import type { FacetStore } from "../facets/facet.ts";
-import { openFacetStore } from "../facets/sqlite-facet-store.ts";
 import type { SessionSummary } from "../model/types.ts";
 import { lastMessageTime } from "../sources/claude-code/details/last-activity.ts";
 import { agentsBySession, type AgentFiles } from "../sources/claude-code/agents/agent-files.ts";
@@ -29,16 +28,6 @@ export interface SessionOrder {
   readonly details: Map<DataFile, SessionDetails>;
   /** Details in the index, which most lists need of few files. */
   readonly saved: ReadonlyMap<DataFile, Uint8Array>;
-}
-
-/** Opens the index, runs `work`, and closes the index. */
-export async function withStore<T>(config: LibraryConfig, work: (store: FacetStore) => Promise<T>): Promise<T> {
-  const store = openFacetStore(cacheFolder(config));
-  try {
-    return await work(store);
-  } finally {
-    store.close();
-  }
 }
 
 /** Finds and orders the sessions. Without a filter on content only the ends of the files are read. */

@@ -11,7 +11,8 @@ import { DataNotFoundError, isWorkspaceNotFoundError, WorkspaceNotFoundError } f
 import { findSession } from "../get/get-session.ts";
 import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
-import { orderSessions, readDetails, withStore, type SessionOrder } from "../list/sessions.ts";
+import { withStore } from "../facets/with-store.ts";
+import { orderSessions, readDetails, type SessionOrder } from "../list/sessions.ts";
 import { readLines } from "../scan/read-lines.ts";
 import { copyChanged, hashOf } from "./copy-file.ts";
 import { codeOf, exists } from "../disk/durable-files.ts";

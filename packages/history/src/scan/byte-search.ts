@@ -15,7 +15,7 @@ export interface ByteSearch {
   findForeign(needles: readonly [Needle, Needle], at: number, end: number): number;
   /** Prepares a needle for `find`: at most 32 needles. Only the first 120 bytes of a needle are searched. */
   needle(bytes: Uint8Array): Needle;
-  /** For other machine code that works on the same bytes: the memory, and where `buffer()` starts in it. */
+  /** For other machine code that works on the same bytes: the memory, and where `buffer()` starts in it. Bytes 4096 to 5120 are free. */
   readonly machine: { readonly memory: Memory; readonly bufferAt: number };
 }
 
@@ -32,8 +32,10 @@ const code =
 const pageBytes = 65_536;
 const needleBytes = 128;
 const maxNeedles = 32;
+/** Behind the needles, for other machine code that works on the same bytes: its names of keys, and what it finds. */
+const spareBytes = 1024;
 /** Where the file's bytes begin in the memory. */
-const base = needleBytes * maxNeedles;
+const base = needleBytes * maxNeedles + spareBytes;
 /** Extra memory, because the search reads blocks of 64 bytes, also beyond the end. */
 const slack = needleBytes + 64;
 

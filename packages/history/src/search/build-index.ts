@@ -2,7 +2,7 @@ import type { LibraryConfig } from "../config.ts";
 import { discover } from "../sources/discover.ts";
 import { foldFiles } from "../facets/fold-files.ts";
 import { sessionDetailsFacet } from "../sources/claude-code/details/session-details.ts";
-import { withStore } from "../list/sessions.ts";
+import { withStore } from "../facets/with-store.ts";
 import { usageFacet } from "../sources/claude-code/usage/file-usage.ts";
 import { gramsFacet } from "./grams.ts";
 

@@ -12,7 +12,7 @@ import { grok } from "./grok/grok.ts";
 import { kimi } from "./kimi/kimi.ts";
 import { opencode } from "./opencode/opencode.ts";
 import { pi } from "./pi/pi.ts";
-import type { HistorySource } from "./port/source.ts";
+import type { HistorySource, SourceName } from "./port/source.ts";
 import { qwen } from "./qwen/qwen.ts";
 
 export const sources: readonly HistorySource[] = [
@@ -31,3 +31,16 @@ export const sources: readonly HistorySource[] = [
   amp,
   goose,
 ];
+
+/**
+ * The agent of this data, by its layout. Data with an unknown layout is read as Claude Code's, whose errors then say what is
+ * missing.
+ */
+export function recognise(path: string): HistorySource {
+  return sources.find((source) => source.owns(path)) ?? claudeCode;
+}
+
+/** The name of the source whose data this is; Claude Code if it does not look like another's. */
+export function recogniseSource(path: string): SourceName {
+  return recognise(path).name;
+}

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
 import { DataNotFoundError } from "../errors.ts";
 import { claudeCode } from "./claude-code/claude-code.ts";
-import { openMirror, type Mirror } from "./mirror/mirror-root.ts";
+import { claudeDesktop } from "./claude-desktop/claude-desktop.ts";
+import type { Mirror } from "./mirror/mirror-root.ts";
 import { isFile, isFolder } from "./port/files.ts";
 import { placesHere } from "./port/places.ts";
 import { sourceNames, type HistorySource, type Places, type Problem, type SourceName } from "./port/source.ts";
-import { sources } from "./registry.ts";
 
 export interface SourceOptions extends LibraryConfig {
   /** Where to look; this machine's places if not given. */
@@ -34,7 +34,7 @@ export interface WithSources {
 export async function withSources(options: SourceOptions = {}): Promise<WithSources> {
   const { sources: asked, places = placesHere(), lines = "all", onTranslated, ...config } = options;
   const wanted = new Set(asked ?? sourceNames);
-  const { found, looked } = rootsOf(config, wanted, places, asked?.length === 1 ? asked[0] : undefined);
+  const { found, looked } = await rootsOf(config, wanted, places, asked?.length === 1 ? asked[0] : undefined);
   const problems: (Problem & { source: SourceName })[] = [];
   const inPlace = new Set<string>();
   const mirrors = new Map<string, Mirror>();
@@ -43,6 +43,7 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
       inPlace.add(realpathSync(path));
       continue;
     }
+    const { openMirror } = await import("./mirror/mirror-root.ts");
     const mirror = openMirror({ source, root: path, folder: mirrorFolder(config, source.name, path) });
     const onProgress = onTranslated && ((done: number, total: number) => onTranslated(source.name, done, total));
     if (lines === "all") await mirror.translate(undefined, { signal: config.signal, onProgress });
@@ -56,45 +57,38 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
   return { config: config.dataPath === undefined ? config : { ...config, dataPath: [] }, problems };
 }
 
+const registry = async () => await import("./registry.ts");
+
 interface Roots {
   readonly found: readonly { readonly source: HistorySource; readonly path: string }[];
   readonly looked: readonly string[];
 }
 
 /** A given path is recognised by its layout, unless its agent is named. */
-function rootsOf(
+async function rootsOf(
   config: LibraryConfig,
   wanted: ReadonlySet<SourceName>,
   places: Places,
   only: SourceName | undefined,
-): Roots {
+): Promise<Roots> {
   if (config.dataPath === undefined) {
+    const { sources } = await registry();
     const chosen = sources.filter(({ name }) => wanted.has(name));
     const all = chosen.flatMap((source) => source.roots(places).map((path) => ({ source, path })));
     const found = all.filter(({ source, path }) => isFolder(path) || (source.reads === "translated" && isFile(path)));
     return { found, looked: all.map(({ path }) => path) };
   }
   const given = typeof config.dataPath === "string" ? [config.dataPath] : config.dataPath;
-  const named = sources.find(({ name }) => name === only);
+  const named = only === undefined ? undefined : (await registry()).sources.find(({ name }) => name === only);
+  // The first two of the registry. Mostly it is one of them, and the others need not be loaded.
+  const own = given.map((path) => [claudeDesktop, claudeCode].find((source) => source.owns(path)));
+  const recognise = named || own.every(Boolean) ? () => claudeCode : (await registry()).recognise;
   const found = given
-    .map((path) => ({ source: named ?? recognise(path), path }))
+    .map((path, at) => ({ source: named ?? own[at] ?? recognise(path), path }))
     .filter(({ source }) => wanted.has(source.name));
   const missing = found.find(({ source, path }) => source.reads === "in-place" && !isFolder(path));
   if (missing) throw new DataNotFoundError(missing.path);
   return { found, looked: given };
-}
-
-/**
- * The agent of this data, by its layout. Data with an unknown layout is read as Claude Code's, whose errors then say what is
- * missing.
- */
-function recognise(path: string): HistorySource {
-  return sources.find((source) => source.owns(path)) ?? claudeCode;
-}
-
-/** The name of the source whose data this is; Claude Code if it does not look like another's. */
-export function recogniseSource(path: string): SourceName {
-  return recognise(path).name;
 }
 
 function orNone<T>(work: () => T): T | undefined {

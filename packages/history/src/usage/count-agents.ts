@@ -29,7 +29,6 @@ export async function countAgents(
   mirrors: readonly Mirror[],
   { options, store, counter }: CountOptions,
 ): Promise<readonly Unreadable[]> {
-  if (mirrors.length === 0) return [];
   const unreadable: Unreadable[] = [];
   const pause = createPause(options.signal);
   const usages = createUsages(store);

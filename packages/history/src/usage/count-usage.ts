@@ -2,10 +2,9 @@ import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
 import { discoverOwn } from "../sources/discover.ts";
 import { WorkspaceNotFoundError } from "../errors.ts";
-import { countAgents } from "./count-agents.ts";
 import { foldFiles } from "../facets/fold-files.ts";
 import { isSamePath } from "../model/same-path.ts";
-import { withStore } from "../list/sessions.ts";
+import { withStore } from "../facets/with-store.ts";
 import { createCallLog, toBlocks } from "./blocks.ts";
 import { createCallCounter, type CallCounter, type Owner } from "./count-calls.ts";
 import { createDayOf, createMondayOf, localTimeZone } from "./calendar.ts";
@@ -16,6 +15,9 @@ import { fingerprint, loadReport, saveReport, type SavedReport } from "./report-
 import { createSplitTallies, createTallies, createTally, type PricedCall } from "./tally.ts";
 import type { SourceName } from "../sources/port/source.ts";
 import type { SessionUsage, UsageReport } from "./usage-report.ts";
+
+/** The sources of other agents are loaded only if there are any. */
+const agents = async () => await import("./count-agents.ts");
 
 /** Computes the report of `getUsage`. */
 export async function countUsage(options: UsageOptions): Promise<UsageReport> {
@@ -38,7 +40,7 @@ export async function countUsage(options: UsageOptions): Promise<UsageReport> {
     const { failed } = await foldFiles(usageFacet, files, { store, signal, onProgress, onState });
     const unreadable = [
       ...failed.map(({ file, error }) => ({ path: file.path, reason: error.message })),
-      ...(await countAgents(mirrors, { options, store, counter })),
+      ...(mirrors.length === 0 ? [] : await (await agents()).countAgents(mirrors, { options, store, counter })),
     ];
     const made: SavedReport = { ...report(counter, { ...options, timeZone }), unreadable };
     if (isWhole && unreadable.length === 0) saveReport(store, roots, check, made);

@@ -1,6 +1,6 @@
 import type { LibraryConfig } from "../config.ts";
 import { foldFiles } from "../facets/fold-files.ts";
-import { withStore } from "../list/sessions.ts";
+import { withStore } from "../facets/with-store.ts";
 import { isSamePath } from "../model/same-path.ts";
 import { discover } from "../sources/discover.ts";
 import { toolCallsFacet } from "../sources/claude-code/usage/tool-calls.ts";

@@ -29,8 +29,14 @@ export interface UsageTable {
   readonly models: string[];
   /** A Float64Array when read from the index; a list after a call was added. */
   numbers: number[] | Float64Array;
-  /** The first row of an id, and the next row with the same id and another request. */
+  /** Made when a call is added: a table from the index or from another thread is mostly only read. */
+  places: Places | undefined;
+}
+
+interface Places {
+  /** The first row of an id. */
   readonly rows: Map<string, number>;
+  /** The next row with the same id and another request. */
   readonly next: Map<number, number>;
 }
 
@@ -43,7 +49,7 @@ export interface Call {
 }
 
 export function newTable(): UsageTable {
-  return { ids: [], requestIds: [], models: [], numbers: [], rows: new Map(), next: new Map() };
+  return { ids: [], requestIds: [], models: [], numbers: [], places: undefined };
 }
 
 export function newCall(): Call {
@@ -56,9 +62,10 @@ export function valueOf(table: UsageTable, row: number, which: number): number {
 
 /** Adds a call, or raises the counters of the row with the same call. Returns the row. */
 export function addCall(table: UsageTable, call: Call): number {
-  const first = table.rows.get(call.id);
+  const { rows, next } = (table.places ??= placesOf(table));
+  const first = rows.get(call.id);
   let last = -1;
-  for (let row = first; row !== undefined; row = table.next.get(row)) {
+  for (let row = first; row !== undefined; row = next.get(row)) {
     if (isSameCall(table, row, call.requestId, call.numbers[column.flags] ?? 0)) {
       raise(table, row, call.numbers);
       return row;
@@ -66,8 +73,8 @@ export function addCall(table: UsageTable, call: Call): number {
     last = row;
   }
   const row = table.ids.length;
-  if (first === undefined) table.rows.set(call.id, row);
-  else table.next.set(last, row);
+  if (first === undefined) rows.set(call.id, row);
+  else next.set(last, row);
   let model = table.models.indexOf(call.model);
   if (model < 0) model = table.models.push(call.model) - 1;
   call.numbers[column.model] = model;
@@ -114,22 +121,26 @@ export function decodeTable(
   numbers: Buffer,
 ): UsageTable {
   const count = numbers.length / 8 / width;
-  const table: UsageTable = {
+  return {
     ids: count === 0 ? [] : text.ids.split("\n"),
     requestIds: count === 0 ? [] : text.requestIds.split("\n"),
     models: [...text.models],
     numbers: new Float64Array(numbers.buffer.slice(numbers.byteOffset, numbers.byteOffset + numbers.length)),
-    rows: new Map(),
-    next: new Map(),
+    places: undefined,
   };
-  for (const [row, id] of table.ids.entries()) {
-    let last = table.rows.get(id);
+}
+
+function placesOf({ ids }: UsageTable): Places {
+  const rows = new Map<string, number>();
+  const next = new Map<number, number>();
+  for (const [row, id] of ids.entries()) {
+    let last = rows.get(id);
     if (last === undefined) {
-      table.rows.set(id, row);
+      rows.set(id, row);
       continue;
     }
-    for (let next = table.next.get(last); next !== undefined; next = table.next.get(last)) last = next;
-    table.next.set(last, row);
+    for (let following = next.get(last); following !== undefined; following = next.get(last)) last = following;
+    next.set(last, row);
   }
-  return table;
+  return { rows, next };
 }

@@ -5,7 +5,7 @@ import {
   isQueryError,
   isSessionNotFoundError,
   isWorkspaceNotFoundError,
-} from "@skein/history";
+} from "@skein/history/usage";
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../../terminal/exit-codes.ts";
 
 /** The command line error for an error of the history library; other errors are returned unchanged. */

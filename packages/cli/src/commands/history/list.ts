@@ -1,6 +1,6 @@
 import { listSessions } from "@skein/history";
-import { homedir } from "node:os";
 import { historyCommand } from "./command.ts";
+import { shortenPath, shortId } from "./short-names.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { styledText } from "../../terminal/styled.ts";
 import { shorten } from "../../terminal/width.ts";
@@ -83,22 +83,10 @@ export const list = historyCommand({
   },
 });
 
-/** The shortest prefix of an id that is unique: ids of some agents begin with the kind or with the time. */
-export function shortId(id: string): string {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-[1-5]/.test(id) ? id.slice(0, 8) : id.length <= 44 ? id : id.slice(0, 44);
-}
-
 /** A terminal that has no room for every column. */
 const NARROW = 100;
 
 /** The width that is left beside the id, the time and the other columns. */
 function titleWidth(columns: number, others: number): number {
   return Number.isFinite(columns) ? Math.max(16, columns - others - 32) : 200;
-}
-
-/** The end of a path is more useful than its beginning. */
-export function shortenPath(path: string, columns: number): string {
-  const home = homedir();
-  const short = path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
-  return short.length <= columns || !Number.isFinite(columns) ? short : `…${short.slice(-(columns - 1))}`;
 }

@@ -9,7 +9,7 @@ import {
 } from "@skein/history";
 import { agentTitles } from "@skein/history/sources";
 import { historyCommand } from "./command.ts";
-import { shortId } from "./list.ts";
+import { shortId } from "./short-names.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { oneOf, wholeNumber } from "../../terminal/option-kinds.ts";
 import { sessionWord } from "./options.ts";

@@ -9,7 +9,8 @@ import { type Styled, joined, styledText, wrap } from "../../terminal/styled.ts"
 import { count, counted } from "../../terminal/counts.ts";
 import { duration, shortTime } from "../../terminal/times.ts";
 import { shorten } from "../../terminal/width.ts";
-import { shortModel, transcriptLines } from "./transcript-view.ts";
+import { shortModel } from "./short-names.ts";
+import { transcriptLines } from "./transcript-view.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
 import { refuseDataFolder } from "./refuse-data-folder.ts";
 

@@ -1,6 +1,7 @@
 /** A transcript for people to read: who wrote what, and each tool call as one line with its result. */
 import type { AgentSummary, Message, Session, ToolCall } from "@skein/history";
 import { toolCallsOf } from "@skein/history";
+import { shortModel } from "./short-names.ts";
 import { type Paint, type Styled, styledText, wrap } from "../../terminal/styled.ts";
 import { shorten } from "../../terminal/width.ts";
 import { count, counted } from "../../terminal/counts.ts";
@@ -85,10 +86,6 @@ function asideOf(message: Message): string {
   if (message.isSidechain) return "subagent";
   if (message.isCompacted) return "before the compaction";
   return message.isActive ? "" : "rewound";
-}
-
-export function shortModel(model: string): string {
-  return model.replace(/^claude-/, "").replace(/-\d{8}$/, "");
 }
 
 function blockLines(block: Readonly<Record<string, unknown>> | object, view: View): readonly Styled[] {

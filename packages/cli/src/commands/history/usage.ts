@@ -1,15 +1,15 @@
-import { burnRateOf, getUsage, type LibraryConfig, type UsageReport, type UsageTotals } from "@skein/history";
+import type { LibraryConfig } from "@skein/history";
+import { burnRateOf, getUsage, type UsageReport, type UsageTotals } from "@skein/history/usage";
 import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/option-kinds.ts";
-import { shortenPath, shortId } from "./list.ts";
 import { pageOf } from "./page.ts";
+import { shortenPath, shortId, shortModel } from "./short-names.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Piece, type Styled, styledText, wrap } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
 import { hours, shortTime } from "../../terminal/times.ts";
-import { shortModel } from "./transcript-view.ts";
 
 const views = ["day", "week", "month", "model", "project", "source", "session", "block"] as const;
 

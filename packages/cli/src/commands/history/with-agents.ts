@@ -1,4 +1,5 @@
-import { isDataNotFoundError, withSources, type LibraryConfig, type SourceName } from "@skein/history";
+import type { LibraryConfig, SourceName } from "@skein/history";
+import { isDataNotFoundError, withSources } from "@skein/history/usage";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { styledText } from "../../terminal/styled.ts";
 

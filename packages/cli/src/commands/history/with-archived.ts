@@ -1,4 +1,5 @@
-import { withArchive, type LibraryConfig } from "@skein/history";
+import type { LibraryConfig } from "@skein/history";
+import { withArchive } from "@skein/history/usage";
 import { join } from "node:path";
 import type { Config } from "skein/config";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";

@@ -5,7 +5,8 @@ import type { LibraryConfig } from "../../../config.ts";
 import { SessionNotFoundError } from "../../../errors.ts";
 import { findSession } from "../../../get/get-session.ts";
 import { readTranscript } from "../transcript/read-transcript.ts";
-import { readDetails, withStore } from "../../../list/sessions.ts";
+import { withStore } from "../../../facets/with-store.ts";
+import { readDetails } from "../../../list/sessions.ts";
 import type { Snapshot } from "./snapshots.ts";
 
 export interface FileVersion {

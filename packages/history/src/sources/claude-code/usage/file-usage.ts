@@ -48,7 +48,7 @@ export const usageFacet: Facet<FileUsage> = {
       const isOnly = search.find(needles.usage, hit + needles.usage.length, end) < 0;
       // A record that was glued to a piece of another one begins with `{"parentUuid":`.
       const isOne = !mayBeBroken(search, start, end) && search.find(needles.record, start + 1, end) < 0;
-      if (!isOnly || !isOne || !readPlainAnswer(state.table, region.bytes, { start, end, hit })) {
+      if (!isOnly || !isOne || !readPlainAnswer(state.table, search, { start, end, hit })) {
         readAnyAnswer(region.bytes, start, end, call, (found) => addCall(state.table, found));
       }
     });

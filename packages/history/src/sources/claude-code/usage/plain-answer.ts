@@ -1,93 +1,101 @@
-import { skipValue } from "../../../scan/json-scan.ts";
-import { newPeek, peekLine } from "../format/peek-line.ts";
-import { isStringAt, readCounters, stringAt, timeAt } from "./counters.ts";
-import { addCall, column, newCall, raise, type UsageTable, valueOf } from "../../../usage/usage-table.ts";
+/**
+ * Reads answers in their usual form, without making strings of what is not needed. Nine of ten lines with a `usage` have this
+ * form. The others are read by `readAnyAnswer`, which gives the same for all of them and takes several times as long.
+ *
+ * The code below is `plain-answer.wat`, translated with wabt 1.0 (`wat2wasm`). That file describes the form.
+ */
+import { machine, type ByteSearch } from "../../../scan/byte-search.ts";
+import { addCall, column, newCall, raise, valueOf, type UsageTable } from "../../../usage/usage-table.ts";
+import { isStringAt, stringAt, timeAt } from "./counters.ts";
 
-const peek = newPeek();
 const call = newCall();
-const usageKeyLength = '"usage":'.length;
 
 export interface HitLine {
   readonly start: number;
   readonly end: number;
+  /** Where its only `usage` is. */
   readonly hit: number;
 }
 
-/**
- * Reads a line with the usual form of an answer: the message is its first nested value, and the only `usage` (at `hit`) is
- * a key of the message. The text between them is not read, and a further line of the same answer creates no strings.
- * Returns false for any other line, which must then be read as a whole.
- */
-export function readPlainAnswer(table: UsageTable, bytes: Buffer, { start, end, hit }: HitLine): boolean {
-  if (!peekLine(bytes, start, end, peek) || !isStringAt(bytes, peek.typeStart, peek.typeEnd, "assistant")) return false;
-  if (!isStringAt(bytes, peek.nestedKeyStart, peek.nestedKeyEnd, "message") || peek.tailAt < 0) return false;
-  const usageStart = hit + usageKeyLength;
-  if (hit < peek.nestedAt || hit > peek.tailAt || bytes[usageStart] !== 0x7b) return false;
-  const usageEnd = readCounters(bytes, usageStart, peek.tailAt, call.numbers);
-  if (usageEnd < 0 || !closesOnce(bytes, usageEnd, peek.tailAt)) return false;
-  if (!readHead(bytes, peek.nestedAt + 1, hit)) return false;
-  if (isStringAt(bytes, head.modelStart, head.modelEnd, "<synthetic>")) return true;
-  const { timestampStart, timestampEnd, requestIdStart, requestIdEnd } = peek;
-  call.numbers[column.time] = timestampStart < 0 ? 0 : timeAt(bytes, timestampStart, timestampEnd);
-  if (peek.isSidechain) call.numbers[column.flags] = (call.numbers[column.flags] ?? 0) | 2;
+/** Adds the call of a line in the memory of `search`. False for a line of another form, which must then be read as a whole. */
+export function readPlainAnswer(table: UsageTable, search: ByteSearch, { start, end, hit }: HitLine): boolean {
+  const { read, places, numbers } = readerOf(search);
+  const { bufferAt } = search.machine;
+  if (read(bufferAt + start, bufferAt + end, bufferAt + hit, outAt) === 0) return false;
+  const bytes = search.buffer();
+  const at = (which: number): number => (places[which] ?? 0) - bufferAt;
+  if (at(place.idStart) === at(place.idEnd)) return false;
+  if (isStringAt(bytes, at(place.modelStart), at(place.modelEnd), "<synthetic>")) return true;
+  for (let i = 0; i < counters; i += 1) call.numbers[i] = numbers[i] ?? 0;
+  call.numbers[column.flags] = places[place.flags] ?? 0;
+  const hasTime = places[place.timeStart] !== 0;
+  call.numbers[column.time] = hasTime ? timeAt(bytes, at(place.timeStart), at(place.timeEnd)) : 0;
+  const hasRequest = places[place.requestStart] !== 0;
+  const requestStart = hasRequest ? at(place.requestStart) : 0;
+  const requestEnd = hasRequest ? at(place.requestEnd) : 0;
   const last = table.ids.length - 1;
   const isLast =
     last >= 0 &&
-    isStringAt(bytes, head.idStart, head.idEnd, table.ids[last] ?? "") &&
-    isStringAt(bytes, requestIdStart, requestIdEnd, table.requestIds[last] ?? "");
+    isStringAt(bytes, at(place.idStart), at(place.idEnd), table.ids[last] ?? "") &&
+    isStringAt(bytes, requestStart, requestEnd, table.requestIds[last] ?? "");
   if (isLast) {
     raise(table, last, call.numbers);
     return true;
   }
-  call.id = stringAt(bytes, head.idStart, head.idEnd);
-  call.requestId = requestIdStart < 0 ? "" : stringAt(bytes, requestIdStart, requestIdEnd);
-  // Most calls of a session use the same model, so the last name is reused.
+  call.id = stringAt(bytes, at(place.idStart), at(place.idEnd));
+  call.requestId = stringAt(bytes, requestStart, requestEnd);
+  // Most calls of a session use the same model, so its name is reused.
   const model = table.models[last < 0 ? 0 : valueOf(table, last, column.model)] ?? "";
-  const isSameModel = isStringAt(bytes, head.modelStart, head.modelEnd, model);
-  call.model = isSameModel ? model : stringAt(bytes, head.modelStart, head.modelEnd);
+  const isSameModel = isStringAt(bytes, at(place.modelStart), at(place.modelEnd), model);
+  call.model = isSameModel ? model : stringAt(bytes, at(place.modelStart), at(place.modelEnd));
   addCall(table, call);
   return true;
 }
 
-/** Whether exactly one object is closed between `at` and `end`: then the key before `at` belongs to that object. */
-function closesOnce(bytes: Buffer, at: number, end: number): boolean {
-  let depth = 0;
-  for (let i = at; i < end; i += 1) {
-    const byte = bytes[i];
-    if (byte === 0x22) {
-      i = skipValue(bytes, i, end) - 1;
-      if (i < 0) return false;
-    } else if (byte === 0x7b || byte === 0x5b) depth += 1;
-    else if (byte === 0x7d || byte === 0x5d) depth -= 1;
-    // The object with the usage is closed before the last nested value ends, so it is not that value.
-    if (depth < 0) return depth === -1 && i === end - 1;
-  }
-  return false;
+/** What the machine code writes: positions and flags, and then the counters. */
+const place = {
+  idStart: 0,
+  idEnd: 1,
+  modelStart: 2,
+  modelEnd: 3,
+  requestStart: 4,
+  requestEnd: 5,
+  timeStart: 6,
+  timeEnd: 7,
+  flags: 8,
+} as const;
+const outAt = 4640;
+const countersAt = outAt + 40;
+const counters = 7;
+
+type Read = (start: number, end: number, hit: number, out: number) => number;
+
+interface Reader {
+  readonly read: Read;
+  readonly memory: ArrayBuffer;
+  readonly places: Int32Array;
+  readonly numbers: Float64Array;
 }
 
-const head = { idStart: -1, idEnd: -1, modelStart: -1, modelEnd: -1 };
+const code =
+  "AGFzbQEAAAABJwZgBH9/f38Bf2ADf39/AX9gA39/fwBgAX8Bf2ACf38Bf2ACf38BfAIPAQNlbnYGbWVtb3J5AgABAxQTAAEBAgIBAAMEAwUEBAMEBAQEBAYaBX8BQQALfwFBAAt/AUEAC38BQQALfwFBAAsHCgEGYW5zd2VyAAAKsxATyAEBA39BACQCQQAkBCADQQBB4AD8CwAgACABIAMQASEFIAVFBEBBAA8LIAUgASADEAIhBCAERQRAQQAPCyMEQQlGIwMpAABC4ebNy7aO3bDuAFEjAy0ACEH0AEZxcUUEQEEADwsgAikAAEKi6s2L9qyZkTpSBEBBAA8LIAIgBUkgAiAES3IEQEEADwsgAkEIaiAEIANBABAGIQYgBkUjAnIEQEEADwsgBUEBaiACEAsgBiAEEAxxRQRAQQAPCyAFQQFqIAIgAxAFC3ABA38gAC0AAEH7AEcEQEEADwsDQCAAQQFqIAEQDiEDIANFBEBBAA8LIAMtAAAhBCAEQfsARgRAIANBAEGgIEEHEAgbDwsgAyABEA8hBSAFRQRAQQAPCyADIAUgAhADIAUhACAALQAAQSxGDQALQQALkQEBBX8gAUEBayEDIAMtAABB/QBHBEBBAA8LA0AgAyEEIAMhBiADQQFrIAAQESEFIAVFBEAgBA8LIAVBAmsvAABBovQARwRAIAQPCyAFQQJrIAAQEiEHIAdFBEAgBA8LIAdBAWshAyADLQAAQSxHBEAgBA8LIAdBAWokACAFIAdrQQNrJAEgBSAGIAIQAwwACwALkgEBAX8gAC0AAEEiRiEDIwFBBEYEQCADQYAgQQQQCHEEQCAAQQFqJAMgASAAa0ECayQECw8LIwFBCUYEQCADRQRADwtBwCBBCRAIBEAgACABIAJBEGoQBAtB4CBBCRAIBEAgACABIAJBGGoQBAsPC0GAIUELEAgEQCAALQAAQfQARgRAIAIgAigCIEECcjYCIAsLCxYAIAIgAEEBajYCACACIAFBAWs2AgQLnAEBA38DQCAAIAEQDiEDIANFBEBBAA8LIAMtAAAhBCAEQfsARiAEQdsARnIEQEEADwsgAyABEA8hBSAFRQRAQQAPCyAEQSJGBEBBoCFBAhAIBEAgAyAFIAIQBAtBwCFBBRAIBEAgAyAFIAJBCGoQBAsgAigCAEEARyACKAIIQQBHcQRAQQEPCwsgBUEBaiEAIAUtAABBLEYNAAtBAAvkAQEDfyAALQAAQfsARwRAQQAPCyAALQABQf0ARgRAIABBAmoPCwNAIABBAWogARAOIQQgBEUEQEEADwtBACEFIAMQByEGIAYEQCACIAZqIAQgARAKOQMACyADRQRAQeAhQQ4QCEGAIkEPEAhyBEAgBC0AAEH7AEYEQCAEIAEgAkEBEAYhBSAFRQRAQQAPCwsLQaAiQQUQCCAEEAlxBEAgAiACKAIgQQFyNgIgCwsgBUUEQCAEIAEQDyEFCyAFRQRAQQAPCyAFIQAgAC0AAEEsRg0ACyAAQQFqQQAgAC0AAEH9AEYbC2sAIAAEQEHAI0EZEAgEQEHIAA8LQeAjQRkQCARAQdAADwtBgCRBExAIBEBB2AAPC0EADwtBwCJBDBAIBEBBKA8LQeAiQQ0QCARAQTAPC0GAI0EbEAgEQEE4DwtBoCNBFxAIBEBBwAAPC0EAC0MBAX8jASABRwRAQQAPC0EBIAF0QQFrIQIgAiACIwD9AAAAIAD9AAAA/SP9ZCMA/QAAECAA/QAAEP0j/WRBEHRycUYLGQAgACgAAEGizIWbB0YgAC8ABEH0xABGcQtiAgF+An8gACEEAkADQCAALQAAQTBrIQMgA0EJSw0BIAJCCn4gA618IQIgAEEBaiEADAALCyAALQAAIQMgACAERiAAIARrQQ9LciADQSxGIANB/QBGckVyBEBBASQCCyACugtNAQJ/A0AgAC0AACECIAJBIkYEQCAAIAEQECEAIABFBEBBAA8LBSAAQQFqIQAgAyACEA1qIQMgA0EASARAQQAPCwsgACABSQ0ACyADRQtQAQJ/A0AgACABTwRAQQAPCyAALQAAIQIgAkEiRgRAIAAgARAQIQAgAEUEQEEADwsMAQsgAEEBaiEAIAMgAhANaiEDIANBAE4NAAsgACABRgsWACAAQSByIQAgAEH7AEYgAEH9AEZrC0cBAX8gAC0AAEEiRwRAQQAPCyAAIAEQECECIAJFBEBBAA8LIAItAABBOkcEQEEADwsgAEEBaiQAIAIgAGtBAmskASACQQFqC7YBAQN/IAAhBCAALQAAQSJGBEAgACABEBAPCyAALQAAEA1BAUYEQANAIAAgAU8EQEEADwsgAC0AACECIAJBIkYEQCAAIAEQECEAIABFBEBBAA8LDAELIABBAWohACADIAIQDWohAyADDQALIAAPCyAALQAAQSBNBEBBAA8LA0AgACABTwRAQQAPCyAALQAAIQIgAkEsRyACQSByQf0AR3EEQCAAQQFqIQAMAQsLQQAgACAAIARGGwtzAgF7AX8gAEEBaiEAA0AgACABTwRAQQAPCyAA/QAAACECIAJBIv0P/SMgAkHcAP0P/SP9UP1kIQMgA0UEQCAAQRBqIQAMAQsgACADaGohACAALQAAQdwARgRAIABBAmohAAwBCwsgAEEBakEAIAAgAUkbC2kBAn8gAC0AAEEiRgRAIAAgARASDwsgACEDAkADQCAALQAAIQIgAkHhAGtBGkkgAkEwa0EKSXIgAkEuRiACQS1GcnJFDQEgAEEBayEAIAAgAUsNAAsLQQAgAEEBaiAAIANGIAAgAU1yGwtzAgF7AX8DQCAAQRBrIQAgAP0AAAAhAiACQSL9D/0jIAJB3AD9D/0j/VD9ZCEDIANFBEAgACABSw0BQQAPCwsgAEEfIANna2ohACAAIAFNBEBBAA8LIAAtAABB3ABGIABBAWstAABB3ABGcgRAQQAPCyAACwvIAhEAQYAgCwR0eXBlAEGgIAsHbWVzc2FnZQBBwCALCXJlcXVlc3RJZABB4CALCXRpbWVzdGFtcABBgCELC2lzU2lkZWNoYWluAEGgIQsCaWQAQcAhCwVtb2RlbABB4CELDmNhY2hlX2NyZWF0aW9uAEGAIgsPc2VydmVyX3Rvb2xfdXNlAEGgIgsFc3BlZWQAQcAiCwxpbnB1dF90b2tlbnMAQeAiCw1vdXRwdXRfdG9rZW5zAEGAIwsbY2FjaGVfY3JlYXRpb25faW5wdXRfdG9rZW5zAEGgIwsXY2FjaGVfcmVhZF9pbnB1dF90b2tlbnMAQcAjCxllcGhlbWVyYWxfNW1faW5wdXRfdG9rZW5zAEHgIwsZZXBoZW1lcmFsXzFoX2lucHV0X3Rva2VucwBBgCQLE3dlYl9zZWFyY2hfcmVxdWVzdHM=";
 
-/** Finds the message's id and model, which are before its content. */
-function readHead(bytes: Buffer, start: number, end: number): boolean {
-  head.idStart = head.modelStart = -1;
-  let i = start;
-  while (bytes[i] === 0x22) {
-    const keyEnd = skipValue(bytes, i, end);
-    if (keyEnd < 0 || bytes[keyEnd] !== 0x3a) return false;
-    const first = bytes[keyEnd + 1];
-    if (first === 0x7b || first === 0x5b) return false;
-    const valueEnd = skipValue(bytes, keyEnd + 1, end);
-    if (valueEnd < 0) return false;
-    if (first === 0x22 && isStringAt(bytes, i + 1, keyEnd - 1, "id")) {
-      head.idStart = keyEnd + 2;
-      head.idEnd = valueEnd - 1;
-    } else if (first === 0x22 && isStringAt(bytes, i + 1, keyEnd - 1, "model")) {
-      head.modelStart = keyEnd + 2;
-      head.modelEnd = valueEnd - 1;
-    }
-    if (head.idStart >= 0 && head.modelStart >= 0) return true;
-    if (bytes[valueEnd] !== 0x2c) return false;
-    i = valueEnd + 1;
-  }
-  return false;
+let compiled: object | undefined;
+const readers = new WeakMap<ByteSearch, Reader>();
+
+function readerOf(search: ByteSearch): Reader {
+  const known = readers.get(search);
+  const { memory } = search.machine;
+  // Memory that has grown has another buffer.
+  if (known?.memory === memory.buffer) return known;
+  compiled ??= new machine.Module(Buffer.from(code, "base64"));
+  const read = known?.read ?? (new machine.Instance(compiled, { env: { memory } }).exports["answer"] as Read);
+  const made = {
+    read,
+    memory: memory.buffer,
+    places: new Int32Array(memory.buffer, outAt, 9),
+    numbers: new Float64Array(memory.buffer, countersAt, counters),
+  };
+  readers.set(search, made);
+  return made;
 }
