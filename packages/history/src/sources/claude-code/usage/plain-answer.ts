@@ -1,6 +1,6 @@
 /**
- * Reads answers in their usual form, without making strings of what is not needed. Nine of ten lines with a `usage` have this
- * form. The others are read by `readAnyAnswer`, which gives the same for all of them and takes several times as long.
+ * Reads answers in their usual form, without creating strings that are not needed. An answer in another form is read by
+ * `readAnyAnswer`, which gives the same result for every form and takes several times as long.
  *
  * The code below is `plain-answer.wat`, translated with wabt 1.0 (`wat2wasm`). That file describes the form.
  */
