@@ -3,11 +3,14 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { ADAPTERS, type AdapterName } from "../scripts/kill/loop-models.ts";
+import { ADAPTERS as ALL_ADAPTERS, type AdapterName } from "../scripts/kill/loop-models.ts";
 import { startSimulator } from "./loop/simulator.ts";
 import type { Peer } from "./peers/peers.ts";
 import { installPeer, measurePeer } from "./peers/session.ts";
 import { type Result, median, printed } from "./store/results.ts";
+
+/** Bedrock and Vertex translate like anthropic, and the AI SDK has other packages for them. */
+const ADAPTERS = ALL_ADAPTERS.filter((name) => name !== "bedrock" && name !== "vertex");
 
 export const summary =
   "a turn with each adapter of a model, durable on sqlite, beside bare fetch and the AI SDK's ToolLoopAgent";
