@@ -40,7 +40,7 @@ const others: readonly (readonly [name: string, line: string])[] = [
   ["an empty id", line.replace("msg_1", "")],
   ["a first nested value that is not the message", line.replace('"cwd":"/a"', '"data":{"a":1}')],
   ["a line that is cut in its message", line.slice(0, -tail.length)],
-  ["an unfinished usage", `${line.slice(0, line.indexOf('"output_tokens"'))}`],
+  ["an unfinished usage", line.slice(0, line.indexOf('"output_tokens"'))],
 ];
 
 describe("answers in their usual form", () => {
