@@ -9,11 +9,9 @@ const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
 
 describe("skein run", () => {
   test("skein run prints the answer to stdout, and duration and cost to stderr", async () => {
-    const { code, out, err } = await skein(
-      dataFolder(),
-      "run",
-      `Hello ${script([{ text: "Good day.\nHow are you?" }])}`,
-    );
+    const prompt = `Hello ${script([{ text: "Good day.\nHow are you?" }])}`;
+    // A process of its own: the sentence about the simulation is printed once per process.
+    const { code, out, err } = await start(dataFolder(), ["run", prompt]).ended;
     expect({ code, out }).toEqual({ code: 0, out: "Good day.\nHow are you?\n" });
     expect(err).toMatch(
       /^No ANTHROPIC_API_KEY is set: the model is a simulation\. Its answers are made up and cost nothing\.\nCompleted · 1 step · \d+ tokens in, \d+ out · \$0\.\d+ · session [0-9a-f-]{36}\n$/,
