@@ -31,7 +31,7 @@ Ends with 1 if something is wrong, with the evidence; the folder then stays.
 
   --store [NAME]  the stores alone: sqlite, filesystem, postgres or all (default: all)
   --on NAME       where sessions are driven: sqlite, postgres or all (default: all)
-  --model NAME    who asks the model: anthropic (the default), openai, openai-compatible, ai-sdk or all
+  --model NAME    who asks the model: anthropic (the default), bedrock, vertex, openai, openai-compatible, ai-sdk or all
   --cycles N      kills per store (default: 50); the server of postgres is killed N / 5 times
   --seed S        chooses the moments and what is written (default: the time)
   --faults        instead: lets the first, second, third … write or fsync of a short run fail (EIO, ENOSPC; once, and from
