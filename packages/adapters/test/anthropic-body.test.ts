@@ -1,17 +1,9 @@
 import { expect, test } from "vitest";
-import { callOf, emptyState } from "@skein/core";
+import { EVERY_ABILITY, callOf, emptyState } from "@skein/core";
 import { scriptedAgent } from "@skein/core/testing";
 import { messagesBody } from "../src/models/anthropic/body.ts";
 
-const abilities = {
-  tools: true,
-  parallelTools: true,
-  images: true,
-  pdf: true,
-  thinking: true,
-  output: true,
-  caching: true,
-};
+const abilities = EVERY_ABILITY;
 
 type Transcript = ReturnType<typeof emptyState>["transcript"];
 

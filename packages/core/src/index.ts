@@ -15,6 +15,7 @@ export {
   type ModelReply,
   type PreparedCall,
   type Turn,
+  EVERY_ABILITY,
   ModelFailure,
   onlyModel,
 } from "./ports/model.ts";

@@ -1,18 +1,10 @@
-import { type Model, ModelFailure } from "@skein/core";
+import { EVERY_ABILITY, type Model, ModelFailure } from "@skein/core";
 
 /** A model that cannot be called: each call fails at once with this message. */
 export function failingModel(message: string): Model {
   return {
     unusable: message,
-    abilities: {
-      tools: true,
-      parallelTools: true,
-      images: true,
-      pdf: true,
-      thinking: true,
-      output: true,
-      caching: true,
-    },
+    abilities: EVERY_ABILITY,
     prepare: () => ({ api: "none", body: {}, leftOut: [] }),
     call: () => Promise.reject(new ModelFailure({ code: "unknown_model", message }, { retryable: false })),
   };

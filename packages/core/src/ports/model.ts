@@ -114,6 +114,17 @@ export interface ModelAbilities {
   readonly caching: boolean;
 }
 
+/** A model that can do everything. */
+export const EVERY_ABILITY: ModelAbilities = {
+  tools: true,
+  parallelTools: true,
+  images: true,
+  pdf: true,
+  thinking: true,
+  output: true,
+  caching: true,
+};
+
 /**
  * A model behind an API. `describeModel` in `@skein/core/testing` tests these rules:
  *

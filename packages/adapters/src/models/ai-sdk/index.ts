@@ -1,5 +1,12 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import { type Model, type ModelAbilities, ModelFailure, askedOutput, createAnswerStream } from "@skein/core";
+import {
+  EVERY_ABILITY,
+  type Model,
+  type ModelAbilities,
+  ModelFailure,
+  askedOutput,
+  createAnswerStream,
+} from "@skein/core";
 import type { JsonObject, ModelPrice } from "@skein/protocol";
 import { watched } from "../stream-request.ts";
 import { callOptions } from "./call-options.ts";
@@ -26,15 +33,7 @@ export interface AiSdkOptions {
   readonly silenceMs?: number;
 }
 
-const ABILITIES: ModelAbilities = {
-  tools: true,
-  parallelTools: true,
-  images: true,
-  pdf: true,
-  thinking: true,
-  output: true,
-  caching: false,
-};
+const ABILITIES: ModelAbilities = { ...EVERY_ABILITY, caching: false };
 const SILENCE_MS = 300_000;
 
 /**

@@ -1,4 +1,11 @@
-import { type Model, type ModelAbilities, ModelFailure, createAnswerTeller, createReply } from "@skein/core";
+import {
+  EVERY_ABILITY,
+  type Model,
+  type ModelAbilities,
+  ModelFailure,
+  createAnswerTeller,
+  createReply,
+} from "@skein/core";
 import type { JsonObject, ModelPrice, ModelStreamEvent } from "@skein/protocol";
 import type { Answer } from "../http-request.ts";
 import type { LargeBody } from "../large-body.ts";
@@ -33,16 +40,6 @@ export interface MessagesModelOptions {
   readonly price?: ModelPrice | undefined;
 }
 
-const CLAUDE: ModelAbilities = {
-  tools: true,
-  parallelTools: true,
-  images: true,
-  pdf: true,
-  thinking: true,
-  output: true,
-  caching: true,
-};
-
 /** A connection is given up if nothing arrives for this time, not even a ping. */
 export const SILENCE_MS = 300_000;
 
@@ -61,7 +58,7 @@ export function createMessagesModel({
   abilities: given,
   price,
 }: MessagesModelOptions): Model {
-  const abilities = { ...CLAUDE, ...given };
+  const abilities = { ...EVERY_ABILITY, ...given };
 
   return {
     simulated,

@@ -1,4 +1,4 @@
-import type { Model, ModelAbilities } from "@skein/core";
+import { EVERY_ABILITY, type Model, type ModelAbilities } from "@skein/core";
 import type { ModelPrice } from "@skein/protocol";
 import { addressBelow, openAiCall } from "../openai-stream.ts";
 import { responsesBody } from "./body.ts";
@@ -18,20 +18,10 @@ export interface OpenAiOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-const ABILITIES: ModelAbilities = {
-  tools: true,
-  parallelTools: true,
-  images: true,
-  pdf: true,
-  thinking: true,
-  output: true,
-  caching: true,
-};
-
 /** A model of OpenAI through the Responses API. OpenAI stores nothing: reasoning is sent back in full from the log. */
 export function createOpenAiModel(options: OpenAiOptions): Model {
   const { url = "https://api.openai.com/v1", modelName, apiKey, price, silenceMs, fetch } = options;
-  const abilities = { ...ABILITIES, ...options.abilities };
+  const abilities = { ...EVERY_ABILITY, ...options.abilities };
   const address = addressBelow(url, "responses");
   const prepare: Model["prepare"] = (call) => responsesBody(call, { name: modelName, abilities });
 

@@ -1,7 +1,7 @@
 import { type ContentBlock, type FactData, type JsonObject, type NewEvent, isKnownError } from "@skein/protocol";
 import { createMemoryLive } from "../../live/live.ts";
 import { createLoop } from "../../loop/drive.ts";
-import { type Model, ModelFailure, onlyModel } from "../../ports/model.ts";
+import { EVERY_ABILITY, type Model, ModelFailure, onlyModel } from "../../ports/model.ts";
 import { createStateCache } from "../../log/state-cache.ts";
 import type { Store } from "../../ports/store.ts";
 import { defineTool } from "../../ports/tool.ts";
@@ -98,15 +98,7 @@ function note(opened: { call: Call | null }, sessionId: string, events: readonly
 
 function worldModel({ model, random }: SimulatedRuntimeDeps, opened: { call: Call | null }): Model {
   return {
-    abilities: {
-      tools: true,
-      parallelTools: true,
-      images: true,
-      pdf: true,
-      thinking: true,
-      output: false,
-      caching: true,
-    },
+    abilities: { ...EVERY_ABILITY, output: false },
     prepare: () => ({ api: "none", body: {}, leftOut: [] }),
     async call({ turns: messages }) {
       const { call } = opened;
