@@ -119,7 +119,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       const [lock, shown] = [`session_lock:${script.sessionId}`, `session:${script.sessionId}`];
       const lease = await script.claim();
       await script.append([{ event_type: "title.generated", data: { title: "Driven" } }], { lease });
-      // Nothing is under way: whatever the driver wrote last, nobody drives it.
+      // Whatever the driver wrote last, nobody drives the session now.
       await expect.poll(() => [redis.ask("EXISTS", lock), redis.ask("EXISTS", shown)], SOON).toEqual(["0", "1"]);
       await store.delete(script.sessionId);
       bus.show({ kind: "deleted", sessionId: script.sessionId });

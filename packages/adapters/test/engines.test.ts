@@ -28,7 +28,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
   });
   afterAll(() => restate.stop());
 
-  /** A service of its own on the shared server, with a load balancer before its workers. */
+  /** A Restate service of its own on the shared Restate server, with a load balancer in front of its workers. */
   async function openRestate(): Promise<EngineUnderTest> {
     const service = `contract-${(services += 1)}`;
     const [{ ingressUrl, adminUrl } = { ingressUrl: "", adminUrl: "" }] = restate.nodes;
@@ -151,7 +151,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(() => answers(script), SOON).toBe(1);
     expect(second.begun).toEqual([script.sessionId]);
     expect(Date.now() - cutAt).toBeLessThan(3500);
-    // The first worker comes back too late: its answer is refused.
+    // The first worker returns too late, so its answer is rejected.
     held.resolve();
     await expect.poll(() => first.driving(), SOON).toBe(0);
     expect(await answers(script)).toBe(1);
@@ -178,7 +178,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(open, SOON).toEqual([0, 0]);
     const [oldest] = await listDeployments(admin, service);
     await removeDeployment(admin, oldest?.id ?? "");
-    // A worker also drives sessions that are due and that Restate gives to nobody.
+    // A worker also drives due sessions that Restate gives to no worker.
     await before.stop();
     await script.prompt("and now");
     await expect.poll(() => answers(script), SOON).toBe(2);
@@ -214,7 +214,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     balancer.cut();
     const script = await prompted();
     await expect.poll(driving, SOON).toBe(1);
-    // Restate tries again all the while: now it reaches the worker.
+    // Restate has been retrying, and now reaches the worker.
     balancer.add(port);
     const late = await prompted();
     await expect.poll(() => begun.includes(late.sessionId), SOON).toBe(true);
@@ -297,8 +297,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await register();
     const announced = await prompted();
     await expect.poll(() => answers(announced), SOON).toBe(1);
-    // Made by a process that could not reach Restate. This process is notified, but does not announce appends of
-    // others.
+    // Written by a process that could not reach Restate. This process is notified, but does not announce appends of other processes.
     const silent = createScript({ store: { ...store, append: store.append }, ids });
     await silent.create();
     await silent.append([{ event_type: "session.edited", data: { title: "t" } }], { dueAt: 0 });

@@ -1,5 +1,5 @@
 declare module "s3rver" {
-  /** As much of the test server as these tests use; it comes without types. */
+  /** The types of the parts of the S3 test server that these tests use. The package has no types of its own. */
   export default class S3rver {
     constructor(options: {
       port: number;

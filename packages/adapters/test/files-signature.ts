@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 const hmac = (key: string | Uint8Array, text: string) => createHmac("sha256", key).update(text).digest();
 
-/** Whether a request carries the AWS signature (version 4) that this secret makes, computed from the specification alone. */
+/** Whether a request has the AWS signature (version 4) that belongs to this secret. Computed from the specification, without our own code. */
 export function isSignedWith(secret: string, request: IncomingMessage): boolean {
   const given = request.headers.authorization ?? "";
   const [, day = "", region = "", service = ""] = /Credential=[^/]+\/(\d+)\/([^/]+)\/([^/]+)\//.exec(given) ?? [];

@@ -113,7 +113,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     const { storagePath } = await files.put({ sessionId, fileId: "f", filename: "x", bytes });
     const failure = (await files.get(`${storagePath}y`).catch((error: unknown) => error)) as Error;
     expect(failure).toMatchObject({ code: "not_found" });
-    // Callers over HTTP read the sentence.
+    // Clients of the HTTP API read this sentence.
     expect(failure.message).not.toContain(storagePath);
   });
 
@@ -180,7 +180,7 @@ test("a folder does not follow links to the outside, nor to a sibling folder wit
     await expect(files.get(place), place).rejects.toMatchObject({ name: "KnownError" });
   const outside = files.put({ sessionId: "01a1de6b-ce85-73e6-957e-30f2af6e7b71", fileId: "f", filename: "y", bytes });
   await expect(outside).rejects.toMatchObject({ code: "invalid" });
-  // A link in the way of a new file is replaced, not written through.
+  // A link at the path of a new file is replaced; nothing is written through it.
   await symlink(join(parent, "mem-evil", "x"), join(folder, sessionId, "f_z"));
   await files.put({ sessionId, fileId: "f", filename: "z", bytes });
   expect(await readFile(join(parent, "mem-evil", "x"), "utf8")).toBe("secret");

@@ -36,7 +36,7 @@ describe("a torn write", () => {
   test("a torn write at any byte of the last line is cut off at open, and nothing before it is lost", async () => {
     const { folder, sessionId, bytes, lines } = await threeLines();
     const start = bytes.length - Buffer.byteLength(lines[2] ?? "") - 1;
-    // One session for every place at which the write can have ended.
+    // One session for each place at which a crash can cut the write.
     const cuts = Array.from({ length: bytes.length - start + 1 }, (_, i) => ({ id: ids(), end: start + i }));
     for (const { id, end } of cuts) writeFileSync(logOf(folder, id), bytes.subarray(0, end));
     const store = await opened(folder);

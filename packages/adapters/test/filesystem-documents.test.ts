@@ -7,7 +7,7 @@ import { documentsOf, edited, emptyFolder, ids, opened, scriptOn, shortRuns } fr
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
 
-/** Keys of the agent tables' documents, in the order of the specification's examples. */
+/** The keys of the agent tables' documents, in the order of the specification's examples. */
 const CONFIG_KEYS = words(`agent_uuid system_prompt model max_steps thinking_tokens max_tokens container_id messages
   tool_schemas tool_names server_tools beta_headers api_kwargs formatter stream_meta_history_and_tool_results
   compactor_type memory_store_type file_registry max_retries base_delay last_known_input_tokens
@@ -19,7 +19,7 @@ const COST_KEYS =
   words(`input_cost output_cost cache_write_cost cache_read_cost server_tool_cost total_cost total_input_tokens
   total_output_tokens total_cache_creation_tokens total_cache_read_tokens model_id long_context_applied currency`);
 const ACTION_START = words("log_id agent_uuid run_id timestamp step_number action_type action_data");
-/** The specification's example lines: their keys after `action_data`, and the keys in it. */
+/** The specification's example lines: the keys after `action_data`, and the keys inside it. */
 const ACTION_EXAMPLES: Record<string, { rest: string; data: string }> = {
   run_started: { rest: "", data: "user_message queue_present formatter" },
   memory_retrieval: {
@@ -30,7 +30,7 @@ const ACTION_EXAMPLES: Record<string, { rest: string; data: string }> = {
     rest: "messages_count estimated_tokens duration_ms",
     data: "compaction_applied reason current_tokens threshold",
   },
-  // `messages_sent` and `messages_snapshot` are left out: a growing history is not written again with every step.
+  // `messages_sent` and `messages_snapshot` are left out, because a growing history is not written again with every step.
   api_call_started: {
     rest: "messages_count estimated_tokens",
     data: "model max_tokens thinking_tokens tools_count",
@@ -179,7 +179,7 @@ test("the three folders can be deleted and are created again, byte for byte", as
   const scripts = [scriptOn(store), scriptOn(store), scriptOn(store)];
   for (const script of scripts) {
     await play(script);
-    // Between the steps as well, so that what was written piece by piece is compared with what is written at once.
+    // Reads between the steps too, so that documents written piece by piece are compared with documents written at once.
     await store.settled();
   }
   const long = scriptOn(store);
@@ -220,7 +220,7 @@ test("documents that are out of date after a kill are updated at open, and those
   await store.close();
   const stillPath = join(folder, "agent_config", `${still.sessionId}.json`);
   const untouched = statSync(stillPath).mtimeMs;
-  // As a killed writer leaves them: documents and list of heads from before its appends.
+  // The state after a killed writer: documents and the list of heads are older than its appends.
   const before = documentsOf(folder);
   const heads = readFileSync(join(folder, "heads.jsonl"));
   const second = await createFilesystemStore({ folder });

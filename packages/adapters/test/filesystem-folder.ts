@@ -10,7 +10,7 @@ import { onTestFinished } from "vitest";
 export const ids = createIds();
 export const edited = (title: string): Fact => ({ event_type: "session.edited", data: { title } });
 
-/** An empty folder that is gone after the test. */
+/** An empty folder that is removed after the test. */
 export function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "skein-files-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -78,7 +78,7 @@ function shortRun({ text, messageId, runId }: { text: string; messageId: string;
   ];
 }
 
-/** The folder as a kill would leave it: a copy of the files on disk, without the lock of this process. */
+/** The folder after a kill: a copy of the files on disk, without the lock of this process. */
 export function afterKill(folder: string): string {
   const copy = emptyFolder();
   cpSync(folder, copy, { recursive: true, preserveTimestamps: true });
@@ -86,7 +86,7 @@ export function afterKill(folder: string): string {
   return copy;
 }
 
-/** Every file below a folder by its path, with its text. */
+/** The text of every file below a folder, by its path. */
 function contentsOf(folder: string): Record<string, string> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const paths = files.map(({ parentPath, name }) => join(parentPath, name)).sort();
@@ -103,7 +103,7 @@ export function documentsOf(folder: string): Record<string, string> {
   );
 }
 
-/** A small disk of its own, or undefined where mounting is not allowed. */
+/** A small separate disk, or undefined where mounting is not allowed. */
 export function smallDisk(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), "skein-disk-"));
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m,mode=0700", "tmpfs", folder]);

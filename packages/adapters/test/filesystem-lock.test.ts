@@ -10,7 +10,7 @@ import { documentsOf, edited, emptyFolder, opened, scriptOn } from "./filesystem
 
 const root = join(import.meta.dirname, "..", "..", "..");
 
-/** A real second process: runs these lines with a `folder`, and says what it prints. */
+/** Runs these lines, with a `folder`, in a real second process, and returns what it prints. */
 function child(folder: string, lines: string): { process: ChildProcess; said: AsyncIterator<string> } {
   const code = `
     import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
@@ -130,7 +130,7 @@ describe("a lock", () => {
       pid: 50,
       boot: "b",
       started(pid: number) {
-        // While we find out that 40 is dead, 41 has found it out as well.
+        // While this process finds out that 40 is dead, process 41 finds it out too.
         if (pid === 40) writeFileSync(join(folder, "lock", "2"), holder(41));
         return pid === 40 ? undefined : "s";
       },
@@ -186,7 +186,7 @@ test("everything acknowledged before kill -9 is in the log, in order, and in the
     for (const [sessionId, sequence] of acknowledged) {
       const events = await store.read(sessionId);
       expect(events.length).toBeGreaterThanOrEqual(sequence);
-      // All or nothing: after the creation, two by two.
+      // Appends are all or nothing: the creation adds one event, and every later append two.
       expect(events.length % 2).toBe(1);
       expect(events.map((event) => event.sequence)).toEqual(events.map((_, i) => i + 1));
       await scriptOn(store, sessionId).append([edited("a"), edited("b")]);

@@ -37,7 +37,7 @@ test("appends that are written together are checked one after the other", async 
     event_type: "checkpoint.created",
     data: { checkpoint_id: ids(), user_message_uuid: "u", files_modified: [] },
   };
-  // The first is being written; all others are decided together when it is done.
+  // The first append is being written. All others wait, and are written together after it.
   const settled = await Promise.allSettled([
     script.append([edited("first")]),
     store.append(script.sessionId, same),

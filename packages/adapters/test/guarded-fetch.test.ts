@@ -14,7 +14,7 @@ async function listening(): Promise<{ readonly port: number; readonly asked: str
   return { port: (server.address() as AddressInfo).port, asked };
 }
 
-/** A resolver for which every name is these addresses. */
+/** A resolver that gives these addresses for every name. */
 function meaning(...addresses: readonly string[]) {
   return ((_: string, __: unknown, done: (error: null, found: object[]) => void) =>
     done(

@@ -16,7 +16,7 @@ const info = (owner: string): WorkerInfo => ({
   model: "none",
 });
 
-/** A worker that watches the others. */
+/** A worker that watches the heartbeats of the others. */
 function watcher(
   store: Store,
   options: {
@@ -108,7 +108,7 @@ test("while a disk is slow, or the store unavailable, silent workers do not coun
   const { workers, looks, freed } = watcher(store, { slowMs: () => slow, beatMs: 40 });
   await workers.beat(info("other/1/1"));
   await expect.poll(looks, SOON).toBe(4);
-  // Three checks saw no heartbeat, but less than four times a slow write has passed.
+  // Three checks saw no heartbeat, but less than four times the duration of a slow write has passed.
   expect(freed).toEqual([]);
   slow = Infinity;
   await workers.beat(info("other/1/1"));

@@ -6,7 +6,7 @@ import { sampleCall } from "@skein/core/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { httpRequest } from "../src/models/http-request.ts";
 
-/** A server on loopback that answers as told. */
+/** A server on loopback with scripted answers. */
 async function served(answer: (response: ServerResponse) => void): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => request.resume().once("end", () => answer(response)));
   server.listen(0, "127.0.0.1");

@@ -1,4 +1,4 @@
-/** An MCP server for tests, with every bad habit: over stdio, or over HTTP with `--http`, which prints its address. */
+/** An MCP server for tests that can misbehave in every known way: over stdio, or over HTTP with `--http`, which prints its address. */
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -77,6 +77,6 @@ else if (mode === "broken") {
   http.listen(0, "127.0.0.1", () => {
     process.stdout.write(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp\n`);
   });
-  // Gone with whoever started it.
+  // The server ends with the process that started it.
   process.stdin.on("end", () => process.exit(0)).resume();
 } else await server().connect(new StdioServerTransport());

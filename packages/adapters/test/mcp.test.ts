@@ -61,7 +61,7 @@ function running(mode: string): number[] {
   });
 }
 
-/** The code of the test server is all that it may read beside the system. */
+/** The code of the test server is all that it may read, besides the system. */
 const inSandbox = () => overStdio("good", { sandbox: "required", reads: [repository] });
 
 const WAYS: readonly (readonly [string, () => Promise<McpConnection>])[] = [

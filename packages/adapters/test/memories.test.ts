@@ -38,7 +38,7 @@ const MEMORIES: readonly (readonly [string, (options: { limit?: number }) => Ful
 ];
 
 describe.each(MEMORIES)("full_text on %s", (_, create) => {
-  /** Each test is a tenant of its own: they share one database. */
+  /** The tests share one database, so each has its own tenant. */
   let who = { tenant: "", agentId: "agent-1" };
 
   async function open(options: { limit?: number } = {}): Promise<FullTextMemory> {

@@ -1,4 +1,4 @@
-/** Servers that speak Chat Completions differ from OpenAI's: the answer is the same all the same. */
+/** Servers that speak Chat Completions differ from OpenAI's, but the resulting answer is the same. */
 import { createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compatible";
 import { sampleCall } from "@skein/core/testing";
 import { isToolUse, textOf } from "@skein/protocol";

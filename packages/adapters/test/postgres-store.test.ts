@@ -22,7 +22,7 @@ const CREATE_UNDER_A_KEY = `
       'tenant', 'tenant', 'agent_id', $1::uuid, 'agent_version', 1, 'tags', '[]'::jsonb, 'model', 'm',
       'status', 'idle', 'created_at', now(), 'updated_at', now()))) as answer`;
 
-// One database for the whole contract, emptied after each test: making one takes longer than most tests.
+// One database for the whole contract, emptied after each test, because making a database takes longer than most tests.
 let shared: Database;
 beforeAll(async () => {
   shared = await createDatabase(server.url, { template: server.template });
@@ -59,7 +59,7 @@ describe("postgres: what can go wrong", () => {
     try {
       const script = createScript({ store, ids });
       await script.create();
-      // This connection is never ended, because it does not check for deadlocks.
+      // At a deadlock PostgreSQL ends the other connection, because this one does not check for deadlocks for an hour.
       await other.query("set deadlock_timeout = '1h'; begin; lock table skein.log_events in exclusive mode");
       const appending = script.append([edited]);
       const waits =
@@ -124,7 +124,7 @@ describe("postgres: what can go wrong", () => {
     await script.create();
     const { sessionId, event } = script;
     await strange.append(sessionId, [event(edited)], { dueAt: clock() });
-    // Nothing is due in an hour, and nothing since an hour.
+    // The wrong clock does not shift the time: the session is due now, not an hour earlier or later.
     const [due] = await right.due({ before: Infinity, sessionId });
     expect(Math.abs((due?.dueAt ?? 0) - Date.now())).toBeLessThan(10_000);
     // The database's clock is known to a few milliseconds, so the session may become due that much later.
@@ -480,7 +480,7 @@ describe("postgres: what can go wrong", () => {
   });
 });
 
-/** Takes away what the migration of exact costs adds. */
+/** Removes what the migration of exact costs adds. */
 function withoutExactCost(...tables: readonly string[]): string {
   const added = ["cost_rest", "estimated_calls", "simulated_calls", "reserved_micros"];
   const parts = ["input_rest", "output_rest", "cache_write_rest", "cache_read_rest"];

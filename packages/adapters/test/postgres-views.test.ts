@@ -51,7 +51,7 @@ test("the cost of a run has a part for server tools", async () => {
   expect(cost).toMatchObject({ server_tool_cost: 0.03, total_cost: 0.0345 });
 });
 
-/** A run with one fact of every kind that has an action in the agent tables, besides those of a tool turn. */
+/** A run with one fact of every kind that has an action in the agent tables, besides those of a turn with a tool. */
 async function everyAction(script: Script): Promise<string> {
   const { messageId, runId } = await script.prompt("Say \0 everything");
   const lease = await script.claim();
@@ -664,7 +664,7 @@ describe("every constraint is a refused write", () => {
 describe("every lookup with a specified index uses one", () => {
   beforeAll(fill, 30_000);
 
-  /** Many rows, made in the database itself. */
+  /** Many rows, created by the database itself. */
   async function fill(): Promise<void> {
     await client.query(`
       insert into skein.heads (session_id, tenant, last_sequence, fact_version, updated_at)

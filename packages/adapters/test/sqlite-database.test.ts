@@ -1,4 +1,4 @@
-/** What a commit waits for: the disk, unless all that it holds may be lost with the power. */
+/** A commit waits for the disk, unless a power failure may lose everything in it. */
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

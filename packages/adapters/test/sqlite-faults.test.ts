@@ -40,7 +40,7 @@ async function created(store: Store) {
   return script;
 }
 
-/** The code of the known error that the work ends with. */
+/** The code of the known error with which the work fails. */
 async function codeOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;
@@ -202,7 +202,7 @@ describe("another process", () => {
         { stdio: ["ignore", "pipe", "inherit"] },
       );
       const exited = once(child, "exit");
-      // Begin when the other has begun.
+      // Begins when the other process has begun.
       await once(child.stdout, "data");
       for (let i = 0; i < EACH; i++) await script.prompt(`ours ${i}`);
       expect((await exited)[0]).toBe(0);

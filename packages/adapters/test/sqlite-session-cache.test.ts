@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 const ids = createIds();
 
-/** Two stores on one file, as two processes have them, and a session that the first one has read. */
+/** Two stores on one file, as in two processes, and a session that the first store has read. */
 async function twoStores() {
   const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-cache-"));
   const [here, there] = [
@@ -47,7 +47,7 @@ test("a write or a deletion by any process is seen by the next reader", async ()
   expect((await read()).map((session) => session?.title)).toEqual(["Ours", "Ours"]);
   await rename(there, "Theirs");
   expect((await read()).map((session) => session?.title)).toEqual(["Theirs", "Theirs"]);
-  // Written and read in one turn of the event loop.
+  // Written and read in the same turn of the event loop.
   await nextTurn();
   await Promise.all([rename(there, "At once"), here.get(sessionId)]);
   expect((await here.get(sessionId))?.title).toBe("At once");

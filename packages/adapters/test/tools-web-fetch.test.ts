@@ -14,7 +14,7 @@ async function fetchWith(web: Web, input: object): Promise<string> {
   return String(await tool?.run(tool.parse(input), context));
 }
 
-/** A server on this machine, and how often it was reached. */
+/** A server on this machine that counts how often it was reached. */
 async function server(answer: RequestListener): Promise<{ port: number; hits: () => number }> {
   let hits = 0;
   const listening = createServer((request, response) => {
@@ -29,7 +29,7 @@ async function server(answer: RequestListener): Promise<{ port: number; hits: ()
   return { port: (listening.address() as AddressInfo).port, hits: () => hits };
 }
 
-/** Lets a test reach a server of its own on this machine; nothing else changes. */
+/** Lets a test reach its own server on this machine. Everything else stays closed. */
 const here: Web = { allowsAddress: (address) => address === "127.0.0.1", allowsPort: () => true };
 
 // Addresses of other machines are tried in a network namespace of their own: foreign-addresses/.
@@ -73,7 +73,7 @@ test.each([
 test("a name that resolves to another address later is connected to the checked one, 100 of 100 times", async () => {
   const { port, hits } = await server((_, response) => response.end("inside"));
   let asked = 0;
-  // The first lookup gives an allowed address where nothing listens, every later one the server's address.
+  // The first lookup returns an allowed address at which nothing listens. Every later lookup returns the server's address.
   const flip = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) => {
     asked += 1;
     callback(null, [{ address: asked % 2 === 1 ? "127.0.0.2" : "127.0.0.1", family: 4 }]);

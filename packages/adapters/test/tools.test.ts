@@ -27,7 +27,7 @@ interface World {
   readonly tool: (name: string) => Tool;
 }
 
-/** A folder with files, and a neighbour with a secret whose name begins the same. */
+/** A folder with files. The folder beside it has a secret, and a name with the same beginning. */
 function toolsWorld(options: Omit<StandardToolsOptions, "folder"> = {}): World {
   const parent = mkdtempSync(join(tmpdir(), "skein-tools-"));
   onTestFinished(() => rmSync(parent, { recursive: true, force: true }));

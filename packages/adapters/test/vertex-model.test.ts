@@ -1,4 +1,4 @@
-/** How requests to Vertex AI get their token. */
+/** How requests to Vertex AI get their access token. */
 import { createVerify, generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,7 @@ import { createAccessTokens } from "../src/models/vertex/access-token.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
 
-/** A token server that keeps what it is sent. */
+/** A token server that records its requests. */
 async function tokenServer(answer: { readonly status: number; readonly body: object }) {
   const asked: URLSearchParams[] = [];
   const server = createServer((request, response) => {

@@ -7,7 +7,7 @@ export function anyStore(folder: string): Promise<string> {
   return storeOf(process.env["SKEIN_TEST_STORE"] ?? "memory", folder);
 }
 
-/** The address of an empty store of this kind; one with files has them in the folder. */
+/** The address of a new, empty store of this kind. A store made of files is placed in this folder. */
 export async function storeOf(kind: string, folder: string): Promise<string> {
   switch (kind) {
     case "memory":

@@ -68,7 +68,7 @@ describe("the audit log of a server", () => {
     expect((await asked(`until=${new Date(Date.now() - 60_000).toISOString()}`)).data).toEqual([]);
     expect((await call("GET", "/v1/audit?outcome=perhaps")).status).toBe(422);
 
-    // Another tenant's admin sees nothing of it; there is no way to change or delete an entry.
+    // The admin of another tenant sees none of these entries. No route changes or deletes an entry.
     const opened = /^(sqlite|postgres)/.test(store) ? await openStore(store) : undefined;
     if (opened) {
       const other = await createKeys({ records: opened.records }).make({

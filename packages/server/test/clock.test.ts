@@ -5,7 +5,7 @@ import { createIdempotency } from "../src/http/idempotency.ts";
 import { createKeys } from "../src/keys.ts";
 import { DEFAULT_LIMITS, createMeter } from "../src/http/limits.ts";
 
-/** The clock of a machine that woke up, or was set: it may go back. */
+/** The clock of a machine that was suspended, or whose clock was set. It may go back. */
 function clock() {
   let time = Date.parse("2026-11-15T12:00:00Z");
   return { now: (): number => time, jump: (ms: number): void => void (time += ms) };

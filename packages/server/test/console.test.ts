@@ -1,4 +1,4 @@
-/** The built console, served by the server: its files, their headers, and what is not one of them. */
+/** The server serves the built console: its files, their headers, and the answer for a path that is not a file. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";

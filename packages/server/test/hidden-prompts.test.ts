@@ -16,7 +16,7 @@ async function keyWith(call: Caller, ...scopes: readonly string[]): Promise<stri
   return String(body["key"]);
 }
 
-/** A server with a session of an agent that has a secret system prompt. */
+/** A server with a session whose agent has a secret system prompt. */
 async function world(agent: Record<string, unknown> = {}) {
   const server = await testServer({ limits: { statementMs: 60_000 }, webhookAddresses: ["127.0.0.1"] });
   const one = await session(server.call, { system_prompt: SECRET, ...agent });
@@ -28,7 +28,7 @@ async function world(agent: Record<string, unknown> = {}) {
 
 type World = Awaited<ReturnType<typeof world>>;
 
-/** The addresses of every route that can be read with, filled in. */
+/** The paths of every route that a reading key may call, with their parameters filled in. */
 function addresses({ id, agentId, runId }: World): readonly string[] {
   const values: Record<string, string> = { session_id: id, agent_id: agentId, run_id: runId, step: "1" };
   const routes: readonly Route[] = Object.values(ROUTES);
@@ -43,14 +43,14 @@ function addresses({ id, agentId, runId }: World): readonly string[] {
   ];
 }
 
-/** What an address answers; of a stream, its beginning, or the whole log. */
+/** The answer of a path. Of an endless stream it is the part before the first silence. */
 async function shown(url: string, key: string, path: string, accept = "*/*"): Promise<string> {
   const over = new AbortController();
   const response = await fetch(`${url}${path}`, { headers: { "x-api-key": key, accept }, signal: over.signal });
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response.text();
   let text = "";
   const decoder = new TextDecoder();
-  // An endless stream of a server where nothing happens is silent after its beginning.
+  // A stream without an end is silent after its beginning if nothing happens on the server.
   const silence = setTimeout(() => over.abort(), 200);
   try {
     for await (const bytes of response.body ?? []) {
@@ -79,7 +79,7 @@ test("no route, stream or export shows a system prompt to a key that may only re
         expect([path, await shown(made.url, key, path, accept)].join(" ")).not.toContain(SECRET);
       if ((await shown(made.url, runner, path, accept)).includes(SECRET)) showing.push(`${path} ${accept}`);
     }
-  // The same addresses do show it to a key that may run agents.
+  // The same paths show the prompt to a key that may run agents.
   expect(showing).toEqual(
     expect.arrayContaining([
       `/v1/agents */*`,

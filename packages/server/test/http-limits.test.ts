@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { DEFAULT_LIMITS, createMeter } from "../src/http/limits.ts";
 import { type TestServer, session, testServer } from "./world.ts";
 
-/** A connection that is written to byte for byte, and everything that came back when it was over. */
+/** A raw connection, and everything that the server sent on it. */
 function raw({ url }: Pick<TestServer, "url">, text = ""): { socket: Socket; answer: Promise<string> } {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -38,7 +38,7 @@ test("headers or a body that do not arrive in time are 408, and the connection i
       `POST /v1/agents HTTP/1.1\r\n${head(key, "Content-Type: application/json", "Transfer-Encoding: chunked")}4\r\n{"na\r\n`,
     ),
   ];
-  // One that sends a byte now and then is no better.
+  // A connection that sends one byte now and then is closed as well.
   const drip = raw(server, "GET /health HTTP/1.1\r\n");
   const timer = setInterval(() => drip.socket.write("X"), 50);
   onTestFinished(() => clearInterval(timer));

@@ -4,7 +4,7 @@ import { createMemoryLive, createMemoryStore } from "@skein/core";
 import { expect, test } from "vitest";
 import { session, testServer } from "./world.ts";
 
-/** Wrong keys as scanners send them: each is a question to the store and never a part of one. */
+/** Wrong keys as scanners send them. Each must be a value in the query and never a part of its text. */
 const PAYLOADS = [
   "'",
   '"',
@@ -65,7 +65,7 @@ test.each([
   expect((await call("GET", path)).body).toMatchObject({ status: "pending", cost_micros: 0, parent_session_id: null });
 });
 
-/** Sends a request as it is written, which fetch would not. */
+/** Sends a request exactly as written, which `fetch` would not do. */
 function raw(url: string, lines: readonly string[], body = ""): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
@@ -113,7 +113,7 @@ test("every answer forbids framing and type sniffing, and sets no cookie", async
       const policy = answer.headers.get("content-security-policy") ?? "";
       expect([path, policy]).toEqual([path, expect.stringContaining("frame-ancestors 'none'")]);
       expect(policy).not.toMatch(/unsafe|\*/);
-      // A page loads its own script; everything else loads nothing.
+      // A page may load its own script. Every other answer may load nothing.
       const isPage = answer.headers.get("content-type")?.startsWith("text/html") ?? false;
       expect([path, policy.includes("script-src 'self'")]).toEqual([path, isPage]);
       expect(answer.headers.get("x-content-type-options")).toBe("nosniff");

@@ -1,4 +1,4 @@
-/** Metrics of runs, who may read them, and the port without a key. */
+/** Metrics of runs, the scope that they need, and the port that needs no key. */
 import { request } from "node:http";
 import { createMemoryLive, createMemoryStore } from "@skein/core";
 import { createScript } from "@skein/core/testing";

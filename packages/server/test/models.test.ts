@@ -1,4 +1,4 @@
-/** Models over HTTP: who may add them, where they may be, and what is never shown. */
+/** Models over HTTP: who may add them, which addresses are allowed, and what answers never contain. */
 import { randomBytes } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { type Server, createServer } from "node:http";
@@ -19,7 +19,7 @@ interface FakeModel {
   readonly keys: (string | undefined)[];
 }
 
-/** A server that speaks Chat Completions and greets, and can send callers elsewhere. */
+/** A Chat Completions server that answers with a greeting and can redirect callers. */
 async function fakeModel(redirectTo?: string): Promise<FakeModel> {
   const keys: (string | undefined)[] = [];
   const server: Server = createServer((request, response) => {
@@ -36,7 +36,7 @@ async function fakeModel(redirectTo?: string): Promise<FakeModel> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, keys };
 }
 
-/** A store that a second process can open: keys of other tenants are made beside the server. */
+/** A store that a second process can open, because keys of other tenants are created outside the server. */
 function sqliteStore(): string {
   return `sqlite:${join(folder(), "skein.db")}`;
 }
@@ -172,7 +172,7 @@ test("a tenant's model at another address does not get the operator's key of the
     const answer = await who("POST", "/v1/models", { name: "openai/gpt-6", settings });
     expect(answer).toMatchObject({ status: 403, body: { error: { message: expect.stringContaining(sentence) } } });
   }
-  // Nor does a price of zero make calls with the operator's key free.
+  // A price of zero does not make calls with the operator's key free.
   const free = { price: { input: 0, output: 0, date: "2026-11-01" } };
   expect((await acme("POST", "/v1/models", { name: "openai/gpt-6", settings: free })).status).toBe(403);
   expect((await call("POST", "/v1/models", { name: "openai/gpt-6", settings: free })).status).toBe(201);
@@ -207,7 +207,7 @@ test("the operator can allow addresses and variables for requests", async () => 
   expect(keys[0]).toBe("Bearer sk-of-the-environment");
   const acme = await tenantAdmin(store, server.url);
   expect((await acme("POST", "/v1/models", { name: "openai-compatible/x", settings: { url } })).status).toBe(201);
-  // A model that was added stays closed once the operator closed its address again.
+  // An added model becomes unusable when the operator no longer allows its address.
   await server.close();
   const closed = await testServer({ store });
   const again = await tenantAdmin(store, closed.url);

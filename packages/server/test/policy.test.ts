@@ -1,4 +1,4 @@
-/** The operator's policy, on a real server: who may run what, with which sentence. A stub stands for Claude Code. */
+/** The operator's policy on a real server: what each key may run, and the sentence of each rejection. A stub replaces Claude Code. */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -70,7 +70,7 @@ test.each([
   const { status, body } = await as("narrow")("POST", "/api/v1/query/single", { prompt, model, ...asked });
   expect(status === 403 || status === 422).toBe(true);
   expect(body.error.message).toContain(sentence);
-  // The same is open to a key without such a rule.
+  // A key without this rule may run it.
   const other = await as("wide")("POST", "/api/v1/query/single", { prompt, model, ...asked });
   if (!("cwd" in asked)) expect(other.status).toBe(200);
 });

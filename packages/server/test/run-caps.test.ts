@@ -1,4 +1,4 @@
-/** Caps on how many runs are under way, on real servers: who waits, what is shown, and what nothing is lost by. */
+/** Caps on concurrent runs, on real servers: which runs wait, what is shown, and that nothing is lost. */
 import { defineTool } from "@skein/core";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { type Caller, type TestServer, caller, folder, say, scripted, session, s
 
 const SOON = { timeout: 20_000, interval: 20 };
 
-/** A tool that runs until its gate opens, and counts how many run at once. */
+/** A tool that runs until its gate opens, and counts how many calls run at once. */
 function gatedTool() {
   let gate = Promise.withResolvers<void>();
   const seen = { running: 0, most: 0 };

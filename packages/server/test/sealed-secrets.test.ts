@@ -1,4 +1,4 @@
-/** Secrets at rest, on a real server and a real store. */
+/** Encrypted secrets, on a real server and a real store. */
 import { randomBytes } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";

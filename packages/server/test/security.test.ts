@@ -7,8 +7,7 @@ import { caller, folder, openFrames, say, session, settled, testServer } from ".
 import { openStore } from "skein";
 import { keyIdOf } from "../src/keys.ts";
 
-/** Open to anyone, and nothing else is. */
-/** What is open to everybody, and how it answers a request without a key and with an empty body. */
+/** The routes that need no key, and the status of each for a request without a key and with an empty body. */
 const OPEN: ReadonlyMap<string, number> = new Map([
   ["GET /health", 200],
   ["GET /api/v1/health", 200],
@@ -20,7 +19,7 @@ const OPEN: ReadonlyMap<string, number> = new Map([
   ["POST /v1/logout", 204],
 ]);
 
-/** A server without a network, two tenants, a key of each scope, and something of each kind that belongs to `mine`. */
+/** A server without a socket, two tenants, a key of each scope, and one resource of each kind that belongs to `mine`. */
 async function twoTenants() {
   const store = createMemoryStore();
   const keys = createKeys({ records: store.records });
@@ -322,13 +321,13 @@ test("a revoked key loses its open stream, and its next request", async () => {
   const data = folder();
   const { call, url } = await testServer({ store: `sqlite:${data}/skein.db` });
   const { path } = await session(call);
-  // Another process revokes: the server is not told.
+  // Another process revokes the key, and this server is not notified.
   const other = await openStore(`sqlite:${data}/skein.db`);
   const keys = createKeys({ records: other.records });
   const key = await keys.make({ name: "guest", tenant: "default", scopes: ["read"] });
   const reading = await openFrames(`${url}${path}/events`, { "x-api-key": key });
   await keys.revoke("guest");
-  // How soon is measured by `npm run wire`: here the machine may be busy.
+  // `npm run wire` measures the delay. Here the machine may be busy.
   expect((await reading.rest).at(-1)).toMatchObject({ event: "stream.closing", data: { reason: "revoked" } });
   expect((await caller(url, key)("GET", path)).status).toBe(401);
   await other.close();

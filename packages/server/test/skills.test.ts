@@ -1,4 +1,4 @@
-/** Skills over HTTP: agents name those that the operator opened, and no other folder of the server. */
+/** Skills over HTTP: agents may name skills that the operator allowed, and no other folder of the server. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -43,7 +43,7 @@ test("an agent can name allowed skills by name or folder and load them, and no o
   expect(log).toContain("Do bees.");
   expect(log).toMatch(/There is no skill ..ants..\. There are bees\./);
 
-  // A patch of its tools keeps the skills; a patch of its skills changes the tool that loads them.
+  // Changing the agent's tools keeps its skills. Changing its skills changes the tool that loads them.
   const patched = await call("PATCH", `/v1/agents/${agent.id}`, { frontend_tools: [] });
   expect(JSON.stringify(patched.body["config"])).toContain('"load_skill"');
   const without = await call("PATCH", `/v1/agents/${agent.id}`, { skills: [] });

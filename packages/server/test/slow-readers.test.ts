@@ -27,7 +27,7 @@ test("readers that do not read, read slowly, or disconnect are disconnected, wit
   reader(server, path).once("data", function (this: Socket) {
     this.resetAndDestroy();
   });
-  // Asks, and says that it will not write again: it may still read.
+  // Requests a stream and closes its own side of the connection: it may still read.
   reader(server, path).pause().end();
   const healthy = frames(`${server.url}${path}/events`, {
     headers: { "x-api-key": server.key },
@@ -39,7 +39,7 @@ test("readers that do not read, read slowly, or disconnect are disconnected, wit
     Number(new RegExp(`${name} (\\d+)`).exec(await metrics())?.[1]);
   await expect.poll(() => metric("skein_streams_open"), { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
   let written = 0;
-  // Until what waits for them is more than the system takes for a connection that nobody reads.
+  // Writes until more data waits than the operating system buffers for a connection that nobody reads.
   const write = async (): Promise<number> => {
     for (let at = 0; at < EVENTS; at++) await server.call("PATCH", path, { title: TITLE, tags: TAGS });
     written += EVENTS;
@@ -50,7 +50,7 @@ test("readers that do not read, read slowly, or disconnect are disconnected, wit
   const seen = await healthy;
   expect(seen.map(({ id }) => Number(id))).toEqual(Array.from({ length: written + 2 }, (_, at) => at + 1));
   await expect.poll(() => metric("skein_streams_open"), { timeout: 30_000 }).toBeLessThanOrEqual(1);
-  // What was cut continues where it was.
+  // A disconnected reader can continue where it stopped.
   const rest = await frames(`${server.url}${path}/events?after=${written}`, {
     headers: { "x-api-key": server.key },
     isLast: ({ data }) => data.data["title"] === "the last",

@@ -1,4 +1,4 @@
-/** Caps on spending for Claude Code: the real binary, in its sandbox and without, against a simulator whose answers have a price. */
+/** Caps on the spending of Claude Code: the real binary, with and without a sandbox, against a simulator whose answers have a price. */
 import { createKeys } from "@skein/server";
 import type { Step } from "@skein/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,9 +12,9 @@ import { type Caller, caller, say, scripted, settled } from "./world.ts";
 
 const MODEL = "claude-sonnet-4-5";
 const SOON = { timeout: 30_000, interval: 50 };
-/** At 3 dollars a million: 20 cents. */
+/** 20 cents at $3 per million tokens. */
 const DEAR = { input_tokens: 66_667, output_tokens: 1, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
-/** More than one answer of Claude Code's longest (32,000 tokens at 15 dollars a million), and its input. */
+/** More than the longest answer of Claude Code (32,000 tokens at $15 per million) and its input. */
 const CAP = { spendPerDayUsd: 1, spendAskAtPercent: false } as const;
 
 describe.each([
@@ -76,7 +76,7 @@ describe.each([
       return (cap?.spent_usd ?? 0) + (cap?.reserved_usd ?? 0);
     }
 
-    // Without a sandbox all three are counted in the same place: one of them is enough.
+    // Without a sandbox the three caps are counted in the same place, so one of them is enough.
     const capped = [
       ["tenant", "capped"],
       ["key", "keyed"],
@@ -88,7 +88,7 @@ describe.each([
       async (of, tenant) => {
         const call = as(tenant);
         const agent = of === "agent" ? "Capped" : "Other";
-        // Six answers of 20 cents, one after the other, in one run: 1.20 dollars would be over the cap.
+        // Six answers of 20 cents in one run would cost $1.20, which is more than the cap.
         const steps: Step[] = Array.from({ length: 5 }, (__, at) => ({
           tools: [{ name: "Bash", input: { command: `echo ${at}` } }],
           usage: DEAR,
@@ -102,7 +102,7 @@ describe.each([
           );
           expect(await spent(call, of)).toBeLessThanOrEqual(1);
         }
-        // Whatever is left does not pay for another answer, or nothing is left: Claude Code is not started, or not answered.
+        // If something is left, it does not pay for another answer. So Claude Code is not started, or its call is rejected.
         const next = await begun(call, [{ text: "Once more.", usage: DEAR }], agent);
         expect(await settled(call, next)).toMatchObject({ status: "failed" });
         expect(await failure(call, next)).toMatch(/^budget: (?:The .* may spend|The rest of)/);

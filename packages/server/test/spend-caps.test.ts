@@ -1,4 +1,4 @@
-/** Caps on what keys, agents and tenants spend a day, on real servers with a simulator that has prices. */
+/** Caps on the daily spending of keys, agents and tenants, on real servers with a simulator that has prices. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSimulator } from "@skein/simulator";
 import type { SkeinConfig } from "../../skein/src/serve/config-file.ts";
@@ -188,7 +188,7 @@ test("a key sees its caps and their use, also of its tenant and its agents, but 
     { of: "tenant", name: "default", runs: null, spend: { ...money, limit_usd: 2, ask_at_percent: null } },
     { of: "agent", name: "Spender", runs: { limit: 7, ...idle }, spend: null },
   ];
-  // The run's last facts are written a moment before its place is given back.
+  // A run stores its last facts a moment before it gives its place back.
   await expect.poll(async () => (await call("GET", "/v1/me")).body["caps"], SOON).toEqual(caps);
   expect((await call("GET", "/v1/policy")).body).toMatchObject({
     rules: { concurrent_runs: 4, spend_per_day_usd: 1, spend_ask_at_percent: 50 },

@@ -10,7 +10,7 @@ interface Answer {
   readonly ms: number;
 }
 
-/** Statements that want too much: memory, time, rows, places. This server ends them after 0.6 s, so that the tests are short. */
+/** Statements that take too much memory, time, rows or places. This server ends them after 0.6 s, so that the tests are short. */
 async function asked(
   statementMs = 600,
 ): Promise<{ readonly url: string; readonly ask: (sql: string) => Promise<Answer> }> {
@@ -30,7 +30,7 @@ async function asked(
 }
 
 describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () => {
-  // S-55, two at a time, as many as run at once.
+  // Case S-55. Two statements at a time, which is the limit of the server.
   test.each([
     ["SELECT repeat('a', 2000000000)", "SELECT string_agg(repeat('a', 1000000), '') FROM range(100000)"],
     [
@@ -41,7 +41,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     const { ask } = await asked();
     for (const { status, text, ms } of await Promise.all([ask(first), ask(second)])) {
       expect([status, text]).toEqual([422, expect.stringMatching(/over_limit|statement_failed/)]);
-      // 0.6 s is the limit. A busy machine may need longer to say so, never as long as the statement.
+      // The time limit is 0.6 s. A busy machine may report it later, but long before the statement would end.
       expect(ms).toBeLessThan(60_000);
     }
   });
@@ -97,7 +97,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     const answers = await Promise.all(heavy);
     const statuses = answers.map(({ status }) => status);
     const ran = statuses.filter((status) => status === 422).length;
-    // Who waits gets the place of one that was stopped, if that is in time.
+    // A waiting statement gets the place of a stopped one if that happens before it gives up.
     expect([2, 3, 4, 5, 6]).toContain(ran);
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(20 - ran);

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
 
 /**
- * Statements that want out, against a server as people start it: one process, the same from the first to the last.
- * What they may not reach is really there: a file, a folder, a port, a variable.
+ * Statements that try to leave the sandbox of a real server process, which must survive them all. Everything that they must not reach
+ * exists: a file, a folder, a port, a variable.
  */
 const bin = fileURLToPath(new URL("../../cli/bin/skein.js", import.meta.url));
 const data = mkdtempSync(join(tmpdir(), "skein-hostile-"));
@@ -44,10 +44,10 @@ async function ask(sql: string): Promise<Answer> {
   return { status: response.status, text: await response.text() };
 }
 
-/** The statements that run now, as many as may at once. */
+/** The statements in progress, at most as many as the server allows. */
 const running = new Set<Promise<Answer>>();
 
-/** Asks as soon as another statement may run. */
+/** Sends the statement as soon as another one may run. */
 async function askInTurn(sql: string): Promise<Answer> {
   while (running.size >= 2) await Promise.race(running);
   const answer = ask(sql);
@@ -55,7 +55,7 @@ async function askInTurn(sql: string): Promise<Answer> {
   return answer.finally(() => running.delete(answer));
 }
 
-/** Asks what can be answered, again if the machine is too busy for the limit of time. */
+/** Sends a statement that must succeed. It is sent again if the machine is too busy for the time limit. */
 async function answered(sql: string): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     const answer = await ask(sql);
@@ -97,7 +97,7 @@ afterAll(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-/** Processes of this machine that have the server's folder in their arguments, the servers themselves left out. */
+/** Processes with the server's folder in their arguments, without the servers themselves. */
 function processesLeft(): readonly string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && ![process, ...started].some(({ pid }) => pid === Number(name)))
@@ -113,7 +113,7 @@ function processesLeft(): readonly string[] {
 
 describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () => {
   test.concurrent.each([
-    // S-50: files of the host.
+    // Case S-50: files of the host.
     `SELECT * FROM read_text('${secretFile}')`,
     "SELECT * FROM read_text('/etc/passwd')",
     "SELECT * FROM read_blob('/etc/passwd')",
@@ -131,7 +131,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     `EXPORT DATABASE '${target}'`,
     `ATTACH '${target}'`,
     "ATTACH ':memory:' AS more",
-    // S-52: the network and code.
+    // Case S-52: the network and code.
     "SELECT * FROM read_csv('http://127.0.0.1:PORT/')",
     "SELECT * FROM read_text('https://127.0.0.1:PORT/')",
     "ATTACH 'http://127.0.0.1:PORT/x.db'",
@@ -157,7 +157,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     "CREATE OR REPLACE VIEW all_sessions AS SELECT 1",
     "CHECKPOINT",
     "BEGIN",
-    // S-54, S-58, S-60: calls, profiles, more than one statement.
+    // Cases S-54, S-58 and S-60: calls, profiles, more than one statement.
     "CALL enable_logging(storage = 'file', storage_config = {'path': '/data/log'})",
     "PRAGMA enable_profiling",
     "SELECT 1; SELECT 2",
@@ -174,7 +174,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     ";",
   ])("%s is refused, and nothing of the host is in the answer", async (statement) => {
     const { status, text } = await askInTurn(statement.replace("PORT", String(portNumber)));
-    // A machine that is busy enough may take 5 s to say no.
+    // On a busy machine the statement may reach its time limit of 5 s instead of being rejected.
     expect([status, text]).toEqual([422, expect.stringMatching(/statement_failed|over_limit/)]);
     expect(text).not.toMatch(new RegExp(`${SECRET}|root:`));
   });
@@ -187,7 +187,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     }
   });
 
-  // S-54: it is a SELECT for the parser, and takes a locked instance with it.
+  // Case S-54: the parser takes this statement for a SELECT, and it ends a locked instance.
   test("writing a log to a file ends at most its own process", async () => {
     await ask(`SELECT * FROM enable_logging(storage = 'file', storage_config = {'path': '${target}'})`);
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
@@ -200,7 +200,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect((await answered("SELECT count(*) AS n FROM platform.agents")).text).toContain('{"n":0}');
     expect(existsSync(target)).toBe(false);
     expect(visits).toBe(0);
-    // One that waits for the next question, and the one that writes its rows: no more.
+    // At most two sandboxes are left, each of two processes: one waits for the next statement, and one writes its rows.
     expect(processesLeft().filter((line) => line.includes("bwrap")).length).toBeLessThanOrEqual(4);
     server.kill("SIGTERM");
     expect(await once(server, "exit")).toEqual([0, null]);

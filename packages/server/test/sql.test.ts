@@ -8,13 +8,13 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { caller, folder, say, session, settled, testServer } from "./world.ts";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
 
-/** A server that waits longer for a statement than a busy machine needs. */
+/** A server whose time limit for a statement is long enough for a busy machine. */
 const roomyServer = (options: Parameters<typeof testServer>[0] = {}) =>
   testServer({ ...options, limits: { statementMs: 60_000, ...options.limits } });
 
 type Line = { columns?: object[]; row?: Record<string, unknown>; end?: object; error?: { code: string } };
 
-/** Asks, and answers the lines. */
+/** Sends a statement and returns the lines of the answer. */
 async function ask(url: string, key: string, sql: string, more: Readonly<Record<string, string>> = {}) {
   const response = await fetch(`${url}/v1/sql`, {
     method: "POST",
@@ -131,7 +131,7 @@ describe.skipIf(!hasBubblewrap)("where there is a sandbox", { timeout: 120_000 }
     expect(await rows(url, key, question)).toEqual([{ content: "Mine." }]);
     expect(await rows(url, analyst, question)).toEqual([]);
     expect(await rows(url, stranger, question)).toEqual([]);
-    // Who finds nothing because it is closed is told so, beside the rows.
+    // An answer without rows has a notice if the key may not read these tables.
     const notice = (asked: { lines: readonly object[] }) => (asked.lines[0] as { notice?: string }).notice;
     expect(notice(await ask(url, analyst, question))).toMatch(
       /are empty for this key: only admin keys of the tenant default/,
@@ -178,7 +178,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     const { status, headers, bytes } = await ask(url, key, "SELECT range FROM range(5)", { accept });
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/vnd.apache.arrow.stream");
-    // A message of an Arrow stream begins so, and the mark of its end; packages/sql/test/sandbox.test.ts reads one.
+    // The first bytes of an Arrow stream, and the mark at its end. packages/sql/test/sandbox.test.ts reads such a stream.
     expect([...bytes.subarray(0, 4)]).toEqual([255, 255, 255, 255]);
     expect([...bytes.subarray(-8)]).toEqual([255, 255, 255, 255, 0, 0, 0, 0]);
     const wrong = await ask(url, key, "SELECT error('enough') FROM range(5)", { accept });

@@ -20,7 +20,7 @@ test("while PostgreSQL is unavailable requests get 503, and the run continues wh
     status: 503,
     body: { status: "unhealthy", failing: ["store"] },
   });
-  // A key that nobody can look up, too: it is for everybody.
+  // The answer is the same with a key that cannot be looked up, because `/health` needs no key.
   expect(await (await fetch(`${url}/health`, { headers: { "x-api-key": "unknown" } })).json()).toMatchObject({
     status: "unhealthy",
   });
@@ -59,7 +59,7 @@ test("while PostgreSQL hangs every request is answered within 6 s, and work cont
   ];
 
   postgres.freeze();
-  // The first round finds out that it hangs, the second one is told at once; both while the run continues being driven.
+  // The first round detects that the store hangs, and the second is rejected at once. The run continues to be driven in both.
   for (const round of [1, 2]) {
     const asked = everything(round);
     const open = [timed("GET", "/health"), timed("GET", "/ready"), timed("GET", "/api/v1/health")];
@@ -68,7 +68,7 @@ test("while PostgreSQL hangs every request is answered within 6 s, and work cont
     expect(health?.said).toMatchObject({ status: "unhealthy", failing: ["store"] });
     expect(ready?.said.error).toMatchObject({ code: "store_unavailable", message: "The store does not answer." });
     expect(claude?.said).toMatchObject({ status: "unhealthy", dependencies: { store: { status: "error" } } });
-    // Health checks give up after 1 s, not after the 5 s of a request; the rest is room for a busy machine.
+    // Health checks give up after 1 s, other requests after 5 s. The rest is room for a busy machine.
     for (const { ms } of await Promise.all(open)) expect(ms).toBeLessThan(4000);
     for (const { status, ms } of await Promise.all(asked)) {
       expect(status).toBe(503);

@@ -35,7 +35,7 @@ interface Told {
   readonly resourceLogs?: { scopeLogs: { logRecords: Line[] }[] }[];
 }
 
-/** A collector on loopback, and what the SDK told it. */
+/** A collector on loopback, and what the OpenTelemetry SDK sent to it. */
 async function collector() {
   const spans: Span[] = [];
   const metrics = new Set<string>();
@@ -86,7 +86,7 @@ test("a run is sent as spans with the GenAI names, in the trace of its caller an
   await call("POST", `${path}/messages`, { role: "user", content: { text } }, { traceparent });
   await settled(call, path);
   await expect.poll(() => spans.length, { timeout: 20_000 }).toBe(4);
-  // Each when it ends, so the run comes last.
+  // A span is sent when it ends, so the run comes last.
   expect(spans.map(({ name }) => name)).toEqual([
     "chat claude-sonnet-5-5",
     "execute_tool add",

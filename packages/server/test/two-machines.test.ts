@@ -1,4 +1,4 @@
-/** Two servers on one PostgreSQL with Redis between them, and what becomes of them when Redis goes away. */
+/** Two servers on one PostgreSQL with Redis between them, and how they work without Redis. */
 import { createPostgresFileStore } from "@skein/adapters/files/postgres";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
@@ -70,7 +70,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
   const playing = (...steps: Step[]): string => `Please. ${script(steps, "machines")}`;
   const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(" ");
 
-  /** What a reader on a machine sees of a session until its run is over. */
+  /** The frames that a reader on one machine gets of a session until its run ends. */
   function follows(at: Machine, path: string): { seen: Frame[]; done: Promise<readonly Frame[]> } {
     const seen: Frame[] = [];
     const done = frames(`${at.url}${path}/events`, {
@@ -118,7 +118,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     const text = words(60);
     await say(first.call, path, playing({ text, chunk: 10, chunkDelayMs: 40 }));
     const [one = [], other = []] = await Promise.all(readers.map(({ done }) => done));
-    // One of the two drove the session, and the other one had nothing of it but the store and Redis.
+    // One of the two machines drove the session. The other one got it only through the store and Redis.
     expect(facts(one)).toEqual(facts(other));
     for (const seen of [one, other]) {
       expect(drafts(seen)).not.toBe("");
@@ -158,7 +158,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     const { path, id } = await session(a.call);
     const reader = follows(b, path);
     await expect.poll(() => redis.ask("SISMEMBER", "active_connections", id), SOON).toBe("1");
-    // Nothing outlives the machine that said it: also where that is killed, and takes nothing back.
+    // Entries of a machine expire, because a killed machine cannot remove them.
     await expect.poll(() => Number(redis.ask("TTL", "active_connections")), SOON).toBeGreaterThan(200);
     await say(a.call, path, playing({ text: words(20), chunk: 10, chunkDelayMs: 50 }));
     await expect.poll(() => redis.ask("GET", `session_lock:${id}`), SOON).toMatch(/^[0-9a-f-]{36}$/);
@@ -207,7 +207,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     try {
       const seen = await reader.done;
       expect(seen.at(-1)?.data.data).toMatchObject({ final_response: text });
-      // Another prompt, a cancel and lists work all the same while it is away, on either machine.
+      // Prompts, cancels and lists work on both machines while Redis is away.
       await say(b.call, path, playing({ text: "And again." }));
       await expect.poll(async () => (await a.call("GET", path)).body["total_runs"], SOON).toBe(2);
       await settled(a.call, path);
@@ -220,7 +220,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     } finally {
       await mend();
     }
-    // It is back, and drafts are too.
+    // When Redis is back, drafts arrive again.
     await expect.poll(async () => (await a.call("GET", "/health")).body["status"], SOON).toBe("ok");
     await expect.poll(async () => (await b.call("GET", "/health")).body["status"], SOON).toBe("ok");
     const bugs = [...a.logged, ...b.logged]

@@ -87,14 +87,14 @@ test("a fact whose process died before its notice is sent by the next process, o
   await first.call("PATCH", path, { title: "Told at once" });
   await expect.poll(() => received.length, { timeout: 20_000 }).toBe(1);
   await first.close();
-  // A writer that tells nobody, as a process that is killed right after its commit.
+  // A writer that announces nothing, like a process that is killed right after its commit.
   const silent = await openStore(store);
   await createSessions({ store: silent }).edit(id, { title: "Told later" });
   await silent.close();
   const titles = () => received.map(({ body }) => (JSON.parse(body) as Told).data.data.title);
   const second = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   await expect.poll(titles, { timeout: 20_000 }).toEqual(["Told at once", "Told later"]);
-  // The first notice was looked at again as well: the second cannot be kept without it.
+  // The second delivery cannot be stored unless the record of the first was read again.
   const deliveries = (await second.call("GET", `/v1/webhooks/${webhook.id}/deliveries`)).body.data;
   expect(deliveries.map(({ event_sequence }) => event_sequence)).toEqual([3, 2]);
   await second.call("PATCH", path, { title: "Told by the second" });

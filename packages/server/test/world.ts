@@ -64,7 +64,7 @@ export interface TestServer {
   readonly close: () => Promise<void>;
 }
 
-/** A server of its own on a free port, gone at the end of the test. */
+/** A server on a free port, closed at the end of the test. */
 export async function testServer(
   options: {
     store?: string;
@@ -81,7 +81,7 @@ export async function testServer(
     history?: { roots: string[] | undefined; keys: string[] };
     secrets?: Parameters<typeof startServer>[0]["secrets"];
     openedToModels?: Parameters<typeof startServer>[0]["openedToModels"];
-    /** A simulator of its own, whose answers have a price. */
+    /** A simulator whose answers have a price. */
     modelUrl?: string;
   } = {},
 ): Promise<TestServer> {
@@ -116,7 +116,7 @@ export async function testServer(
   return { url: server.url, key, call: caller(server.url, key), logged, close };
 }
 
-/** An agent and a session with it. */
+/** Creates an agent and a session of it. */
 export async function session(
   call: Caller,
   agent: Record<string, unknown> = {},
@@ -163,7 +163,7 @@ export interface Frame {
   readonly data: Record<string, unknown> & { readonly data: Record<string, unknown> };
 }
 
-/** Opens a stream: answers when its first frame has come, with the frames up to its end as `rest`. */
+/** Opens a stream. Resolves when the first frame has arrived; `rest` has the frames up to the end. */
 export function openFrames(
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -174,7 +174,7 @@ export function openFrames(
   });
 }
 
-/** Reads frames of a stream until one is the last, or the stream ends. */
+/** Reads frames of a stream until one matches, or the stream ends. */
 export async function frames(
   url: string,
   {

@@ -1,4 +1,7 @@
-/** What a model or its server may do wrong, with every adapter: a clear error or a result that the model can read, and a session that continues. */
+/**
+ * Faults of models and their servers, with every adapter. Each gives a clear error or a result that the model can read, and the session
+ * continues.
+ */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { createMemoryStore, createModels, defineTool } from "@skein/core";
 import type { Event, ModelSettings } from "@skein/protocol";
@@ -65,7 +68,7 @@ async function agentOf(model: string, url = simulator.url, more: AgentOptions & 
   };
 }
 
-/** A server that is no model. */
+/** A server that is not a model. */
 async function otherServer(answer: (response: ServerResponse) => void): Promise<{ url: string; asked: () => number }> {
   let asked = 0;
   const server = createHttpServer((request, response) => {
@@ -159,7 +162,7 @@ test.each(NAMES.slice(1))("%s without tools, for an agent that has some: no call
   expect(asked()).toHaveLength(0);
 });
 
-/** The beginning of a call whose arguments never end, and more of them, in the stream of each API. */
+/** The beginning of a call whose arguments never end, and the next part of them, in the stream format of each API. */
 const MESSAGES = [
   { type: "message_start", message: { model: "m", usage: { input_tokens: 1, output_tokens: 1 } } },
   { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "t1", name: "add", input: {} } },

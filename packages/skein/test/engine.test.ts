@@ -12,7 +12,7 @@ const agent = {
   config: AgentConfig.parse({ name: "Driven", model: "claude-sonnet-4-5" }),
 };
 
-/** Drives a session when it is woken by name, and at no other time. */
+/** An engine that drives a session only when `wake` names it. */
 const onlyWhenWoken: EngineFactory = ({ store, runtime, report }) => ({
   start() {},
   reserve: () => undefined,
@@ -51,7 +51,7 @@ test("a host drives its sessions with the engine that it was given", async () =>
   const { sessionId } = await host.sessions.begin(agent, scripted("Hello.", [{ text: "Good morning." }]));
   const types = async (): Promise<readonly string[]> =>
     (await host.sessions.events(sessionId)).map(({ event_type }) => event_type);
-  // The local engine would have begun the first step in the same append.
+  // The local engine would have put the first step into the same append.
   expect(await types()).toEqual(["session.created", "prompt.accepted"]);
   host.engine.wake(sessionId);
   await expect.poll(types, { timeout: 10_000 }).toContain("session.completed");

@@ -1,4 +1,4 @@
-/** The models that an agent falls back on, on real servers that fail in real ways. */
+/** Fallback models of agents, with real servers and real failures. */
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Store, createMemoryStore, createModels } from "@skein/core";
@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 type Answering = (response: ServerResponse, request: number) => void;
 
-/** What a server of a model does: answers, rejects with a status, or breaks off after some words. */
+/** What a model server does: it answers, rejects with a status, or breaks off after some words. */
 const answers: Answering = (response) =>
   void sse(response, [words("Served."), DONE, counts(10, 2)]).end("data: [DONE]\n\n");
 const rejects =
@@ -34,7 +34,7 @@ function sse(response: ServerResponse, chunks: readonly object[]): ServerRespons
   return response;
 }
 
-/** A store with a model for each name. Returns how often each was asked. */
+/** A store with a model for each name. Returns how often each model was called. */
 async function models(
   behaviours: Readonly<Record<string, Answering>>,
 ): Promise<{ store: Store; asked: Record<string, number> }> {
@@ -90,7 +90,7 @@ test("an overloaded model is retried, and then the next in the list is called; t
   expect(result).toMatchObject({ finalAnswer: "Served.", error: null });
   expect(asked).toEqual({ first: 3, second: 1, third: 0 });
   expect(changes).toEqual([["overloaded_error", "openai-compatible/second"]]);
-  // 10 tokens in and 2 out, at $10 for a million.
+  // 10 input tokens and 2 output tokens at $10 per million.
   expect(result.cost).toMatchObject({ model_id: "openai-compatible/second", total_cost: 0.00012 });
 });
 

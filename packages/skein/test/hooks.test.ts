@@ -1,4 +1,4 @@
-/** Hooks around model calls and tool calls: they watch, change or refuse, and what they do is in the log. */
+/** Hooks around model calls and tool calls can watch, change or reject them, and the log records what they did. */
 import { callAt } from "../../core/src/loop/request.ts";
 import type { Event } from "@skein/protocol";
 import { type Hooks, createAgent, defineTool } from "skein";

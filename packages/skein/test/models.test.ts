@@ -1,4 +1,4 @@
-/** Models of several providers in one process, and sessions that go from one to another. */
+/** Models of several providers in one process, and sessions that change between them. */
 import { type ModelSettings, KnownError, exactCost, givenPrice, priceCall } from "@skein/protocol";
 import { createMemoryStore, createModels, defineTool } from "@skein/core";
 import { sampleCall } from "@skein/core/testing";
@@ -64,7 +64,7 @@ const steps = (answer: string): readonly Step[] => [
 
 const gemini = (name: string) => createGoogle({ baseURL: `${simulator.url}/v1beta`, apiKey: "k" })(name);
 
-/** The requests of all sessions that change their model. */
+/** The requests of all sessions that changed their model. */
 const sent: SentRequest[] = [];
 
 const pairs = NAMES.flatMap((one) => NAMES.map((other) => [one, other] as const));
@@ -216,10 +216,10 @@ test.each([
       const calls = simulator.ledger.calls({ label });
       sent.push(...calls);
       expect(calls.map((call) => call.kind)).toEqual(["messages", "messages", kind, kind, "responses", "responses"]);
-      // The signed thinking of Claude is read by Claude anywhere.
+      // Every Claude model, behind any provider, can read Claude's signed thinking.
       expect(JSON.stringify(calls[2]?.request)).toContain("I should look.");
       const { items } = await (await agent.sessions()).runs(sessionId ?? "");
-      // The second of three, whatever the order.
+      // The second of three answers, whatever the order of the models.
       const inCloud = items[1];
       const billed = calls
         .slice(2, 4)

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadPart } from "../src/optional-parts.ts";
 
-/** A part, what its module imports, and how loading it fails in a folder in which nothing is installed. */
+/** An optional part, the package that its module imports, and the error in a folder where nothing is installed. */
 const MISSING = [
   ["postgres", "pg", "PostgreSQL stores need the package pg: npm install pg"],
   ["redis", "@redis/client", "A Redis bus needs the package @redis/client: npm install @redis/client"],
@@ -35,10 +35,10 @@ const MISSING = [
 ] as const;
 
 let folder: string;
-/** What loading says, by what is imported. */
+/** The error of loading, by the import that fails. */
 let said: Readonly<Record<string, { readonly code: string; readonly message: string }>>;
 
-// In a process of its own: Vitest resolves modules in its own way.
+// In a separate process, because Vitest resolves modules in its own way.
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "skein-parts-"));
   const attempts = [...MISSING, ["postgres", "no-such-package"] as const].map(([part, imported], at) => {

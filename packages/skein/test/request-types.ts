@@ -20,7 +20,7 @@ type Bedrock = Omit<Messages, "model" | "stream"> & { anthropic_version: string 
 type Vertex = Omit<Messages, "model"> & { anthropic_version: string };
 type Chat = ChatCompletionCreateParamsStreaming;
 type Responses = ResponseCreateParamsStreaming;
-/** Enums are their words, in either case. */
+/** An enum accepts its words in upper and lower case. */
 type Words<T> = T extends string ? \`\${T}\` | Lowercase<\`\${T}\`> : T extends object ? { [Key in keyof T]: Words<T[Key]> } : T;
 type Gemini = Words<{ contents: Content[]; systemInstruction?: Content; generationConfig?: GenerationConfig; tools?: Tool[]; toolConfig?: ToolConfig }>;
 `;
@@ -37,8 +37,8 @@ const TYPES: Readonly<Record<string, string>> = {
 const ROOT = join(import.meta.dirname, "../../..");
 
 /**
- * What the compiler says about requests by the types of their providers' own SDKs: nothing if every request fits. Each request is written
- * out as a literal, so that unknown fields are errors too.
+ * The compiler's errors for requests, checked against the types of the providers' own SDKs; nothing if every request fits. Each request is
+ * written as a literal, so that unknown fields are errors too.
  */
 export function typeProblems(sent: readonly SentRequest[]): string {
   const folder = mkdtempSync(join(tmpdir(), "skein-request-types-"));

@@ -81,7 +81,7 @@ test.each([
     expect(() => codeOf({ agents: [own] })).toThrow(sentence);
     const caller = createAgent({ name: "Caller", subagents: [own], ...options });
     expect(() => codeOf({ agents: [caller] })).toThrow(`"Caller" sets ${name}`);
-    // Where it was made, it would run with its caller's.
+    // In the folder where it was created, it would run with the settings of its caller.
     expect(() => createAgent({ name: "Other", subagents: [own] })).toThrow(`The subagent "Own" sets ${name}`);
   },
 );
@@ -113,7 +113,7 @@ test("generated files are beside the store unless the operator names a place, an
       serveSettings({}, readConfig({ SKEIN_DATA_DIR: join(home, "data"), ...env })),
     );
     const { storagePath } = await files.put(file);
-    // Another server with the same settings reads it.
+    // A second server with the same settings reads it.
     const other = await openServerFiles(serveSettings({}, readConfig({ SKEIN_DATA_DIR: join(home, "other"), ...env })));
     if (env["SKEIN_STORE_URL"] !== undefined || env["SKEIN_FILES"] !== undefined)
       expect(await other.files.get(storagePath)).toEqual(file.bytes);

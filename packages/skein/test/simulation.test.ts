@@ -32,7 +32,7 @@ test("answers of the built-in simulation are marked, cost nothing, and are in no
     ({ event_type }) => event_type === "step.generated",
   );
   expect(answer?.data).toMatchObject({ simulated: true, cost: { total_micros: 0 } });
-  // Another test of this process may have made it say so before.
+  // Another test of this process may have printed the sentence already.
   expect(said.mock.calls.filter(([text]) => String(text).includes("answers are simulated")).length).toBeLessThan(2);
 });
 
@@ -41,7 +41,7 @@ test("a simulator that several processes share is marked and costs nothing in ea
   const config = readConfig({
     SKEIN_MODEL: "simulation",
     SKEIN_SIMULATOR_URL: simulator.url,
-    // A real key beside it is not used.
+    // A real key is set too, but not used.
     ANTHROPIC_API_KEY: "sk-real",
     SKEIN_API_KEY: "k".repeat(20),
   });

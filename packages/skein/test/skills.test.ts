@@ -1,4 +1,4 @@
-/** Skills of agents: what is wrong with a folder is said at the start, and the model loads only what its agent has. */
+/** Skills of agents: problems of a folder are reported at the start, and the model can load only the skills of its agent. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

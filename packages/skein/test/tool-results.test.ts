@@ -1,4 +1,4 @@
-/** Results of tools with an output schema: checked, typed, and JSON for the model. */
+/** Results of tools with an output schema: they are checked, have a type, and are JSON for the model. */
 import type { Event } from "@skein/protocol";
 import { createSimulator } from "@skein/simulator";
 import { type Tool, createAgent, defineTool } from "skein";

@@ -1,4 +1,4 @@
-/** Answers that have a type, on every kind of model. */
+/** Typed answers, on every kind of model. */
 import { createModels } from "@skein/core";
 import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
@@ -77,7 +77,7 @@ test.each([
     error: null,
   });
   expect(asked()).toMatchObject([request]);
-  // Limits would be rejected by the grammars of providers; in words they are said.
+  // The grammars of providers would reject limits, so limits are written into the description.
   expect(JSON.stringify(asked()).includes("exclusiveMinimum")).toBe(model === "openai-compatible/toolless");
   await close();
 });
@@ -143,7 +143,7 @@ test.each(["openai-compatible/llama", "openai/no-schemas", "elsewhere/messages",
     expect(first.totalSteps).toBe(1);
     const tools = asked()[0]?.["tools"] as Record<string, unknown>[];
     expect(JSON.stringify(tools)).toContain('"final_answer"');
-    // Nothing of the call goes back to the provider, which would miss its result.
+    // No part of the answer tool's call is sent back to the provider, because the call has no result.
     const second = await play([{ text: "Not yet." }, { tools: [{ name: "final_answer", input: {} }] }, THOUGHT], {
       sessionId: first.sessionId,
     });

@@ -1,4 +1,4 @@
-/** Checkpoints and rewinds: the files are the test. */
+/** Checkpoints and rewinds, checked by the files on disk. */
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createS3FileStore } from "@skein/adapters/files/s3";

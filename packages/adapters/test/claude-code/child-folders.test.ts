@@ -20,7 +20,7 @@ import { createWorld } from "./world.ts";
 const GONE = "01a1de6b-ce85-73e6-957e-30f2af6e7b70";
 const KEPT = "01a1de6b-ce85-73e6-957e-30f2af6e7b71";
 
-/** Everything that Claude Code names after a session. */
+/** Every file and folder that Claude Code names after a session. */
 const filesOf = (id: string): readonly string[] => [
   `projects/-work/${id}.jsonl`,
   `projects/-work/${id}/subagents/agent-1.jsonl`,

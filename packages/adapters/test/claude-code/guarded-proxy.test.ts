@@ -1,4 +1,4 @@
-/** The proxy for addresses that a request chose. */
+/** The proxy for addresses that a request contains. */
 import { createServer, request } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ type Lookup = NonNullable<Parameters<typeof createGuardedProxy>[0]["lookup"]>;
 const anyPort = { allowsPort: () => true };
 const here = { ...anyPort, allowsAddress: (address: string) => address === "127.0.0.1" };
 
-/** Names that mean these addresses, one after the other. */
+/** A resolver that returns these addresses, one after the other. */
 function meaning(...answers: string[][]): Lookup {
   let asked = 0;
   return ((_name: string, _options: object, done: (error: null, found: object[]) => void) => {
@@ -26,7 +26,7 @@ function meaning(...answers: string[][]): Lookup {
   }) as unknown as Lookup;
 }
 
-/** A server on this machine that counts its calls. */
+/** A server on this machine that counts the calls that it receives. */
 async function listener() {
   const calls: (string | undefined)[] = [];
   const server = createServer((incoming, answer) => {

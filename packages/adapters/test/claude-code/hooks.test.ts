@@ -380,7 +380,7 @@ describe("with Claude Code itself", () => {
       bodies().flatMap(({ hook_event, session_id }) => (hook_event === "SessionEnd" ? [session_id] : []));
     const first = await run(play({ text: "One." }));
     expect(ends()).toEqual([]);
-    // The session takes the only idle place.
+    // The other session takes the only idle place.
     const second = await run(play({ text: "Two." }));
     await until(() => ends().length === 1);
     expect(ends()).toEqual([first.sessionId]);

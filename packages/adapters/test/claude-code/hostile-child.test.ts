@@ -16,7 +16,7 @@ beforeAll(async () => {
   sandbox = found;
 });
 
-/** A host whose Claude Code does this instead. */
+/** A host in which this script replaces Claude Code. */
 async function worldOf(
   behaviour: string,
   { startMs = 60_000, ...deps }: { startMs?: number } & Parameters<typeof createWorld>[0] = {},
@@ -81,7 +81,7 @@ test("runs can be cancelled while they wait for a process, while it is being sta
   const cancelled = Promise.withResolvers<void>();
   const { sessions, ended, cwd, stub, figures, nothingLeft } = await worldOf(behaviour, {
     children: { maxRunning: 1 },
-    // This is asked for when a process is about to be started.
+    // The host reads this when it is about to start a process.
     async walls() {
       await cancelled.promise;
       return undefined;

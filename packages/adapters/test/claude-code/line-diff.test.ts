@@ -32,7 +32,7 @@ test("a diff of two random texts turns one into the other", () => {
   }
 });
 
-/** What a patch makes of a text; throws where the patch does not fit. */
+/** The text after a patch. Throws if the patch does not fit. */
 function patched(before: readonly string[], diff: string): readonly string[] {
   const after: string[] = [];
   let place = 0;

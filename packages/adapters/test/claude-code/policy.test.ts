@@ -321,7 +321,7 @@ describe("permissions are bypassed", () => {
     await expect(opened.admit(bypass, { ...admin, key: "tester", isAdmin: false })).rejects.toMatchObject(refused);
     await expect(opened.admit({ permission_mode: "bypassPermissions" }, admin)).rejects.toMatchObject(refused);
     expect(await opened.admit(bypass, admin)).toMatchObject(bypass);
-    // Later the name of the mode is enough, because the session has its sandbox.
+    // The name of the mode is enough from now on, because the session has its sandbox.
     expect(await opened.admit({ permission_mode: "bypassPermissions" }, admin)).toEqual({
       permission_mode: "bypassPermissions",
     });

@@ -60,7 +60,7 @@ async function textOf(stream: AsyncIterable<Uint8Array>): Promise<string> {
   return text;
 }
 
-/** The processes that carry this test's mark in their environment. */
+/** The processes that have this test's mark in their environment. */
 function marked(): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -59,7 +59,7 @@ async function openClaudeCode(): Promise<RuntimeUnderTest> {
     asked: (label) => simulator.ledger.calls({ kind: "messages", label }) as readonly ModelRequestSeen[],
     calls: {
       effect: (name) => bash(`echo once >> ${name}; echo did ${name}`),
-      // The call also ends when the folder of the test is removed.
+      // The call ends when its file appears, or when the folder of the test is removed.
       held: (name) =>
         bash(
           `echo once >> ${name}; while test -e ${name} && ! test -e ${name}.go; do sleep 0.05; done; echo did ${name}`,

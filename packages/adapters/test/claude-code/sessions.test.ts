@@ -47,7 +47,7 @@ test("a process is started in advance for the next session of the same kind, whi
   const events = await world.ended(sessionId, runId);
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("Two.");
   expect(only(events, "runtime.started")[0]?.data.info["session_id"]).toBe(id);
-  // No further process was started for it: the third one is in advance again.
+  // No new process was started for it: the third process was started in advance again.
   await until(() => pids.length === 3);
   const next = await world.again(sessionId, play({ text: "Three." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
@@ -140,7 +140,7 @@ test("a run that was resumed and killed again continues: unfinished work of the 
   const { sessionId, runId } = await world.inMidCall();
   const claim = await world.takeAway(sessionId);
   await until(() => !isAlive(pids[0]));
-  // What a second process has written when it dies at once: the missing result, and its "continue" message.
+  // What a second process writes before it dies at once: the missing result, and its "continue" message.
   const entries = only(await world.sessions.events(sessionId), "transcript.appended").flatMap(
     ({ data }) => data.entries,
   );
@@ -254,7 +254,7 @@ test("a subagent's messages are not in the session's transcript, and its cost co
   const runCost = (await world.sessions.runs(sessionId)).items[0]?.cost_micros ?? 0;
   const own = only(events, "step.generated").reduce((sum, { data }) => sum + (data.cost?.total_micros ?? 0), 0);
   expect(runCost).toBeGreaterThan(own);
-  // The resumed session has its subagent's transcript as well.
+  // The resumed session also has the transcript of its subagent.
   const subpaths = only(await world.sessions.events(sessionId), "transcript.appended").map(({ data }) => data.subpath);
   expect(subpaths.some((subpath) => subpath?.startsWith("subagents/agent-"))).toBe(true);
 }, 120_000);

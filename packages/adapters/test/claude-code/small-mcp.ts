@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 
 type Call = { readonly id?: number; readonly method: string; readonly params?: Record<string, unknown> };
 
-/** An MCP server over HTTP and over SSE with one tool, small enough to see what it was sent. */
+/** An MCP server over HTTP and SSE with one tool. It records what it receives. */
 export async function smallMcp(tool: string, answer: (input: Record<string, unknown>) => string) {
   const headers: Record<string, unknown>[] = [];
   const calls: Record<string, unknown>[] = [];

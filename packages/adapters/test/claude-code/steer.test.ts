@@ -6,7 +6,7 @@ import { type World, claudeAgent, createWorld, isAlive, only, play, spawnThrough
 
 const RED = "Use the red yarn.";
 
-/** How often the text is in the model's last request. */
+/** How often the text occurs in the model's last request. */
 function times(world: World): number {
   return JSON.stringify(world.requests().at(-1)?.["messages"]).split(RED).length - 1;
 }

@@ -2,7 +2,7 @@
 import { chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** How the stub was started once. */
+/** The arguments and the environment of one start of the stub. */
 interface Start {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface Stub {
   starts(): Promise<readonly Start[]>;
 }
 
-/** `then` is what it does after that, in the words of bash. */
+/** `then` is the bash script that runs after that. */
 export async function createStub(folder: string, then = "cat >/dev/null"): Promise<Stub> {
   const record = join(folder, "starts");
   const executable = join(folder, "claude-stub");
@@ -32,7 +32,7 @@ ${then}
   return {
     executable,
     async starts() {
-      // Names that begin with a dot are still being written.
+      // Files whose names begin with a dot are still being written.
       const names = (await readdir(record)).filter((name) => !name.startsWith("."));
       return Promise.all(names.map((name) => startIn(join(record, name))));
     },

@@ -18,7 +18,7 @@ import {
 const isTranscript = ({ type }: ChildLine): boolean => type === "transcript_mirror";
 const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** The facts that were made from something said before the log had its entry. */
+/** Facts of messages whose transcript entry was not in the log yet. */
 function tooEarly(sessionId: string, events: readonly Event[]): readonly string[] {
   const kept = new Set<string>();
   const early: string[] = [];

@@ -1,4 +1,4 @@
-/** Claude Code in a sandbox: what a model can make it do stays inside. The real binary, against the simulator. */
+/** Claude Code in a sandbox: everything that a model can make it do stays inside. The real binary, against the simulator. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -17,7 +17,7 @@ import { createHost } from "../../../skein/src/host.ts";
 /** A temporary folder, removed at the end of the test. */
 export function folder(): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-")));
-  // A child may still be writing its last lines.
+  // A child process may still be writing its last lines.
   onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   return path;
 }
@@ -53,7 +53,7 @@ export function claudeAgent(options: Options): SessionAgent {
 
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
-/** A host that drives Claude Code sessions with the real binary, against a simulator of its own. */
+/** A host that drives Claude Code sessions with the real binary, against its own simulator. */
 export async function createWorld({
   store = createMemoryStore(),
   environment = {},
@@ -109,7 +109,7 @@ export async function createWorld({
     return ended(sessionId, runId);
   }
 
-  /** The events of a run, when it is over. */
+  /** The events of a run, once it has ended. */
   async function ended(sessionId: string, runId: string): Promise<readonly Event[]> {
     return until(async () => {
       const events = await sessions.events(sessionId);
@@ -123,10 +123,7 @@ export async function createWorld({
     });
   }
 
-  /**
-   * A session in the middle of a call that has had its effect and does not end by itself. The model then answers with
-   * the output of the call.
-   */
+  /** A session in the middle of a call that has had its effect and does not end by itself. After the call, the model answers with its output. */
   async function inMidCall(): Promise<{ sessionId: string; runId: string; effects: () => string }> {
     const file = join(cwd, "effects");
     const command = "echo once >> effects; timeout 60 tail -f /dev/null";
@@ -157,15 +154,15 @@ export async function createWorld({
     home,
     cwd,
     problems,
-    /** The id of a session whose process is already up, if there is one. */
+    /** The id of a session whose process has been started already, if there is one. */
     reserve: (options: Options) => claude?.reserve("default", { cwd, ...options } as Partial<ClaudeOptions>),
-    /** The number of processes, and of sessions that wait for one. */
+    /** The number of processes, and of sessions that wait for a process. */
     figures: async () => claude?.figures(),
     run,
     again,
     ended,
     stop,
-    /** What the model was sent, oldest first. */
+    /** The requests that the model received, oldest first. */
     requests: () =>
       simulator.ledger.calls({ kind: "messages" }).map(({ request }) => request as Record<string, unknown>),
   };
@@ -186,7 +183,7 @@ export function spawning(pids: number[]): { readonly spawn: Spawn } {
   };
 }
 
-/** A line that Claude Code says to the SDK. */
+/** A line that Claude Code writes for the SDK. */
 export type ChildLine = { readonly type?: string };
 
 /** Starts the real Claude Code, and passes on its output line by line: at once, or when `pass` allows it. */
@@ -220,7 +217,7 @@ export function isAlive(pid: number | undefined): boolean {
   }
 }
 
-/** A store that does something else with some appends. */
+/** A store in which some appends behave differently. */
 export function storeWhere(
   isIt: (event: NewEvent) => boolean,
   append: (original: Store["append"], ...args: Parameters<Store["append"]>) => ReturnType<Store["append"]>,

@@ -1,6 +1,6 @@
 /**
- * Metadata, private and loopback addresses, by name, by redirect and by changing DNS answers. In a network namespace of
- * its own.
+ * Metadata, private and loopback addresses: given directly, by name, by redirect and by changing DNS answers. The test runs in its own
+ * network namespace.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -9,11 +9,11 @@ import { expect, test } from "vitest";
 import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 
 const ATTEMPTS = fileURLToPath(new URL("attempts.ts", import.meta.url));
-/** Root needs no user namespace for it, and bubblewrap makes its own inside. */
+/** Root needs no user namespace for this. bubblewrap makes its own user namespace inside. */
 const NAMESPACE = process.getuid?.() === 0 ? ["--net"] : ["--user", "--map-root-user", "--net"];
 const PUBLIC = "93.184.216.34";
 
-/** As people and tricks write them. */
+/** The spellings that people and attackers use. */
 const LITERALS = [
   ..."127.0.0.1 127.1 2130706433 0x7f.1 0177.0.0.1 0 0.0.0.0 [::] [::1] [::ffff:127.0.0.1]".split(" "),
   ..."[::127.0.0.1] ①②⑦.⓪.⓪.① 127。0。0。1 localhost. x.localhost".split(" "),
@@ -21,7 +21,7 @@ const LITERALS = [
   ..."[64:ff9b::7f00:1] [2002:7f00:1::] 10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1 100.64.0.1".split(" "),
   ..."198.18.0.1 192.0.2.1 224.0.0.1 255.255.255.255".split(" "),
 ];
-/** Addresses that lead to this machine in the namespace, where every call is answered and counted. */
+/** Addresses that lead to this machine inside the namespace, where every call is answered and counted. */
 const FOREIGN = [PUBLIC, "169.254.169.254", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "100.64.0.1"];
 const SETUP = [
   "ip link set lo up",

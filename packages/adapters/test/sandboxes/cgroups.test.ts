@@ -35,7 +35,7 @@ test("a system without control groups is reported as having none", () => {
   expect(openCgroups("/no/such/proc")).toEqual({ problem: "cgroups cannot be used here (ENOENT)" });
 });
 
-/** Plain files in place of the kernel's: which files are written, and with what. Whether the kernel takes it is not seen here. */
+/** Plain files replace the kernel's. The test sees which files are written and with what content, but not whether the kernel accepts it. */
 test("in version 2 the server moves into its own group, and each sandbox gets its limits", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-cgroup2-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -93,7 +93,7 @@ describe.skipIf("problem" in opened)("control groups of this machine", () => {
       onTestFinished(() => rmSync(cwd, { recursive: true }));
       const burst = found.sandbox.start({
         command: "/bin/bash",
-        // tail keeps all of it until the end.
+        // `tail` keeps its whole input in memory until the end.
         args: ["-c", "head -c 120000000 /dev/zero | tail -c 120000000 | wc -c"],
         cwd,
         env: { PATH: "/usr/bin:/bin" },

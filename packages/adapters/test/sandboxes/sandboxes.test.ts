@@ -26,7 +26,7 @@ describeSandbox(
   },
 );
 
-/** Whether bubblewrap works on this machine at all. If it does, a sandbox that does not work fails the tests. */
+/** Whether bubblewrap works on this machine. If it does, a sandbox that does not work fails the tests. */
 const hasBubblewrap =
   spawnSync("bwrap", ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]).status === 0;
 
@@ -41,7 +41,7 @@ describe.skipIf(!hasBubblewrap)("with bubblewrap", () => {
 test.skipIf(!hasBubblewrap)("if bubblewrap may not create namespaces, the error says what to do", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-refused-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  // As in a container without rights: the real bubblewrap inside of one that forbids further namespaces.
+  // Like a container without rights: the real bubblewrap runs inside another one that forbids further namespaces.
   const refused = join(folder, "bwrap");
   const real = String(findProgram("bwrap"));
   writeFileSync(refused, `#!/bin/sh\nexec ${real} --unshare-user --disable-userns --dev-bind / / -- ${real} "$@"\n`, {

@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 async function opened(): Promise<Store> {
-  // Servers of the version before refuse to start on a newer schema; one that runs already works on.
+  // A server of the version before does not start on a newer schema, but one that is already running continues to work.
   before = await (await storeBefore())({ url: database.url, poolSize: 2 });
   return createPostgresStore({ url: database.url, poolSize: 4, now: () => clock }).then((store) => {
     closing = () => store.close();
@@ -62,7 +62,7 @@ const NEW_QUERIES: readonly Omit<UsageQuery, "tenant">[] = [
       { by: "day", secondKey: "key", from: at(-1.499), to: at(0.001), ...inZone(zone) },
     ],
   ),
-  // A zone whose days begin at no quarter of an hour, as some once did.
+  // A zone whose days do not begin at a full quarter of an hour, as in some zones of the past.
   { by: "day", shifts: [{ until: null, minutes: 722 }] },
 ];
 const FILTERS: readonly Omit<SessionFilter, "tenant">[] = [

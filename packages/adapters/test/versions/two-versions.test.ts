@@ -138,7 +138,7 @@ test("a migration that waits for a table lets running servers go first", async (
   expect(await now.read(scripts[0]?.sessionId ?? "")).toEqual(await before.read(scripts[0]?.sessionId ?? ""));
 });
 
-/** The tables and views that somebody waits for, in the order in which they began to wait. */
+/** The tables and views that a connection waits for, in the order in which the waits began. */
 async function waitedFor(client: pg.Client): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select coalesce(c.relname, l.locktype) as name from pg_locks l left join pg_class c on c.oid = l.relation
@@ -156,7 +156,7 @@ test("the end of a move of events never causes a deadlock for a server of the pr
   const now = await opened(createPostgresStore, url);
   await reader.query("begin; select from skein.events_single limit 1");
   await release();
-  // Everything is moved; only dropping the table, which is in use, is left.
+  // Everything is moved. Only the table itself, which is in use, is still to be dropped.
   await expect.poll(() => waitedFor(client), { interval: 5, timeout: 10_000 }).toContain("events_single");
   const [first, second] = scripts;
   const appending = [first, second].map((script) =>
@@ -173,7 +173,7 @@ test("a migration never causes a deadlock for a server of the previous version",
   const { url, scripts } = await filled(1);
   const id = scripts[0]?.sessionId;
   const [server, other, client] = [await connected(url), await connected(url), await connected(url)];
-  // A server that deletes a session, or appends to several, touches runs first and sessions then.
+  // A server that deletes a session, or appends to several, locks runs first and then sessions.
   await server.query("begin");
   await server.query("update skein.runs set number = number where session_id = $1", [id]);
   // Holds the migration between its first lock and its second.

@@ -5,8 +5,8 @@ import { pathToFileURL } from "node:url";
 import type { createPostgresStore } from "@skein/adapters/stores/postgres";
 
 /**
- * The PostgreSQL store of the schema before this one, whole and as it was: its code, with the code of core that it used, in
- * one file. `npm run freeze` writes the file of the schema of today; a new migration is tested against it.
+ * The PostgreSQL store of the previous schema: its code and the code of core that it used, unchanged, in one file. `npm run freeze` writes
+ * the file for today's schema; a new migration is tested against it.
  */
 export async function storeBefore(): Promise<typeof createPostgresStore> {
   const text = gunzipSync(readFileSync(new URL("schema-7.mjs.gz", import.meta.url))).toString();

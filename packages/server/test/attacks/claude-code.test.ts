@@ -1,9 +1,7 @@
 /**
- * What a key that may only run can reach with Claude Code, behind walls that are required: the real binary, the real bubblewrap.
- * Part of `npm run attack`.
- *
- * Few processes are started: one session tries everything that a model can make run. Nothing here does harm where a wall is missing:
- * what is attacked are canaries in folders of the test, files of the machine are only read, and what was read is only compared.
+ * What a key with the scope `run` can reach through Claude Code when the sandbox is required, with the real Claude Code and the real
+ * bubblewrap. Part of `npm run attack`. One session tries everything that a model can start, so that few processes are needed. A missing
+ * wall causes no harm: the attacks aim at canaries in folders of the test, and files of the machine are only read.
  */
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -87,7 +85,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
       model: MODEL,
       ...options,
     });
-  /** Everything that the model was told. */
+  /** Everything that the model was shown. */
   const said = (label: string): string => JSON.stringify(server.requests(label).at(-1)?.messages);
   const leaksIn = (text: string): readonly string[] =>
     [...Object.values(CANARY), adminKey, "SQLite format 3", "root:"].filter((secret) => text.includes(secret));
@@ -140,7 +138,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
     const decoded = [...text.matchAll(/looked:([\w+/=]+)/g)].map(([, base64 = ""]) =>
       Buffer.from(base64, "base64").toString(),
     );
-    // What was looked through really ran: a shell, a hook, a plugin, and MCP servers inside and apart.
+    // Proves that each program ran: a shell, a hook, a plugin, and MCP servers inside and outside the sandbox of the session.
     expect(mcp_servers).toMatchObject(["inside", "apart", "web"].map((name) => ({ name, status: "connected" })));
     expect([
       text,
@@ -151,10 +149,10 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
     for (const name of ["hook-saw", "plugin-saw"]) expect(leaksIn(readFileSync(join(own, name), "utf8"))).toEqual([]);
     const [inside = "", apart = ""] = decoded;
     expect(leaksIn(inside)).toEqual([]);
-    // Its own variable, in a sandbox that is not the session's.
+    // The MCP server runs in a sandbox of its own, which has only its own variable.
     expect(leaksIn(apart)).toEqual([CANARY.command]);
     expect(apart).not.toContain("skein-pass-");
-    // The header was put in on the way.
+    // The proxy added the header on the way.
     expect(web.headers.at(-1)?.["x-token"]).toBe(CANARY.header);
     expect(readFileSync(join(home, "outside.txt"), "utf8")).toBe(CANARY.outside);
     expect(text).not.toContain("planted.txt was created");
@@ -204,7 +202,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => 
   });
 });
 
-/** Looks for what a session must not find, and prints all of it. */
+/** Searches for everything that a session must not find, and prints what it found. */
 function lookAround(home: string): string {
   const files = ["data/admin-key", "data/skein.db", "data/skein.db-wal", "outside.txt"].map((name) => join(home, name));
   return [
@@ -223,7 +221,7 @@ function hook(command: string) {
 /** Calls the model through the socket of the session, and prints the status. */
 const BROKER = `ask() { body="{\\"model\\":\\"$2\\",\\"max_tokens\\":9,\\"messages\\":[{\\"role\\":\\"user\\",\\"content\\":\\"x $3\\"}]}"; printf 'POST /v1/messages HTTP/1.1\\r\\nHost: broker\\r\\nx-api-key: %s\\r\\nanthropic-version: 2023-06-01\\r\\ncontent-type: application/json\\r\\nContent-Length: %s\\r\\nConnection: close\\r\\n\\r\\n%s' "$1" "\${#body}" "$body" | socat -T 9 -,ignoreeof UNIX-CONNECT:/run/broker.sock | head -1 | cut -d' ' -f2; }; export -f ask`;
 
-/** An MCP server in bash: its one tool looks around, and tells what it saw in base64. */
+/** An MCP server in bash with one tool, which searches its surroundings and returns the result in base64. */
 function nosyServer(look: string): string {
   return `
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\\n' "$id" "$1"; }

@@ -1,4 +1,4 @@
-/** A tenant that floods what all share, while another one's turn continues. The figures are `npm run bench -- fair`. */
+/** One tenant floods each shared resource while another tenant's turn continues. `npm run bench -- fair` has the figures. */
 import { once } from "node:events";
 import { type ServerResponse, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,7 +14,7 @@ import { type Caller, caller, folder, say, scripted, session, settled, testServe
 
 const SOON = { timeout: 20_000, interval: 20 };
 
-/** A server with two tenants: the one that floods, and the one that must not notice. */
+/** A server with two tenants: one floods, and the other must not notice. */
 async function twoTenants(options: Parameters<typeof testServer>[0] = {}) {
   const store = `sqlite:${folder()}/skein.db`;
   const opened = await openStore(store);
@@ -55,7 +55,7 @@ test("60 runs with a slow tool leave places for another tenant, and the other ru
     await say(flood, `/v1/sessions/${body.id}`, prompt);
     return `/v1/sessions/${body.id}`;
   };
-  // Of 64 places, 48 are one tenant's share.
+  // One tenant may take 48 of the 64 places.
   await Promise.all(Array.from({ length: 59 }, begin));
   const last = await begin();
   await expect.poll(() => metric(calm, "skein_places_taken", "driving"), SOON).toBe(48);
@@ -107,7 +107,7 @@ test("bodies that never arrive leave room for another tenant's, and a large mess
     }).on("error", () => {}),
   );
   for (const each of uploads) each.write('{"role":"user",');
-  // Three of four, so that one is left for others.
+  // One tenant may take three of the four places, so one is left for other tenants.
   await expect.poll(() => metric(calm, "skein_places_taken", "bodies"), SOON).toBe(3 * MIB);
   const large = "x".repeat(600 * 1024);
   const own = await session(calm);
@@ -192,7 +192,7 @@ test.skipIf(!hasBubblewrap)(
         signal: stop.signal,
       });
     const queries = Array.from({ length: 6 }, () => ask(keys.flood, 60_000).catch(() => undefined));
-    // Two of three, so that one is left for others.
+    // One tenant may take two of the three places, so one is left for other tenants.
     await expect.poll(() => metric(calm, "skein_places_waiting", "claude"), SOON).toBe(4);
     const answer = await ask(keys.calm, 0);
     expect([answer.status, await answer.json()]).toMatchObject([200, { result: "Done." }]);
@@ -202,7 +202,7 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-/** A receiver of webhooks on loopback that answers as it is told. */
+/** A webhook receiver on loopback with scripted answers. */
 async function receiver(answer: (response: ServerResponse) => void) {
   let visits = 0;
   const server = createServer((_, response) => {

@@ -1,8 +1,7 @@
 /**
- * What a key that may only run can reach with the tools of the loop, behind walls that are required. Part of `npm run attack`.
- *
- * Every command here does no harm where a wall is missing: files of the machine are opened for writing and not written, processes
- * are looked for and not killed, nothing is sent beyond loopback.
+ * What a key with the scope `run` can reach with the tools of the loop when the sandbox is required. Part of `npm run attack`. A missing
+ * wall causes no harm: files of the machine are opened for writing but not written, processes are looked for but not killed, and nothing is
+ * sent beyond loopback.
  */
 import {
   existsSync,
@@ -74,14 +73,14 @@ afterAll(async () => {
 type Call = readonly [tool: string, input: Record<string, unknown>];
 
 interface Attack {
-  /** Plants something in the folder of the session. */
+  /** Places something in the folder of the session. */
   readonly before?: (folder: string) => void;
   readonly agent?: string;
   /** All calls in one step, side by side. */
   readonly atOnce?: boolean;
 }
 
-/** What the tools answered, each call a step of its own. */
+/** The results of the tools. Each call is a step of its own. */
 async function attack(
   calls: readonly Call[],
   { before = () => {}, agent = agentId, atOnce = false }: Attack = {},
@@ -207,7 +206,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
       const vsock = `print "vsock ", (socket(my $s, 40, 1, 0) ? "ESCAPED" : $! + 0), "\\n";`;
       const program = `my $child = fork() || do { sleep 5; exit }; ${tried.join(" ")} ${vsock} kill 9, $child;`;
       const said = await bash(`perl -e '${program}' 2>&1; true`);
-      // EPERM, ENOSYS or EAFNOSUPPORT: refused by the filter, and not for a wrong argument.
+      // EPERM, ENOSYS and EAFNOSUPPORT come from the filter. A wrong argument would give another error.
       for (const name of [...Object.keys(calls), "vsock"]) expect(said).toMatch(new RegExp(`${name} (1|38|97)\\\\n`));
     },
   );

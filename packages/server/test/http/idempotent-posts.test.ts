@@ -2,7 +2,7 @@ import { openStore } from "skein/stores";
 import { expect, test } from "vitest";
 import { type Caller, folder, say, scripted, session, settled, testServer } from "../world.ts";
 
-/** Every POST that makes or changes something, and how many of its things there are. */
+/** Every POST that creates or changes something, and a count of what it creates. */
 const POSTS: readonly (readonly [
   name: string,
   prepare: (call: Caller) => Promise<readonly [path: string, body: unknown]>,

@@ -9,7 +9,7 @@ test("a statement waits longer than the time limit of a statement, and gets the 
   const places = createSharedPlaces({ ...DEFAULT_LIMITS, statements: 1, statementMs: 100 }, () => false);
   const giveBack = await places.statement("a", ever);
   const next = places.statement("a", ever);
-  // It was ended by the clock after 100 ms, and its sandbox is gone a moment later.
+  // The time limit of 100 ms ended the statement. Its sandbox ends a moment later.
   await delay(250);
   giveBack();
   expect(await next).toBeTypeOf("function");

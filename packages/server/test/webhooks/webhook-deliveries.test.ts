@@ -15,7 +15,7 @@ const webhookOf = (name: string, at: number): StoredWebhook => ({
   created_at: new Date(at).toISOString(),
 });
 
-/** A session that begins, and the fact that says so. */
+/** A session that begins, and the fact about it. */
 async function begun(store: Store): Promise<ToldEvent> {
   const script = createScript({ store, ids: createIds() });
   await script.create();
@@ -44,7 +44,7 @@ test("a receiver that does not answer uses few connections, and other receivers 
   for (let at = 0; at < 20; at++) for (const hook of hooks) await deliveries.add(hook, await begun(store));
   await expect.poll(() => told.length, { timeout: 10_000 }).toBe(20);
   expect(stuck).toHaveLength(4);
-  // What waits its turn is not sent twice because somebody looks for what waits.
+  // A delivery that waits in the queue is not sent twice when another pass looks for waiting deliveries.
   await deliveries.resume();
   await expect
     .poll(

@@ -17,7 +17,7 @@ const RUNS = "agent.agent_runs";
 const NO_EXTRAS =
   "Always {}: a run has no fields of its own. What a caller adds is in agent_config.extras and in the metadata of the session.";
 
-/** The same lines, with one that is there and always says the same. */
+/** Copies of these lines, with a line that always has the same check and outcome. */
 const constant = (entries: readonly Entry[], name: string, note: string): readonly Entry[] =>
   entries.map((entry) =>
     entry.what.replaceAll('"', "").startsWith(name) ? departure(entry.what, note, entry.check) : entry,

@@ -8,7 +8,7 @@ const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 
 type Samples = Readonly<Record<string, readonly Record<string, unknown>[]>>;
 
-/** What the Claude API says when the real Claude Code works, by the names of the specified schemas. */
+/** Answers of the Claude API with the real Claude Code behind it, by the names of the specified schemas. */
 export async function claudeSamples(): Promise<Samples> {
   const server = await claudeServer();
   try {

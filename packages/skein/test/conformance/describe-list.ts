@@ -10,7 +10,7 @@ import type { Check, ColumnCheck, ConformanceList, JsonType, LibraryType } from 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/;
 
-/** Walks a conformance list: every line is there and its check passes, or it is a departure with its reason, or open. */
+/** Tests a conformance list. Each line passes its check, is a departure with a reason, or is open. */
 export function describeList(list: ConformanceList): void {
   describe(list.part, () => {
     let stores: SampleStores;
@@ -34,7 +34,7 @@ function needsStores({ check }: Check): boolean {
   return !["schema", "takes", "said", "draft", "library", "format", "export", "test"].includes(check);
 }
 
-/** Passes if the line is there. */
+/** Passes if the code has what the line specifies. */
 export async function runCheck(check: Check, stores: SampleStores): Promise<void> {
   switch (check.check) {
     case "column":
@@ -118,7 +118,7 @@ async function checkColumn(check: ColumnCheck, stores: SampleStores): Promise<vo
   expect(counted?.["values"]).toBe(counted?.["rows"]);
 }
 
-/** A default as it was written, without its cast and quotes. */
+/** A default as the specification writes it, without its cast and quotes. */
 function plain(text: unknown): string {
   return String(text)
     .replace(/::[\w ]+$/, "")
@@ -162,7 +162,7 @@ function checkTakes({ schema, field, values, refuses = [], ...rest }: Extract<Ch
 
 let said: ReturnType<typeof claudeSamples> | undefined;
 
-/** What the Claude API said, asked once. */
+/** Answers of the Claude API, recorded once for all lines. */
 export function claudeSaid(): ReturnType<typeof claudeSamples> {
   return (said ??= claudeSamples());
 }
@@ -227,7 +227,7 @@ function unwrapped(schema: Schema | undefined): Schema | undefined {
   return schema?.unwrap && !schema.shape ? unwrapped(schema.unwrap()) : schema;
 }
 
-/** Every value has the key (some, where it is optional), and where it has it the type fits. */
+/** Every value has the key (at least one value, if the key is optional), and each value of the key has the type. */
 function expectKey(values: readonly unknown[], key: string, type: JsonType, some = false): void {
   expect(values).not.toEqual([]);
   const having = values.filter((value) => Object.hasOwn(value as object, key));
@@ -242,7 +242,7 @@ function typeName(value: unknown): string {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-/** {agent} and {run} are written as they are; a pattern would read the braces as a count. */
+/** {agent} and {run} are taken literally; a regular expression would read the braces as a count. */
 function braced(path: string): string {
   return path.replaceAll("{agent}", "\\{agent\\}").replaceAll("{run}", "\\{run\\}");
 }

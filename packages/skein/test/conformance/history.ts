@@ -5,7 +5,7 @@ const WHOLE = "a workspace is moved with its memory, all prompts and its setting
 const FULL =
   "a disk that is full is an error of that session: no partial file, the source unchanged, and a later attempt works";
 
-/** Fields of an entity: `name` is the specification's text for it, the value the type of what the library answers. */
+/** Fields of an entity. `name` is the specification's text for the entity; the value is the type in the library's result. */
 function fields(
   shape: string,
   types: Readonly<Record<string, readonly [said: string, type: LibraryType]>>,

@@ -1,12 +1,11 @@
 /**
- * A line of a conformance list: one thing that a specification says, and what became of it.
- *
- * Plain data, so that the tests run its check and `npm run conformance` prints it from the same place.
+ * A line of a conformance list: one statement of a specification, and how Skein implements it. Plain data, so that the tests and `npm run
+ * conformance` use the same lines.
  */
 export interface Line {
   /** Where in the specification. */
   readonly at: string;
-  /** What the specification says there. */
+  /** The statement of the specification. */
   readonly what: string;
   readonly status: "there" | "departure" | "open";
   /** The reason of a departure, or the issue that completes an open line. */
@@ -17,41 +16,41 @@ export interface Line {
 /** A part of Skein, and the specification that it came from, line by line. */
 export interface ConformanceList {
   readonly part: string;
-  /** The number of the document. */
+  /** The number of the specification. */
   readonly specification: string;
   /** What the document is. */
   readonly title: string;
   readonly lines: readonly Line[];
 }
 
-/** A column of a specified schema, as information_schema names its type. */
+/** A column of a specified schema, with its type as information_schema names it. */
 export interface ColumnCheck {
   readonly check: "column";
   readonly view: string;
   readonly column: string;
   readonly type: string;
-  /** Characters of a varchar; precision and scale of a numeric. */
+  /** The length of a varchar, or the precision and scale of a numeric. */
   readonly size?: string;
   readonly default?: string;
-  /** Holds a value in every row: a view cannot say NOT NULL. */
+  /** Every row has a value. A view cannot declare NOT NULL. */
   readonly notNull?: boolean;
 }
 
-/** What a test does to see that a line is there. All but the last four look at real stores with a played session in them. */
+/** How a test checks a line. All kinds but the last four look at real stores that contain the example sessions. */
 export type Check =
   | ColumnCheck
-  /** The column has these values and no others; each was seen. */
+  /** The column has exactly these values, each in at least one row. */
   | { readonly check: "values"; readonly view: string; readonly column: string; readonly values: readonly string[] }
-  /** Ids of ours are UUID v7. */
+  /** The ids in the column are UUID v7. */
   | { readonly check: "version 7"; readonly view: string; readonly column: string }
-  /** The query runs, finds something, and finds it through an index. */
+  /** The query returns rows, and uses an index. */
   | { readonly check: "index"; readonly query: string }
   | { readonly check: "query"; readonly query: string }
-  /** PostgreSQL refuses the write, with this SQLSTATE. */
+  /** PostgreSQL rejects the write with this SQLSTATE. */
   | { readonly check: "refused"; readonly write: string; readonly code: string }
-  /** A JSON value has this key, with a value of this type. */
+  /** The JSON value has this key, with a value of this type. */
   | { readonly check: "json"; readonly query: string; readonly key: string; readonly type: JsonType }
-  /** The played session has this event. */
+  /** The example session has this event. */
   | { readonly check: "event"; readonly type: string }
   | { readonly check: "action"; readonly action: string; readonly keys: readonly string[] }
   /** A line of the run's file has this key. */
@@ -63,11 +62,11 @@ export type Check =
       readonly key: string;
       readonly type: JsonType;
     }
-  /** The filesystem store made a file whose path matches. */
+  /** The filesystem store has a file whose path matches. */
   | { readonly check: "file"; readonly path: string }
   /** A schema of the protocol has this field, with this default. */
   | { readonly check: "schema"; readonly schema: string; readonly field: string; readonly default?: unknown }
-  /** A field of a request takes these values and refuses those; left out it has this default. Without a field: the schema as a whole. */
+  /** A field of a request accepts and rejects these values, and has this default. Without a field: the schema as a whole. */
   | {
       readonly check: "takes";
       readonly schema: string;
@@ -76,23 +75,23 @@ export type Check =
       readonly refuses?: readonly unknown[];
       readonly default?: unknown;
     }
-  /** What the Claude API really said, with the real Claude Code behind it, has this key and a value of this type there. */
+  /** The answer of the Claude API, with the real Claude Code behind it, has this key with a value of this type. */
   | {
       readonly check: "said";
       readonly shape: string;
       readonly key: string;
       readonly type: LibraryType;
-      /** Values that were seen, at least these. */
+      /** At least these values occur. */
       readonly seen?: readonly unknown[];
-      /** No others were: the specification's list is closed. */
+      /** Only these values occur: the specification's list is closed. */
       readonly closed?: boolean;
-      /** Some have it, where it is optional. */
+      /** The key is optional: at least one value has it. */
       readonly some?: boolean;
     }
   | { readonly check: "draft"; readonly type: string }
-  /** What Claude Code's library answers has this key; "date" and "string?" are types too. */
+  /** The result of the history library has this key. "date" and "string?" are types too. */
   | { readonly check: "library"; readonly shape: string; readonly key: string; readonly type: LibraryType }
-  /** A schema of the file format knows this field and takes these values. */
+  /** A schema of the file format knows this field and accepts these values. */
   | {
       readonly check: "format";
       readonly schema: string;
@@ -101,7 +100,7 @@ export type Check =
     }
   /** A module exports this name. */
   | { readonly check: "export"; readonly module: string; readonly name: string; readonly value?: unknown }
-  /** A test of the repository is about it: this file has a test of this name. */
+  /** This test file has a test of this name. */
   | { readonly check: "test"; readonly file: string; readonly name: string };
 
 export type DocumentKind = "agent_config" | "conversation_history" | "index.json";
@@ -114,7 +113,7 @@ export type Entry = Omit<Line, "at">;
 
 export const there = (what: string, check: Check): Entry => ({ what, status: "there", check });
 
-/** A departure with its reason; with a check, for what is there instead. */
+/** A departure with its reason. Its check tests what Skein has instead. */
 export const departure = (what: string, note: string, check?: Check): Entry => ({
   what,
   status: "departure",
@@ -122,13 +121,13 @@ export const departure = (what: string, note: string, check?: Check): Entry => (
   ...(check && { check }),
 });
 
-/** Entries with their place in the specification. */
+/** Lines with their place in the specification. */
 export const section = (at: string, entries: readonly Entry[]): readonly Line[] =>
   entries.map((entry) => ({ at, ...entry }));
 
 const VIEW_DEFAULT = "The view says the default, and nobody inserts there: rows are derived from the log.";
 
-/** An index that a specification names; here its query is answered through one of the table behind the view. */
+/** An index that a specification names. Here an index of the table behind the view answers the query. */
 export const index = (what: string, query: string): Entry =>
   departure(what, "An index of the table behind the view, under another name.", { check: "index", query });
 
@@ -144,7 +143,7 @@ const SQL_TYPES: Readonly<Record<string, string>> = {
   TIMESTAMP: "timestamp with time zone",
 };
 
-/** Columns as a specified CREATE TABLE has them, one per line: `max_steps INTEGER DEFAULT 50`. */
+/** Columns in the format of the specified CREATE TABLE, one per line: `max_steps INTEGER DEFAULT 50`. */
 export function columns(view: string, ddl: string): readonly Entry[] {
   return ddl
     .trim()

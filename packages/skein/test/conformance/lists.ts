@@ -5,5 +5,5 @@ import { agentTables } from "./agent-tables.ts";
 import { history } from "./history.ts";
 import { sql } from "./sql.ts";
 
-/** The parts of Skein, each with the lines of the specification it came from. */
+/** The conformance lists of the five parts of Skein. */
 export const LISTS: readonly ConformanceList[] = [platformApi, claudeApi, agentTables, history, sql];

@@ -3,7 +3,7 @@ import { type Entry, type ConformanceList, departure, section, there } from "./l
 const V7 = "UUID v7 for ids of ours; an id that comes from elsewhere is kept as it is.";
 const AT = "timestamptz, to the millisecond in which the writer wrote.";
 
-/** The fields of one of the specified tables, in the specification's words. */
+/** The fields of one of the specified tables, as the specification names them. */
 function fields(view: string, rows: readonly (readonly [name: string, said: string])[]): readonly Entry[] {
   return rows.map(([name, said]) => {
     const check = {

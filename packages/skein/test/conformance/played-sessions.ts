@@ -2,7 +2,7 @@ import { type Store, createAgents, createModels, createSessions } from "@skein/c
 import { type Script, createScript, scriptedAgent } from "@skein/core/testing";
 import { AgentConfig, type Fact, type Ids } from "@skein/protocol";
 
-/** What the checks look at: the session in which everything happens, and its first run. */
+/** The main example session, and its first run. */
 export interface Played {
   readonly sessionId: string;
   readonly runId: string;
@@ -14,8 +14,8 @@ const agent = AgentConfig.parse({
 });
 
 /**
- * Plays sessions that have everything a specification speaks of: each status, each role, each fact and each action, a fork, a pause
- * for the browser, agents and models.
+ * Makes example sessions that contain everything a specification mentions: each status, role, fact and action, a fork, a pause for the
+ * browser, agents and models.
  */
 export async function playSessions(store: Store, ids: Ids): Promise<Played> {
   const models = createModels({ records: store.records, ids });
@@ -128,7 +128,7 @@ function awaitOpened(runId: string, toolUseId: string): Fact {
   };
 }
 
-/** A second run of a session, which fails after one of each fact. */
+/** A second run of a session. It has one fact of each kind, and then fails. */
 async function playEveryFact(script: Script, ids: Ids): Promise<void> {
   const { messageId, runId } = await script.prompt("Go on");
   const lease = await script.claim();
@@ -222,7 +222,7 @@ async function playEveryFact(script: Script, ids: Ids): Promise<void> {
   await script.append(facts.slice(-1), { lease });
 }
 
-/** A session that waits for the browser, with the result of a backend tool in hand. */
+/** A session that waits for the browser and has the result of a backend tool already. */
 async function playPause(store: Store, ids: Ids): Promise<void> {
   const script = createScript({ store, ids });
   await script.create({ agent });

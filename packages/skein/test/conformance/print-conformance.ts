@@ -1,6 +1,6 @@
 import type { ConformanceList, Line } from "./line.ts";
 
-/** `docs/reference/conformance.md`: how many lines of each list are there, and every line that is different or open. */
+/** Prints `docs/reference/conformance.md`: the number of implemented lines of each list, and every departure and open line. */
 export function printConformance(lists: readonly ConformanceList[]): string {
   const counted = lists.map(
     (list) => `| [${list.part}](#${anchor(list.part)}) | ${list.specification} | ${list.title} | ${counts(list)} |`,

@@ -14,11 +14,11 @@ import { type Played, playSessions } from "./played-sessions.ts";
 
 type Row = Record<string, unknown>;
 
-/** The three stores that show the specified tables or documents, with the same sessions played in each. */
+/** The three stores that have the specified tables or documents, each with the same example sessions. */
 export interface SampleStores {
-  /** Runs SQL on PostgreSQL; {agent} and {run} stand for the played session and its first run. */
+  /** Runs SQL on PostgreSQL; {agent} and {run} stand for the example session and its first run. */
   query(sql: string): Promise<readonly Row[]>;
-  /** Runs SQL in a transaction that is rolled back. Answers the SQLSTATE of a refusal. */
+  /** Runs SQL in a transaction that is rolled back. Returns the SQLSTATE if PostgreSQL rejects it. */
   refusal(sql: string): Promise<string | undefined>;
   explain(sql: string): Promise<string>;
   /** The columns of a view in sqlite. */
@@ -91,7 +91,7 @@ export async function openSampleStores(): Promise<SampleStores> {
     },
     async explain(sql) {
       await client.query("begin");
-      // The sessions here are few, so the planner would read the tables whole; the question is whether it must.
+      // With so few sessions the planner would read whole tables. The question is whether it could use an index.
       await client.query("set local enable_seqscan = off");
       const rows = await query(`explain ${sql}`);
       await client.query("rollback");

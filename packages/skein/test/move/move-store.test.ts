@@ -42,7 +42,7 @@ async function world(kinds: readonly [string, string]) {
   return { from, to, agentOn };
 }
 
-/** Everything that a store says of its sessions. */
+/** Everything that a store returns about its sessions. */
 async function told(url: string): Promise<unknown> {
   const store = await openStore(url);
   const events: Event[] = [];

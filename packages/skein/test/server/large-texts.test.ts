@@ -1,4 +1,4 @@
-/** Large texts in a bucket that goes away, closes for writing and comes back. */
+/** Large texts in a bucket that becomes unavailable or read-only, and recovers. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer, request as ask } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,7 +16,7 @@ const KEY = "an-admin-key-of-our-own";
 const SOON = { timeout: 20_000, interval: 50 };
 const LARGE = `Begin ${"large and larger ".repeat(20_000)}end.`;
 
-/** A real S3 server behind a door that can be closed: for everybody, or for what is written. */
+/** A real S3 server behind a proxy that can reject every request, or only writes. */
 async function bucket() {
   const directory = await mkdtemp(join(tmpdir(), "skein-s3-"));
   const server = new S3rver({
@@ -102,7 +102,7 @@ test("a bucket that is unavailable or read-only is named by /health, loses nothi
   }
 
   door.state = "closed";
-  // A process that did not write the texts has to fetch them.
+  // A process that did not write the texts has to read them from the bucket.
   const other = await openStore(`sqlite:${join(dataDir, "skein.db")}`);
   onTestFinished(() => other.close());
   await expect(other.read(id)).rejects.toThrow("SKEIN_FILES");

@@ -28,7 +28,7 @@ interface Started {
 
 const CLEAN = { ...process.env, ANTHROPIC_API_KEY: "", SKEIN_API_KEY: "", SKEIN_STORE_URL: "" };
 
-/** Starts `skein serve` and answers when it says where it listens. */
+/** Starts `skein serve`, and resolves when it prints its address. */
 async function serving(data: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Started> {
   const child = spawn(process.execPath, [bin, "serve", "--port", "0", "--data", data, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -96,7 +96,7 @@ export default { agents: [createAgent({ name: "Stubborn", tools: [stubborn] })] 
   await expect.poll(isCalled, { timeout: 20_000 }).toBe(true);
   const began = Date.now();
   first.child.kill("SIGTERM");
-  // The listener stays until the run is handed over, and says that this server takes nothing more.
+  // The server keeps listening until the run is released, and answers that it accepts no more requests.
   await expect.poll(async () => (await fetch(`${first.url}/ready`)).status, { timeout: 3000 }).toBe(503);
   expect(await once(first.child, "exit")).toEqual([0, null]);
   expect(Date.now() - began).toBeLessThan(12_000);
@@ -112,7 +112,7 @@ test("the first start creates a key that only its user can read, and its curl li
   const oldMask = process.umask(0);
   const { text, key } = await serving(data).finally(() => process.umask(oldMask));
   expect(text).toMatch(/simulation/);
-  // This output is no terminal, and may be kept as a log.
+  // The output is not a terminal, and may be kept as a log.
   expect(text).not.toContain(key);
   for (const name of readdirSync(data)) expect([name, statSync(join(data, name)).mode & 0o077]).toEqual([name, 0]);
   const line = /^ {2}(curl .*)$/m.exec(text)?.[1] ?? "";

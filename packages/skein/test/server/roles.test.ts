@@ -202,7 +202,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
       (await workers.all())
         .filter(({ role, owner }) => role === "api" && owner !== other.owner)
         .map(({ beat }) => beat);
-    // A process checks the others after each of its own heartbeats.
+    // A process checks the heartbeats of the others after each of its own.
     const before = Math.max(0, ...(await beats()));
     await expect.poll(async () => Math.max(...(await beats())), SOON).toBeGreaterThan(before + 2);
     const made = await api.call("POST", "/v1/agents", { name: "Limited" });
@@ -210,7 +210,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     const statuses: number[] = [];
     for (let n = 0; n < LIMIT * 2; n++)
       statuses.push((await api.call("POST", `/v1/agents/${made.body.id}/sessions`, {})).status);
-    // The process grants its half of the limit, plus the tokens that were added meanwhile.
+    // The process grants its half of the limit, plus the tokens that were added in the meantime.
     const more = Math.ceil(((Date.now() - began) / 60_000) * (LIMIT / 2));
     const granted = statuses.filter((status) => status === 201).length;
     expect(granted).toBeGreaterThanOrEqual(LIMIT / 2);

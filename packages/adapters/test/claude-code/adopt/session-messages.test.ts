@@ -36,7 +36,7 @@ const answer = (...content: { type: string; [key: string]: unknown }[]) => ({
   cost: null,
 });
 
-/** A session as Claude Code's driver writes it: it comes up, calls a subagent, compacts, and answers; the second run fails. */
+/** A session as the runtime of Claude Code writes it: it starts, calls a subagent, compacts, and answers; the second run fails. */
 function facts(): readonly Fact[] {
   const agent = claudeAgent(ClaudeOptions.parse({}));
   const written: Fact[] = [
@@ -174,7 +174,7 @@ interface Row {
   readonly content: JsonObject;
 }
 
-/** A row reduced to what a stream has of it. */
+/** A row, reduced to the fields that the stream has too. */
 function brief({ message_type, content }: Row): readonly unknown[] {
   const inner = content["content"];
   const text = typeof inner === "string" || Array.isArray(inner) ? textOf(inner as never) : "";
@@ -203,7 +203,7 @@ const EXPECTED: readonly (readonly unknown[])[] = [
   ["result", "error", "Overloaded.", [], null],
 ];
 
-/** The rows as `GET /api/v1/sessions/{session_id}/messages` answers them. */
+/** The rows as `GET /api/v1/sessions/{session_id}/messages` returns them. */
 async function rowsOf(store: Store, sessionId: string): Promise<readonly SessionMessage[]> {
   const rowOf = createMessageRows();
   return (await store.read(sessionId)).flatMap((event) => rowOf(event) ?? []);
@@ -255,7 +255,7 @@ test("the session messages in PostgreSQL are in the order of the log, and equal 
   expect(streamed).toEqual(replayed(rows));
 });
 
-/** The stream of a session out of its rows. */
+/** Rebuilds the stream of a session from its rows. */
 function replayed(rows: readonly Row[]): readonly (readonly unknown[])[] {
   const told = rows.map((row): readonly unknown[] => {
     const [type, subtype, text] = brief(row);

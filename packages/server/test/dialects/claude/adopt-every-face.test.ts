@@ -1,4 +1,4 @@
-/** One session of the real Claude Code through every face of Skein: the same conversation in each. And one from elsewhere, gone on with here. */
+/** A session of the real Claude Code shows the same conversation in every interface of Skein. An adopted session can be continued in each of them. */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ let address = "";
 
 beforeAll(async () => {
   data = mkdtempSync(join(tmpdir(), "skein-faces-"));
-  // Not in memory: the library and SQL look at the same store, beside the server.
+  // A store on disk, because the library and SQL open it beside the server.
   address = `sqlite:${join(data, "faces.db")}`;
   server = await claudeServer({ storeUrl: address });
 }, 60_000);
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const play = (words: string, ...steps: Step[]): string => `${words} ${script(steps, words)}`;
 
-/** What was said, in words that every face has: who, the text, the calls and their results. */
+/** A message in a form that every interface can be reduced to: the role, the text, and the calls with their results. */
 type Said = readonly [role: string, words: string];
 
 function told(role: string, content: Content): Said {
@@ -59,7 +59,7 @@ function plain(content: unknown): string {
 test("the library, /v1, /api/v1, SQL and the exported files show the same conversation", async () => {
   writeFileSync(join(server.work, "note.txt"), "the yarn is blue\n");
   const read = { name: "Read", input: { file_path: join(server.work, "note.txt") } };
-  // Begun on the one API, gone on with on the other, and then in a program.
+  // The session begins in one API, continues in the other, and then in a program.
   const frames = await all(server, "/api/v1/query", {
     prompt: play("First:", { text: "Looking.", tools: [read] }, { text: "It is blue." }),
     cwd: server.work,
@@ -123,7 +123,7 @@ test("the library, /v1, /api/v1, SQL and the exported files show the same conver
   await store.close();
 }, 120_000);
 
-/** What is sent back of a session, once Claude Code's own last line is there too. */
+/** The exported files of a session, once Claude Code has written its last line. */
 async function filesOf(sessionId: string, lastWords: string): Promise<readonly ClaudeFile[]> {
   let files: ClaudeFile[] = [];
   await expect
@@ -139,7 +139,7 @@ async function filesOf(sessionId: string, lastWords: string): Promise<readonly C
   return files;
 }
 
-/** What a row of the platform API says, in the same words. */
+/** A row of the platform API, reduced to the same form. */
 function wordsOfRow(row: Record<string, unknown>): string {
   const content = row["content"] as JsonObject;
   if (row["role"] === "tool_call")
@@ -149,7 +149,7 @@ function wordsOfRow(row: Record<string, unknown>): string {
   return String(content["text"]);
 }
 
-/** The conversation of Claude Code's own file: one line per block and per result there. */
+/** The conversation in Claude Code's own file, which has one line for each block and each result. */
 function conversation(messages: Awaited<ReturnType<typeof getSession>>["messages"]): readonly Said[] {
   return messages.flatMap((message): readonly Said[] => {
     const { content, isMeta } = (message.raw["message"] ?? {}) as { content?: Content; isMeta?: boolean };
@@ -191,7 +191,7 @@ test("an adopted session of Claude Code continues and forks on the server, and i
   }));
   const adopted = await server.call("POST", "/api/v1/sessions/adopt", { files: upload });
   expect(adopted.status).toBe(201);
-  // The operator has opened this folder, so the session works where it worked before.
+  // The operator has opened this folder, so the session continues in its original folder.
   expect(adopted.body).toMatchObject({ id, working_directory: server.work });
 
   const here = await all(server, `/api/v1/sessions/${id}/resume`, {

@@ -1,4 +1,4 @@
-/** Adopting and sending back as people and programs ask for it: on the command line, and over HTTP. */
+/** Sessions are adopted and exported with the command line and over HTTP. */
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { writeCorpus } from "@skein/history/testing";
@@ -10,7 +10,7 @@ import { caller, testServer } from "../../world.ts";
 
 const SESSION = /^[0-9a-f-]{36}\n$/;
 
-/** Claude Code's data directory of somebody who calls `skein` at home. */
+/** The Claude Code data directory of a person who runs `skein` at home. */
 function atHome(): { readonly home: string; readonly ids: readonly string[] } {
   const home = dataFolder();
   mkdirSync(join(home, ".claude"));
@@ -55,7 +55,7 @@ describe("skein adopt", { timeout: 120_000 }, () => {
       expect(readFileSync(path).equals(readFileSync(original)), path).toBe(true);
       expect(statSync(path).mode & 0o777).toBe(0o600);
     }
-    // Into Claude Code's own folder, where it is already: nothing to do, and nothing lost.
+    // Claude Code's folder already has the session, so nothing is written and nothing is lost.
     expect((await skein(home, "sessions", "export", first, "--claude-code")).code).toBe(0);
   });
 
@@ -83,7 +83,7 @@ describe("skein adopt", { timeout: 120_000 }, () => {
 });
 
 describe("over HTTP", { timeout: 60_000 }, () => {
-  /** The files of a session as a client would read them. */
+  /** The files of a session, as a client uploads them. */
   function uploadOf(home: string, id: string): { path: string; content: string }[] {
     const root = join(home, ".claude");
     return files(root)
@@ -149,7 +149,7 @@ describe("over HTTP", { timeout: 60_000 }, () => {
       createKeys({ records: store.records }).make({ name: "k", tenant, scopes: ["admin"] });
     const [other, third] = [caller(url, await made("other")), caller(url, await made("third"))];
     await store.close();
-    // Before anybody has it, and afterwards: the answer is the same but for its times.
+    // The answer is the same whether or not another tenant has adopted the session. Only its times differ.
     const before = await other("POST", "/api/v1/sessions/adopt", { files });
     expect((await call("POST", "/api/v1/sessions/adopt", { files })).body.id).toBe(id);
     const after = await third("POST", "/api/v1/sessions/adopt", { files });

@@ -6,7 +6,7 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { all, names, only } from "./world.ts";
 
-/** `docs/reference/claude-api.md`: its examples are sent to a real server, and what it says about tests and routes is there. */
+/** Sends the examples of `docs/reference/claude-api.md` to a real server, and checks that the tests and routes that it names exist. */
 
 const page = readFileSync(new URL("../../../../../docs/reference/claude-api.md", import.meta.url), "utf8");
 const fenced = (language: string): readonly string[] =>

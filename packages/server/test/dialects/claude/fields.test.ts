@@ -12,8 +12,8 @@ import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only, open } from "./world.ts";
 
 /**
- * Fields that need something beside the session: plugins, subagents, MCP servers, a sandbox. What the model was sent, what a
- * server heard and what is on disk are the evidence.
+ * Fields of a query that need something outside the session: plugins, subagents, MCP servers, a sandbox. The tests check the model's
+ * requests, the calls that servers received, and the files on disk.
  */
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -84,7 +84,7 @@ test("plugins, subagents, MCP servers over stdio, HTTP and SSE, extra arguments,
   for (const word of ["merino", "woven red", "woven green"]) expect(results).toContain(word);
   expect(mcp.calls).toEqual([{ thread: "red" }, { thread: "green" }]);
   expect(new Set(mcp.headers.map((header) => header["x-loom"]))).toEqual(new Set(["seven", "eight"]));
-  // The subagent has its own prompt, model and tools, and did what it was told to.
+  // The subagent has its own prompt, model and tools, and it did its task.
   const [helper] = requests("field-inner");
   expect(helper?.model).toContain("haiku");
   expect(JSON.stringify(helper?.system)).toContain("You help weavers.");
@@ -171,7 +171,7 @@ test("a resume changes images, tools, mode, turns and hooks for its run, a fork 
     });
     const { data } = await next.until(({ event }) => event === "init");
     expect(data["permission_mode"]).toBe(kind === "resume" ? "default" : "acceptEdits");
-    // The session was given no tools, so that somebody is asked; the fork was.
+    // The resumed session has no allowed tools, so a person is asked. The fork has some.
     const end = await next.until(({ event }) => event === "question" || event === "result");
     expect(end.event).toBe(kind === "resume" ? "question" : "result");
     if (kind === "resume") await server.call("POST", `/api/v1/sessions/${session_id}/interrupt`);
@@ -182,7 +182,7 @@ test("a resume changes images, tools, mode, turns and hooks for its run, a fork 
 
 test("the operator's token, or that of a subscription, reaches the model as a bearer, and then no key is sent", async () => {
   const heard: IncomingHttpHeaders[] = [];
-  // The simulator keeps no credentials; a refusal is enough to see them.
+  // The simulator does not record credentials. A gateway that rejects every call is enough to see them.
   const gateway = createHttpServer((request, response) => {
     heard.push(request.headers);
     const error = { type: "permission_error", message: "No." };
@@ -224,7 +224,7 @@ test("runs wait if the number of processes is limited, and idle processes end ab
   await call("POST", `/api/v1/sessions/${data.session_id}/interrupt`);
   await first.end();
   expect(resultOf(await second)).toBe("At last.");
-  // Four may be idle, but two take more than 256 MB.
+  // Four processes may be idle, but two of them already take more than 256 MB.
   const idle = (): Promise<number> => metric('skein_claude_processes{state="idle"}');
   await expect.poll(idle).toBeLessThan(2);
   await expect

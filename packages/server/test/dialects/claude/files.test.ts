@@ -5,7 +5,7 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only } from "./world.ts";
 
-/** Checkpoints and rewinds of the real Claude Code: the files are the test. */
+/** Checkpoints and rewinds of the real Claude Code, checked by the files on disk. */
 
 let server: ClaudeServer;
 let folder: string;
@@ -29,7 +29,7 @@ async function checkpointsOf(path: string): Promise<readonly Checkpoint[]> {
   return body["checkpoints"] as Checkpoint[];
 }
 
-/** A session that wrote a file in each of two runs. */
+/** A session with two runs, each of which wrote a file. */
 async function written(name: string) {
   const file = join(folder, `${name}.txt`);
   const body = { enable_file_checkpointing: true, permission_mode: "acceptEdits", cwd: folder };
@@ -63,7 +63,7 @@ test("each user message has a checkpoint, a dry run lists the changes, and a rew
   const dry = await server.call("POST", `${path}/rewind`, { checkpoint_id: between?.id, dry_run: true });
   expect(dry.body).toMatchObject({ status: "validated", files_changed: [file] });
   expect(read(file)).toBe("second\n");
-  // The difference of a rewind goes the other way, to a text or to no file at all.
+  // The preview of a rewind shows the reverse change: back to an earlier text, or to no file.
   const back = async (to: string | undefined) => (await server.call("GET", `${path}/files/diff?rewind_to=${to}`)).body;
   expect(await back(between?.id)).toMatchObject({
     files: [{ status: "modified", diff: `--- a${file}\n+++ b${file}\n@@ -1,1 +1,1 @@\n-second\n+first\n` }],
@@ -74,10 +74,10 @@ test("each user message has a checkpoint, a dry run lists the changes, and a rew
   expect((await back("none")).error.code).toBe("CHECKPOINT_NOT_FOUND");
   const done = await server.call("POST", `${path}/rewind`, { checkpoint_id: between?.id });
   expect(done.body).toMatchObject({ status: "completed", checkpoint_id: between?.id });
-  // What was taken back is no change any more.
+  // The diff no longer contains the change that was rewound.
   expect(await diffOf()).toBe(`--- /dev/null\n+++ b${file}\n@@ -0,0 +1,1 @@\n+first\n`);
   expect(read(file)).toBe("first\n");
-  // By the message as well, and to a time when the file was not there.
+  // A rewind may also name the user message. At that message the file did not exist.
   await server.call("POST", `${path}/rewind`, { checkpoint_id: before?.user_message_uuid });
   expect(read(file)).toBe(null);
 });

@@ -8,7 +8,7 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only, open } from "./world.ts";
 
-/** Hooks of a query: the real Claude Code stops for them, a real receiver decides. */
+/** Hooks of a query: the real Claude Code waits for them, and a real receiver decides. */
 
 interface Told {
   readonly hook_event: string;
@@ -22,7 +22,7 @@ let receiver: Server;
 let url: string;
 const told: Told[] = [];
 const headers: Record<string, unknown>[] = [];
-/** What the receiver answers, by the command that is asked about, or by the event. */
+/** The receiver's answers, by the command in question or by the name of the event. */
 const answers = new Map<string, object>();
 
 beforeAll(async () => {
@@ -77,7 +77,7 @@ test("hooks are called in order, in both spellings, signed, and are in the log",
   const { body } = await server.call("GET", `/v1/sessions/${id}/events?limit=1000`);
   const called = body.data.filter(({ event_type }) => event_type === "hook.called");
   expect(called).toHaveLength(5);
-  // Neither where a hook is nor what it is sent with can be read again.
+  // The log contains neither the address of a hook nor the headers that are sent to it.
   const log = JSON.stringify(body);
   expect(log).not.toContain('/hook"');
   expect(log).not.toContain("seven");
@@ -113,7 +113,7 @@ test("a hook denies a call or changes its input, and a resume inherits it", asyn
 
 const PATIENCE = { timeout: 60_000 };
 
-/** What fires without a terminal, a team or a worktree. */
+/** The events that fire without a terminal, a team or a worktree. */
 const FIRED = [
   "SessionStart",
   "UserPromptSubmit",
@@ -160,7 +160,7 @@ test("every event that Claude Code fires calls its hook over HTTP, and the decis
     hooks,
   });
   const id = sessionOf(frames);
-  // Nobody answered: the hook had said yes.
+  // No person was asked, because the hook had allowed the call.
   expect(readFileSync(file, "utf8")).toBe("yes");
   const resume = (prompt: string) => all(server, `/api/v1/sessions/${id}/resume`, { prompt });
   const model = { type: "model_change", model: "claude-haiku-5-5" };
@@ -169,7 +169,7 @@ test("every event that Claude Code fires calls its hook over HTTP, and the decis
   await resume("/compact");
   await resume(scripted("events-2", [{ error: { status: 400, type: "invalid_request_error", message: "No." } }]));
   await resume("/clear");
-  // Nothing waits for those that decide nothing: they may come a little later than the end.
+  // Claude Code does not wait for hooks that decide nothing, so these events may arrive after the end of the run.
   await expect.poll(() => FIRED.filter((event) => !eventsOf(id).includes(event)), PATIENCE).toEqual([]);
 });
 

@@ -4,7 +4,7 @@ import { openStore } from "skein";
 import { expect, test } from "vitest";
 import { folder, testServer } from "../../world.ts";
 
-/** Sessions whose log is read in several stretches. */
+/** Sessions whose log is too long for one read. */
 
 test("the pages of a long session have all messages in order, each once", async () => {
   const store = `sqlite:${folder()}/skein.db`;
@@ -22,7 +22,7 @@ test("the pages of a long session have all messages in order, each once", async 
     total = body["total"] as number;
     rows.push(...(body["messages"] as typeof rows));
   }
-  // Of each turn: the prompt, the call, its result, the answer and the result of the run.
+  // Each turn has a prompt, a call, the result of the call, an answer and the result of the run.
   expect([rows.length, total]).toEqual([450, 450]);
   expect(new Set(rows.map(({ id }) => id)).size).toBe(450);
   const prompts = rows.filter(({ content }) => /"Turn \d+\."/.test(JSON.stringify(content)));

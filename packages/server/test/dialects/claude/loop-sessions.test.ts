@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type TestServer, scripted, session, testServer } from "../../world.ts";
 import { all, names, only, open, talk } from "./world.ts";
 
-/** The Claude API shows every session, also those of the loop: streams, resumes, forks and lists are the same for both. */
+/** The Claude API shows every session, also sessions of the loop: streams, resumes, forks and lists work in the same way. */
 
 const ask = { name: "ask", description: "Asks.", input_schema: { type: "object" } };
 
@@ -104,7 +104,7 @@ test("a resume during a run is 409 SESSION_LOCKED, an interrupt ends the run, an
   expect(only(frames, "done").data).toEqual({ reason: "interrupted" });
   const again = await server.call("POST", `${path}/interrupt`);
   expect([again.status, again.body.error.code]).toEqual([404, "SESSION_NOT_FOUND"]);
-  // Nothing of the interrupt is left for the next run.
+  // The interrupt has no effect on the next run.
   const next = await all(server, `${path}/resume`, { prompt: scripted("Again.", [{ text: "Yes." }]) });
   expect(only(next, "done").data).toEqual({ reason: "completed" });
 });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { loadCode } from "../../../../skein/src/serve/config-file.ts";
 import { openPolicy } from "../../../../skein/src/serve/policy.ts";
 
-/** `docs/reference/claude-operators.md`: its example is a config that a server loads, and its variables are read. */
+/** Checks `docs/reference/claude-operators.md`: a server loads its example configuration, and reads the variables that it lists. */
 
 const page = readFileSync(new URL("../../../../../docs/reference/claude-operators.md", import.meta.url), "utf8");
 

@@ -7,14 +7,14 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only } from "./world.ts";
 
-/** Options of a query: what the operator opened reaches Claude Code, everything else is refused before anything is started. */
+/** Options of a query: an option that the operator allowed reaches Claude Code, and any other is rejected before a process starts. */
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const MCP = fileURLToPath(new URL("../../../../adapters/test/mcp-server.ts", import.meta.url));
 
 let server: ClaudeServer;
 let other: string;
-/** A session without any option of its own. */
+/** A session without options. */
 let plainId: string;
 beforeAll(async () => {
   server = await claudeServer({
@@ -65,10 +65,10 @@ test("model, prompts, images, tools, folders and variables reach Claude Code", a
   expect(only(frames, "init").data["tools"]).not.toContain("WebSearch");
   const results = JSON.stringify(frames.filter(({ data }) => data.type === "user"));
   expect(results).toContain(`${join(server.work, "project")}\\\\nloom-seven`.replace("\\\\n", "\\n"));
-  // Inside add_dirs an edit needs no permission.
+  // An edit inside `add_dirs` needs no permission.
   expect(frames.some(({ event }) => event === "question")).toBe(false);
   expect(readFileSync(file, "utf8")).toBe("n");
-  // The value of a variable is nobody's to read again.
+  // The log does not contain the value of the environment variable.
   const id = only(frames, "init").data.session_id;
   const log = JSON.stringify((await server.call("GET", `/v1/sessions/${id}/events?limit=1000`)).body);
   expect(log.replaceAll("loom-seven", "")).not.toContain("seven");
@@ -96,7 +96,7 @@ test("a session has Claude Code's own prompt unless it sets another, and a resum
   const plain = await query({ prompt: scripted("own-prompt", [{ text: "Hi." }]) });
   const id = only(plain, "init").data.session_id;
   plainId = id;
-  // The SDK's prompt of one line names Claude Code too; Claude Code's own is long.
+  // The SDK's short prompt also names Claude Code, so the length tells the two prompts apart.
   expect(systemOf("own-prompt").length).toBeGreaterThan(2000);
   expect(JSON.stringify(server.requests("own-prompt")[0])).toContain("dataviz");
   const words = { system_prompt: "You are a loom.", system_prompt_append: "Mind the yarn." };
@@ -123,7 +123,7 @@ test("effort, thinking, betas, skills, a fallback model and a budget reach the r
   const busy = { status: 529, type: "overloaded_error", message: "Busy.", times: 3, headers: { "retry-after": "0" } };
   const frames = await query({
     prompt: scripted("newer", [{ error: busy, ...bash("echo x") }, { text: "Never." }]),
-    // Each takes what its model knows: a budget for thinking, or an effort.
+    // Older models get a thinking budget, newer ones an effort.
     model: "claude-sonnet-4-5",
     allowed_tools: ["Bash"],
     effort: "low",
@@ -139,7 +139,7 @@ test("effort, thinking, betas, skills, a fallback model and a budget reach the r
   expect(calls[0]?.headers["anthropic-beta"]).toContain("context-1m-2025-08-07");
   const models = calls.map(({ request }) => (request as { model: string }).model);
   expect(models).toEqual(["claude-sonnet-4-5", "claude-sonnet-4-5", "claude-sonnet-4-5", "claude-haiku-5-5"]);
-  // A skill that Claude Code brings along, and tells the model of unless it is left out.
+  // A skill that is part of Claude Code. The model is told about it unless the request leaves it out.
   expect(JSON.stringify(calls[0]?.request)).not.toContain("dataviz");
   expect(only(frames, "error").data).toMatchObject({
     message: expect.stringMatching(/^The run has a budget of \$0\.000001, and /),
@@ -221,7 +221,7 @@ test("before a run the server lists what a session would have, and what requests
     env: ["LOOM"],
     permission_modes: expect.not.arrayContaining(["bypassPermissions"]),
   });
-  // Nothing was asked of the model, nothing is kept, and who asks again within a minute needs no process.
+  // The request called no model and stored nothing. Within a minute a second request starts no process.
   expect(server.simulator.ledger.calls().length).toBe(before);
   expect((await server.call("GET", "/api/v1/sessions?page_size=100")).body["sessions"]).not.toContainEqual(
     expect.objectContaining({ working_directory: project }),
@@ -239,7 +239,7 @@ test("continue_conversation continues the last session of the folder", async () 
   await query({ prompt: scripted("there", [{ text: "There." }]), cwd: there });
   const on = await query({ prompt: scripted("here-2", [{ text: "On." }]), cwd: here, continue_conversation: true });
   expect(only(on, "init").data.session_id).toBe(id);
-  // A folder that has no session yet gets its first one.
+  // A folder without a session gets its first one.
   const empty = join(server.work, "empty");
   mkdirSync(empty);
   const first = await query({ prompt: scripted("empty", [{ text: "New." }]), cwd: empty, continue_conversation: true });

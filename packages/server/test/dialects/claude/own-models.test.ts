@@ -1,4 +1,4 @@
-/** Claude Code with models that have an address and a key of their own: the real binary, three simulators. */
+/** Claude Code with models that have their own address and key: the real binary and three simulators. */
 import { type IncomingMessage, createServer, request as ask } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Simulator, createSimulator } from "@skein/simulator";
@@ -8,7 +8,7 @@ import { say, scripted, session, settled } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { all, only } from "./world.ts";
 
-/** A model server that notes the key of each request. */
+/** A model server that records the key of each request. */
 interface KeyedModel {
   readonly url: string;
   readonly simulator: Simulator;
@@ -104,7 +104,7 @@ describe.each([
           result: `Done by ${label}.`,
         });
 
-      // Claude Code uses the model for its own small calls too, so the server's model was not asked at all.
+      // Claude Code makes its own small calls with this model too, so the server's default model was never called.
       const asked = (of: keyof typeof models) => [
         ...new Set(models[of].simulator.ledger.calls().map(({ model }) => model)),
       ];
@@ -120,7 +120,7 @@ describe.each([
       expect(seen.join("")).toContain("ANTHROPIC_UNIX_SOCKET");
       for (const key of Object.values(KEYS)) expect(seen.join("")).not.toContain(key);
 
-      // This one is said to have no cache, so Claude Code marks nothing for it.
+      // The record says that this model has no cache, so Claude Code sets no cache marks.
       expect(JSON.stringify(requests("home", "first").map(({ request }) => request))).not.toContain("cache_control");
 
       // Usage and price are counted under the name of the record.

@@ -5,7 +5,7 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only, open, talk } from "./world.ts";
 
-/** What reaches a run of the real Claude Code while it is under way: answers, permissions, controls, interrupts. */
+/** What can reach a run of the real Claude Code while it runs: answers, permissions, controls, interrupts. */
 
 let server: ClaudeServer;
 beforeAll(async () => {
@@ -143,7 +143,7 @@ test("control changes the mode of a run in progress and of later runs", async ()
   ];
   const stream = await open(server, "/api/v1/query", {
     prompt: scripted("control", [write(one), write(two), { text: "End." }]),
-    // The mode "acceptEdits" is about files in the working folder.
+    // The mode "acceptEdits" covers only files in the working folder.
     cwd: server.work,
   });
   const { data } = await stream.until(({ event }) => event === "question");
@@ -221,7 +221,7 @@ test("a second prompt during a run is 409 or queued, the run continues when its 
     when_running: "queue",
   });
   first.leave();
-  // A socket takes up the run that it finds, and one that had lost its connection continues from there.
+  // A socket can attach to a run in progress. After a lost connection it continues where it stopped.
   const socket = await talk(server);
   socket.send({ type: "attach", session_id: id.toUpperCase() });
   const { data: seen } = await socket.until(({ event }) => event === "result");

@@ -9,13 +9,13 @@ import { type Caller, caller } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { all, only, talk } from "./world.ts";
 
-/** A session that an admin let bypass permissions, and a key that could not have asked for that. A stub stands for Claude Code. */
+/** An admin's session with the mode `bypassPermissions`, and a key that may not use this mode. A stub replaces Claude Code. */
 
 let home: string;
 let server: ClaudeServer;
 let key: string;
 let lesser: Caller;
-/** A key that may run agents, and that the operator did not open Claude Code for. */
+/** A key that may run agents, but for which the operator has not opened Claude Code. */
 let closedKey: string;
 beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-rights-")));
@@ -89,7 +89,7 @@ test("a key without the scope admin cannot continue a session that was switched 
   expect((await lesser("POST", `${path}/control`, change)).status).toBe(403);
   expect((await server.call("POST", `${path}/control`, change)).status).toBe(200);
   expect((await lesser("POST", `${path}/resume`, { prompt })).status).toBe(403);
-  // Back to less is for everybody.
+  // Every key may return to a mode with fewer rights.
   expect((await lesser("POST", `${path}/control`, { ...change, permission_mode: "default" })).status).toBe(200);
   expect((await lesser("POST", `${path}/resume`, { prompt })).status).toBe(200);
 });
@@ -121,7 +121,7 @@ test("a key without the scope admin that the operator did not name cannot run Cl
   socket.send({ type: "prompt", prompt });
   expect(await socket.until(({ type }) => type === "error")).toMatchObject({ code: "not_allowed" });
   socket.close();
-  // What only looks is open, and so is a fork of the log, which runs nothing until somebody prompts it.
+  // The key may read the session and fork its log, because neither runs anything.
   expect((await guest("GET", `/api/v1/sessions/${id}`)).status).toBe(200);
   const { body: fork } = await guest("POST", `/v1/sessions/${id}/fork`, {});
   const said = { role: "user", content: { text: prompt } };

@@ -1,4 +1,4 @@
-/** What of a request reaches a child process. A stub in place of Claude Code records it. */
+/** Which parts of a request reach a child process. A stub in place of Claude Code records them. */
 import {
   existsSync,
   mkdirSync,

@@ -8,12 +8,9 @@ import type { StartOptions } from "../../../../skein/src/serve/start-options.ts"
 import { anyStore } from "../../any-store.ts";
 import { type Caller, caller } from "../../world.ts";
 
-/** Walls have tests of their own: here they stand only where a test asks for them. */
+/** The sandbox is off by default, because other tests cover it. */
 
-/**
- * A server that runs the real Claude Code against a simulator of its own. Shared by several tests: the file that starts
- * it closes it.
- */
+/** A server that runs the real Claude Code against its own simulator. Several tests share it; the file that starts it closes it. */
 export interface ClaudeServer {
   readonly url: string;
   readonly key: string;
@@ -23,7 +20,7 @@ export interface ClaudeServer {
   readonly work: string;
   readonly data: string;
   readonly logged: Record<string, unknown>[];
-  /** What Claude Code sent to the model for prompts of this label, in its order. */
+  /** The model requests that Claude Code sent for prompts of this label, in order. */
   requests(label: string): readonly ModelRequest[];
   close(): Promise<void>;
 }
@@ -57,7 +54,7 @@ export async function claudeServer({
     allowedWebhookAddresses: [],
     anthropicApiKey: "sk-ant-api03-dummy-not-a-key",
     anthropicBaseUrl: simulator.url,
-    // A process that is started ahead only takes time from the tests.
+    // Off, because processes that are started in advance slow the tests down.
     code: codeOf({ claude: { roots: [work], processes: { ahead: 0 }, ...claude }, policy }),
     limits: { requestBurst: 100_000, requestsPerSecond: 100_000 },
     log: (line) => logged.push({ ...line }),
@@ -76,7 +73,7 @@ export async function claudeServer({
     async close() {
       await server.close();
       await simulator.close();
-      // A child may still be writing its last lines.
+      // A child process may still be writing its last lines.
       rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };

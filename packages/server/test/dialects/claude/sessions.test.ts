@@ -6,7 +6,7 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, names, only, open } from "./world.ts";
 
-/** Sessions of the real Claude Code over `/api/v1`. One server for all; each test has sessions of its own. */
+/** Sessions of the real Claude Code over `/api/v1`. All tests share one server; each test has its own sessions. */
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -83,7 +83,7 @@ test("a resume continues the conversation, by its own route and by session_id, a
   const second = await all(server, `/api/v1/sessions/${id}/resume`, {
     prompt: scripted("resume-2", [{ text: "Two." }]),
   });
-  // An id is the same in upper case.
+  // Ids are compared without regard to case.
   const third = await query({
     prompt: scripted("resume-3", [{ text: "Three." }]),
     session_id: id.toUpperCase(),
@@ -182,7 +182,7 @@ test("the limit of turns and an error of the model are reported", async () => {
   });
   expect(only(broken, "error").data).toMatchObject({ code: "AGENT_ERROR" });
   expect(only(broken, "done").data).toEqual({ reason: "error" });
-  // An error is the end of a run, not of the session.
+  // An error ends the run, but not the session.
   const again = await all(server, `/api/v1/sessions/${sessionOf(broken)}/resume`, {
     prompt: scripted("mended", [{ text: "Fine." }]),
   });
@@ -206,7 +206,7 @@ test("structured output is in the result, and an answer that does not match is a
   ] as const) {
     const refused = await single(label, ...steps);
     expect([refused.status, refused.body.error.code]).toEqual([422, "STRUCTURED_OUTPUT_VALIDATION_ERROR"]);
-    // The session keeps its format.
+    // A resumed session keeps its output format.
     const frames = await all(server, `${path}/resume`, { prompt: scripted(`${label}-resume`, steps) });
     expect(only(frames, "error").data).toMatchObject({ code: "STRUCTURED_OUTPUT_VALIDATION_ERROR" });
     expect(only(frames, "result").data).toMatchObject({ is_error: true, structured_output: null });
@@ -285,13 +285,13 @@ test("messages are stored as user, assistant, system and result, and the stream 
     "result",
   ]);
   expect(rows.map(({ sequence }) => sequence)).toEqual(rows.map(({ sequence }) => sequence).toSorted((x, y) => x - y));
-  // The prompt is in the log before Claude Code is up; a stream begins with init.
+  // The log has the prompt before Claude Code has started, but the stream begins with init.
   const [prompt, init, ...others] = rows.map(({ content }) => content);
   const told = [init, prompt, ...others].map((content) => expect.objectContaining(inCommon(content)));
   expect(frames.slice(0, -1).map(({ data }) => data)).toEqual(told);
 });
 
-/** What a row and a frame both say. */
+/** The fields that a row and a frame have in common. */
 function inCommon(content: Record<string, unknown> = {}): Record<string, unknown> {
   const { role: _role, subtype: _subtype, error: _error, content: blocks, ...rest } = content;
   const same = (block: object): unknown => expect.objectContaining(block);
@@ -318,7 +318,7 @@ test("no file of a deleted session stays in Claude Code's folder, not even image
       .filter((entry) => entry.isFile())
       .map(({ parentPath, name }) => join(parentPath, name))
       .filter((path) => path.includes(id) || readFileSync(path).includes(canary) || path.endsWith(".png"));
-  // A file of another process may go between the list and the look.
+  // Another process may delete a file between the listing and the read.
   await expect.poll(left, { timeout: 20_000 }).not.toEqual([]);
   expect((await server.call("DELETE", `/api/v1/sessions/${id}`)).status).toBe(204);
   await expect.poll(left, { timeout: 20_000 }).toEqual([]);

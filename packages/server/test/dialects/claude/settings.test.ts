@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { readConfig } from "../../../../skein/src/config.ts";
 import { openedByBoth, serveSettings } from "../../../../skein/src/serve/settings.ts";
 
-/** What an operator opens for Claude Code by the environment. */
+/** Environment variables with which an operator allows options of Claude Code. */
 
 const opened = (env: Record<string, string>) => serveSettings({}, readConfig(env)).claudeOpened;
 

@@ -1,4 +1,4 @@
-/** Claude Code without a key and without an address: the built-in simulation answers it, and says so everywhere. */
+/** Claude Code without a key and an address: the built-in simulation answers, and every interface says so. */
 import { callIn } from "@skein/core";
 import { Event } from "@skein/protocol";
 import { script } from "@skein/simulator";

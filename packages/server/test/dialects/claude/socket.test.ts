@@ -5,11 +5,11 @@ import { openStore } from "skein";
 import { folder, scripted, session, settled, testServer } from "../../world.ts";
 import { open, talk } from "./world.ts";
 
-/** Who may speak over `/api/v1/query/ws`, and what becomes of connections. */
+/** Who may connect to `/api/v1/query/ws`, and how connections end. */
 
 const at = (url: string): string => `${url.replace("http", "ws")}/api/v1/query/ws`;
 
-/** The status with which an upgrade is refused. */
+/** The status with which an upgrade is rejected. */
 async function refused(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
   const socket = new WebSocket(at(url), { headers });
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The folders of sessions in a sandbox. What they cannot reach is in `attacks/claude-code.test.ts`. */
+/** The folders of sessions in a sandbox. `attacks/claude-code.test.ts` tests what a session cannot reach. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ describe.skipIf(!hasBubblewrap)("a server with a required sandbox", () => {
     prompt: scripted(label, [bash(command), { text: "Done." }]),
     allowed_tools: ["Bash"],
   });
-  /** What the model was told about its last calls. */
+  /** The results of the last calls, as the model was shown them. */
   const told = (label: string): string => JSON.stringify(server.requests(label).at(-1)?.messages.at(-1)?.content);
 
   test("a fork has a copy of the files, and a deleted session leaves none", async () => {

@@ -25,7 +25,7 @@ test("a server without Claude Code says so, and shows existing sessions", async 
   expect((await server.call("GET", "/api/v1/sessions")).body).toMatchObject({ sessions: [], total: 0 });
   const agent = await server.call("POST", "/v1/agents", { name: "C", runtime: "claude-code" });
   expect([agent.status, agent.body.error.message]).toEqual([422, expect.stringMatching(/no runtime "claude-code"/)]);
-  // Nobody's bug: nothing of it is in the log.
+  // This is not an error of the server, so the server logs none.
   expect(server.logged.filter(({ level }) => level === "error")).toEqual([]);
 });
 

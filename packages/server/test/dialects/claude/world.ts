@@ -11,11 +11,11 @@ export interface Frame {
   };
 }
 
-/** An open stream: frames as they come. */
+/** An open stream. Frames can be read as they arrive. */
 export interface Stream {
   readonly frames: Frame[];
   readonly comments: string[];
-  /** Waits for a frame like this one, also if it came already. */
+  /** Waits for a matching frame. A frame that has arrived already counts. */
   until(isIt: (frame: Frame) => boolean): Promise<Frame>;
   /** Waits for the end of the stream. */
   end(): Promise<readonly Frame[]>;
@@ -92,7 +92,7 @@ export async function open(
   };
 }
 
-/** A stream that was refused. */
+/** A stream request that was rejected. */
 class Refused extends Error {
   readonly status: number;
   readonly code: string;

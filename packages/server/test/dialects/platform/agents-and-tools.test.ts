@@ -1,4 +1,4 @@
-/** Agents that come back, and tools that agents can name. */
+/** Agents that are stored and read again, and tools that agents can name. */
 import { defineTool } from "skein";
 import { createSimulator } from "@skein/simulator";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -169,7 +169,7 @@ test("a session that no server can drive says what is missing: in its log, on th
   expect(health["dependencies"]).toContainEqual(
     expect.objectContaining({ name: "sessions", detail: expect.stringMatching(/No server has the tool "rare"/) }),
   );
-  // Long enough for several tries: it is said once.
+  // Long enough for several attempts, of which only the first is recorded.
   await new Promise((resolve) => setTimeout(resolve, 2500));
   const said = (await without.call("GET", `${path}/events`)).body.data.filter(
     ({ event_type }) => event_type === "runtime.noticed",

@@ -1,4 +1,4 @@
-/** One stream of what changes in all sessions of a tenant. */
+/** The stream of changes of all sessions of a tenant. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createMemoryStore } from "@skein/core";
@@ -33,7 +33,7 @@ const changeOf = (frame: Frame | undefined): Change => frame?.data as unknown as
 const changes = (seen: readonly Frame[]): Change[] =>
   seen.filter(({ event }) => event === "session.changed").map(changeOf);
 
-/** Reads the stream until a change fits; answers the frames, once the stream is open after calling `onOpen`. */
+/** Reads the stream until a change matches, and returns the frames. Calls `onOpen` when the stream is open. */
 async function until(
   { url, key }: Pick<TestServer, "url" | "key">,
   isLast: (change: Change) => boolean,
@@ -47,14 +47,14 @@ async function until(
       if (frame.event === "stream.opened") opened = onOpen();
     },
   });
-  // The stream may tell the end before the caller of the run has heard of it: the server stays until then.
+  // The stream may report the end of the run before the request in `onOpen` returns, and the server must not close before that.
   await opened;
   return seen;
 }
 
 const finishedRun = ({ session: { status } }: Change): boolean => status === "completed";
 
-/** Makes a session and lets it answer. */
+/** Creates a session and completes a run in it. */
 async function run(server: TestServer, agent: Record<string, unknown> = {}) {
   const made = await session(server.call, agent);
   await say(server.call, made.path, scripted("Hi.", [{ text: "Hello." }]));
@@ -161,7 +161,7 @@ test("after kill -9 of the server in the middle of a run, the next server announ
   const first = await serve();
   const { id, path } = await session(first.call);
   const seen = await until(first, ({ session: { activity } }) => activity === "running", {
-    // Silent first: a run that ends at once may be over before the stream tells that it runs.
+    // The answer is delayed: a run that ends at once may be over before the stream reports that it runs.
     onOpen: () => say(first.call, path, scripted("Slowly.", [{ text: "word ".repeat(400), delayMs: 2000 }])),
   });
   first.process.child.kill("SIGKILL");

@@ -1,4 +1,4 @@
-/** A session that is deleted: nothing that was said in it is kept anywhere else. */
+/** When a session is deleted, no other place keeps any of its content. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { folder, say, scripted, session, settled, testServer } from "../../world.ts";
 
-/** Everything that the tables of a sqlite file say. */
+/** The content of all tables of a sqlite file. */
 function tablesOf(file: string): string {
   const database = new DatabaseSync(file, { readOnly: true });
   const names = database.prepare("select name from sqlite_schema where type = 'table'").all();

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { caller, folder, frames, openFrames, say, scripted, session, settled, testServer } from "../../world.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
-/** The types that the platform API names; Skein has more. */
+/** The event types that the platform API defines. Skein has more. */
 const NAMED = new Set([
   "step.started",
   "step.generating",
@@ -136,7 +136,7 @@ test("a reader that joins in the middle of a step gets the draft so far, then it
   const { path } = await session(call);
   const text = "one two three four five six seven eight nine ten";
   const { body } = await say(call, path, scripted("Count.", [{ text, chunk: 4, chunkDelayMs: 250 }]));
-  // Another reader says when the step is in its middle.
+  // Another reader detects that the step is in progress.
   let drafted = 0;
   await frames(`${url}${path}/events?after=${String(body["event_sequence"])}`, {
     headers: { "x-api-key": key },

@@ -1,4 +1,4 @@
-/** Claude Code's own sessions over HTTP: who may read them, pages of transcripts of any size, search, usage, files, export, changes. */
+/** Claude Code's own sessions over HTTP: permissions, pages of transcripts of any size, search, usage, files, export, changes. */
 import { appendFileSync, cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -41,7 +41,7 @@ const answer = (id: string, content: object[]): object => ({
   usage: { input_tokens: 1000, output_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
 });
 
-/** A data directory of Claude Code: one short session with a failed call and copies of a file, one with a line of 3 MB. */
+/** A Claude Code data directory: one short session with a failed call and copies of a file, and one session with a line of 3 MB. */
 function claudeFolder(): { root: string; transcript: string } {
   const root = folder();
   const project = join(root, "projects", "-work-project");
@@ -287,7 +287,7 @@ test("only the operator's admins and named keys may read the history, and nobody
     "/v1/history/events",
   ];
   for (const path of paths) {
-    // To those who may not read it, a session is not there.
+    // A key without the right to read a session gets the answer for a session that does not exist.
     const refused = path.includes(SESSION) ? 404 : 403;
     expect([path, await status(plain, path), await status(other, path)]).toEqual([path, refused, refused]);
     if (path !== "/v1/history/events") expect([path, await status(named, path)]).toEqual([path, 200]);
@@ -329,7 +329,7 @@ test("a session is adopted with one call, and changes of transcripts are streame
   let timer: NodeJS.Timeout | undefined;
   const seen = await frames(`${url}/v1/history/events`, {
     headers: { "x-api-key": key },
-    // The watcher may begin after the first of them.
+    // The watcher may miss the first change, so changes are written until one is reported.
     onFrame: () => (timer ??= setInterval(write, 200)),
     isLast: ({ event }) => event === "history.changed",
   });

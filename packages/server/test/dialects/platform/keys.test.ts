@@ -5,7 +5,7 @@ import { caller, testServer } from "../../world.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** A server whose clock the test moves, with an admin key of the tenants "mine" and "theirs". */
+/** A server whose clock the test controls, with an admin key for each of the tenants "mine" and "theirs". */
 async function clockServer() {
   let time = Date.parse("2026-11-18T12:00:00.000Z");
   const now = (): number => time;
@@ -50,7 +50,7 @@ test("an admin creates, lists and revokes keys of its own tenant, and a key is s
   });
   const { key, id } = made.body;
   expect((await as(key)("GET", "/v1/me")).body.key).toMatchObject({ id, name: "ci", owner: "Team A", scopes: ["run"] });
-  // Sent again it is the same key, which is nowhere to be read.
+  // A repeated request returns the same key without its secret, which is stored nowhere.
   const repeated = await admin("POST", "/v1/keys", input, again);
   expect([repeated.status, repeated.headers["idempotency-replayed"]]).toEqual([201, "true"]);
   expect(repeated.body).toMatchObject({ id, key: null });
@@ -60,7 +60,7 @@ test("an admin creates, lists and revokes keys of its own tenant, and a key is s
   const { data } = (await admin("GET", "/v1/keys")).body;
   expect(data.map(({ name }: { name: string }) => name).sort()).toEqual(["ci", "root"]);
   expect(JSON.stringify(data)).not.toContain(key);
-  // Another tenant's keys do not exist, also for its admins; lesser keys see none.
+  // An admin sees no keys of other tenants. Keys with other scopes see none at all.
   expect((await stranger("GET", "/v1/keys")).body.data).toHaveLength(1);
   for (const [method, path] of [
     ["DELETE", ""],
@@ -117,7 +117,7 @@ test("a rotated key works beside the new one until the overlap is over", async (
   const old = (await admin("POST", "/v1/keys", { name: "ci", owner: "A", scopes: ["run"], expires_at })).body;
   pass(29 * DAY_MS);
   const next = (await admin("POST", `/v1/keys/${old.id}/rotate`, { overlap_seconds: 60 })).body;
-  // It lives for 30 days from now, as the old one did from its beginning.
+  // The new key is valid for 30 days from now, as the old key was from its creation.
   expect(next).toMatchObject({ name: "ci", owner: "A", expires_at: new Date(now() + 30 * DAY_MS).toISOString() });
   expect((await admin("POST", `/v1/keys/${old.id}/rotate`, {})).body.error.message).toContain("rotated before");
   const statuses = async () => [
@@ -142,7 +142,7 @@ test("the last admin key of a tenant cannot be revoked", async () => {
   const second = (await admin("POST", "/v1/keys", { name: "second", scopes: ["admin"], expires_at })).body;
   const first = (await admin("GET", "/v1/keys")).body.data.find(({ name }: { name: string }) => name === "root");
   pass(DAY_MS);
-  // The other one is expired by now.
+  // The other admin key has expired.
   const refused = await admin("DELETE", `/v1/keys/${first.id}`);
   expect([refused.status, refused.body.error.message]).toEqual([409, expect.stringContaining("last admin key")]);
   expect((await admin("DELETE", `/v1/keys/${second.id}`)).status).toBe(204);

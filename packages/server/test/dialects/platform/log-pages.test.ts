@@ -1,4 +1,4 @@
-/** Parts of a log: its end first, and the calls of the model in it. */
+/** Parts of a log: its end, and the model calls in it. */
 import type { SentRequest } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { say, scripted, session, settled, testServer } from "../../world.ts";
@@ -79,7 +79,7 @@ test("steps are listed with attempts, usage and calls, page by page", async () =
   const step = `${path}/runs/${String(first?.["run_id"])}/steps/1`;
   expect((await call("GET", `${step}?attempt=1`)).body.data).toHaveLength(1);
   expect((await call("GET", `${step}?attempt=2`)).status).toBe(404);
-  // Each part of the second request is traced to the event that brought it.
+  // Each part of the second request names the event that contained it.
   const [second] = (await call("GET", step.replace(/1$/, "2"))).body.data as unknown as SentRequest[];
   const log = (await call("GET", `${path}/events`)).body.data as { sequence: number; event_type: string }[];
   const typeAt = (sequence: number | null): string | undefined =>

@@ -1,4 +1,4 @@
-/** Logins of browsers: a cookie that stands for a key, and what pages of other origins can do with it. */
+/** Logins of browsers: a cookie replaces the key, and pages of other origins cannot use it. */
 import { createMemoryLive, createMemoryStore } from "@skein/core";
 import { createKeys, createServer } from "@skein/server";
 import { expect, test } from "vitest";

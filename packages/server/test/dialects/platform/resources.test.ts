@@ -46,7 +46,7 @@ test("an agent without a model uses the current default, also in existing sessio
   expect(await used()).toBe("claude-sonnet-5-5");
   await call("POST", "/v1/models", { name: "claude-haiku-4-5", is_default: true });
   expect(await used()).toBe("claude-haiku-4-5");
-  // A session keeps the agent's version that it began with; a new one follows the agent.
+  // A session keeps the agent version with which it was created. A new session uses the latest version.
   await call("PATCH", `/v1/agents/${agentId}`, { model: "claude-opus-4-5" });
   expect(await used()).toBe("claude-haiku-4-5");
   const chosen = (await call("POST", `/v1/agents/${agentId}/sessions`, {})).body;
@@ -137,7 +137,7 @@ test("a run that is queued, or was cancelled in the queue, can be read", async (
     number: 2,
     started_at: expect.any(String),
   });
-  // Its prompt was read by the first run, and who asks for it is told.
+  // The first run read the prompt of this run, and the error names the first run.
   expect((await run(steering)).error).toMatchObject({ details: { run_id: first.body["run_id"] } });
 });
 
@@ -276,7 +276,7 @@ test("usage by day, model, agent and session adds up to the same totals", async 
   expect(ofOne).toMatchObject([{ key: first?.id, second_key: model?.["key"], runs: 1 }]);
   const opened = (await call("GET", `/v1/sessions/${first?.id}`)).body as { opened_by?: string };
   expect((await call("GET", "/v1/usage?group_by=key")).body.data).toMatchObject([{ key: opened.opened_by, runs: 2 }]);
-  // One of the two zones is on another day than UTC at any moment.
+  // At any moment, one of these two zones has another date than UTC.
   const days = await Promise.all(
     ["Pacific/Kiritimati", "Etc/GMT+12"].map(async (zone) => {
       const [row] = (await call("GET", `/v1/usage?time_zone=${encodeURIComponent(zone)}`)).body.data;

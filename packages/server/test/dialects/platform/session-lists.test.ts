@@ -1,4 +1,4 @@
-/** Lists of sessions: what they do, what they wait for, what was said last. */
+/** Lists of sessions: their activity, their awaits, and their last message. */
 import { expect, test } from "vitest";
 import { say, scripted, session, settled, testServer } from "../../world.ts";
 

@@ -150,7 +150,7 @@ test("a message in 100,000 fragments of one byte does not affect others", async 
   one.ws.on("error", () => {});
   for (let at = 0; at < 100_000; at++) one.ws.send(" ", { fin: false });
   one.ws.send("{}", { fin: true });
-  // Either it is put together and refused as a command, or there were too many pieces.
+  // The server may join the pieces and reject the result as a command, or reject the number of pieces.
   const answer = await Promise.race([
     one.until(({ type }) => type === "error").then(({ error }) => error?.code),
     closed.then(([code]) => code),
@@ -172,10 +172,10 @@ test.each([
     let isCut = false;
     ws.on("close", () => (isCut = true));
     const sendSome = async (): Promise<boolean> => {
-      // No more than it takes: what waits for the server waits with the sender.
+      // Stops at 1 MB: what the server has not read stays in the memory of the sender.
       while (ws.readyState === ws.OPEN && ws.bufferedAmount < 1_000_000) flood(ws);
       await new Promise((resolve) => setTimeout(resolve, 10));
-      // What a client that does not read cannot know, the server does.
+      // A client that does not read cannot learn that it was disconnected, so the server is asked.
       const metrics = await fetch(`${server.url}/metrics`, { headers: { "x-api-key": server.key } });
       return isCut || (await metrics.text()).includes("skein_streams_cut_total 1");
     };

@@ -1,4 +1,4 @@
-/** What all sessions of a tenant wait for, in one list. */
+/** The awaits of all sessions of a tenant in one list. */
 import { expect, test } from "vitest";
 import { createKeys } from "@skein/server";
 import { openStore } from "skein/stores";
