@@ -21,11 +21,11 @@ export interface PlatformOptions {
   readonly port?: number;
   /** The folder of the built console. Default: the one of its package. */
   readonly consoleFolder?: string;
-  /** A folder in which Claude Code may work; without it there is no Claude Code. */
+  /** A folder in which Claude Code may work. Without it, Claude Code is off. */
   readonly claudeFolder?: string;
 }
 
-/** A real `skein serve` as a child of this process, on loopback with a store of its own. */
+/** Runs a real `skein serve` with its own store as a child of this process, on loopback. */
 export async function startPlatform({
   data,
   modelUrl,

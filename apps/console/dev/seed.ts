@@ -11,16 +11,16 @@ import type { Story } from "./story.ts";
 
 const CONFIG = join(import.meta.dirname, "skein.config.ts");
 const HOUR_MS = 3_600_000;
-/** The step of the main session that is being written when the seed is done. */
+/** The step of the main session that is still being streamed when the seed is done. */
 const LAST_STEP = exportRunsTwice.turns[0]?.steps.length ?? 0;
 
-/** A platform with sessions in it, and the model behind it. */
+/** A platform with example sessions, and its model. */
 export interface SeededWorld {
   platform: Platform;
   readonly model: ScriptedModel;
-  /** The session that the pictures show; its last step is being written. */
+  /** The session of the screenshots. Its last step is still being streamed. */
   readonly main: string;
-  /** A session that is over and has forks. */
+  /** A finished session that has forks. */
   readonly forked: string;
   readonly long: string;
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 import { createAgents } from "./agents.ts";
 import { OUTPUTS } from "./stories/index.ts";
 
-/** What the platform of development serves. */
+/** The configuration of the development platform. */
 export default {
   agents: createAgents(OUTPUTS),
   policy: {

@@ -6,18 +6,18 @@ export interface Story {
   readonly title?: string;
   readonly tags?: readonly string[];
   readonly turns: readonly Turn[];
-  /** How long ago it began, for those that are over. */
+  /** How long ago a finished session began. */
   readonly hoursAgo?: number;
 }
 
 interface Turn {
   readonly prompt: string;
   readonly steps: readonly Step[];
-  /** A picture that goes along with the prompt, as base64 of a PNG. */
+  /** An image for the prompt, as base64 of a PNG. */
   readonly picture?: string;
 }
 
-/** What a tool gives back for one input, and how long it takes. */
+/** What a tool returns for one input, and how long it takes. */
 export interface Output {
   readonly text: string;
   readonly ms?: number;
@@ -25,7 +25,7 @@ export interface Output {
   readonly picture?: string;
 }
 
-/** By the name of the tool and what it is called with: `Bash npm test`. */
+/** By the name of the tool and its input: `Bash npm test`. */
 export type Outputs = Readonly<Record<string, Output>>;
 
 interface TokenCounts {
@@ -35,7 +35,7 @@ interface TokenCounts {
   readonly cache_creation_input_tokens: number;
 }
 
-/** Tokens as a conversation of this size uses them: most of what is sent is read from the cache. */
+/** Plausible token counts for a conversation of this size: most of the request is read from the cache. */
 export function tokens(sent: number, output: number, cached = 0.9): TokenCounts {
   const read = Math.round(sent * cached);
   const written = Math.round((sent - read) * 0.85);

@@ -17,7 +17,7 @@ const cost = {
   long_context_applied: false,
 };
 
-/** Events from facts that have only what the fold looks at. */
+/** Events with only the fields that the fold reads. */
 function viewOf(...facts: readonly { event_type: string; data: object }[]): SessionView {
   const view = emptyView();
   for (const [at, fact] of facts.entries()) fold(view, eventOf(fact, at + 1));

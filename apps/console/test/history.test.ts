@@ -144,7 +144,7 @@ describe("two lists as one", () => {
       merged().want(50_000);
       there.add(asked.at(-1) ?? 0);
     }
-    // 167 of the other list have come before it.
+    // 167 sessions of the other list come before it.
     expect(merged().rowAt(50_000)?.item).toBe(all[50_000 - 167]);
     expect(asked.length).toBeLessThanOrEqual(3);
   });

@@ -1,4 +1,4 @@
-/** The agent of the tests, as a person would write one for `skein run --agent`. */
+/** The agent of these tests, as a user would write it for `skein run --agent`. */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 

@@ -1,4 +1,4 @@
-/** What `skein chat` does with a terminal: pastes, Markdown, and edits that are seen before they are allowed. */
+/** `skein chat` on a terminal: pastes, Markdown, and edits that are shown before they are allowed. */
 import { spawn } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -44,7 +44,7 @@ test.each([
 });
 
 test("a data folder below /proc is rejected at once", async () => {
-  // In a process of its own: what never ends must not keep the others.
+  // In a separate process: a call that never ends must not block the other tests.
   const { code, err } = await start(dataFolder(), ["serve", "--port", "0", "--data", "/proc/skein/data"]).ended;
   expect(code).toBe(4);
   expect(err).toMatch(/The folder \/proc\/skein\/data cannot be created/);

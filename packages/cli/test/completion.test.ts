@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { dataFolder, skein } from "./skein.ts";
 
-/** How a real shell is asked what it would complete: a word a line. */
+/** Asks a real shell for its completions, one per line. */
 const SHELLS = {
   bash: `source "$1"; shift
     t() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _skein; printf '%s\\n' "\${COMPREPLY[@]}"; }; t "$@"`,

@@ -5,7 +5,7 @@ import { createScreen } from "../src/terminal/screen.ts";
 test("the first Ctrl-C cancels, the second ends the process, and afterwards no listener is left", () => {
   const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
   const written = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-  // Files of this worker that ran before may still listen, and must not hear this test.
+  // Listeners of earlier test files in this worker must not get this test's signal.
   const others = process.listeners("SIGINT");
   process.removeAllListeners("SIGINT");
   onTestFinished(() => {

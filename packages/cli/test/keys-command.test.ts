@@ -8,7 +8,7 @@ import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
 import { caller, folder, testServer } from "../../server/test/world.ts";
 import { type Ended, call, environmentOf, lines, skeinProcess } from "./skein.ts";
 
-/** In the data folder, as an operator would. */
+/** Runs the command in the data folder, as an operator would. */
 function skein(data: string, ...args: readonly string[]): Promise<Ended> {
   return call([...args, "--data", data], { env: environmentOf(data), cwd: data });
 }

@@ -1,4 +1,4 @@
-/** Keys of models stay in the process that calls the models: programs that a model can make run do not see them. */
+/** Keys of models stay in the process that calls the models: programs that a model can start do not see them. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const isIsolated =
 const OTHERS = isIsolated ? "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n';" : "";
 const LOOK = `env; ${OTHERS} echo looked`;
 
-/** A stdio MCP server whose only tool tells what the server sees. */
+/** A stdio MCP server whose only tool returns what the server can see. */
 const SPY = `
 import { execSync } from "node:child_process";
 import { createInterface } from "node:readline";

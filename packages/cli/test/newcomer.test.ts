@@ -1,4 +1,4 @@
-/** What somebody meets who has never called `skein` before: no store yet, a wrong one, a reader that leaves, a narrow window. */
+/** The first calls of `skein` by a new user: no store yet, a wrong store, a closed output, a narrow terminal. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

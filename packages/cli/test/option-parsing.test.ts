@@ -31,7 +31,7 @@ test.each([
   [["--limit=3", "x", "--no-index"], ["x"], { ...plain, limit: 3, index: false }],
   [["x", "--colour", "red", "--colour", "blue"], ["x"], { ...plain, colour: ["red", "blue"] }],
   [["x", "--title=-dashed"], ["x"], { ...plain, title: "-dashed" }],
-  // What begins with a dash and has spaces is text.
+  // An argument that begins with a dash and contains a space is text.
   [["- one\n- two", "--title", "-- a comment"], ["- one\n- two"], { ...plain, title: "-- a comment" }],
   [["x", "--", "--fast"], ["x", "--fast"], plain],
 ])("the arguments %j are parsed", (args, words, values) => {
@@ -87,7 +87,7 @@ test.each([
   expect(nearestName(word, ["list", "show", "session", "delete"])).toBe(name);
 });
 
-/** Every command that there is, by the way that a caller takes. */
+/** Every command, with the groups that lead to it. */
 async function everyCommand(group: Group): Promise<readonly Command[]> {
   const found: Command[] = [];
   for (const entry of group.commands) {
@@ -103,7 +103,7 @@ test("every command rejects an unknown option with the same sentence and has a h
   for (const command of commands) {
     expect(() => parse(command, ["--frobnicate"])).toThrow(`skein ${command.name} has no option --frobnicate.`);
     const narrow = helpOf(command, 40).split("\n");
-    // What is typed or quoted as it is stays on one line.
+    // Text that is typed or quoted literally is not broken into lines.
     const long = narrow.filter((line) => line.length > 40 && !/^ +(skein|git|claude|-)|^Usage:/.test(line));
     expect([command.name, long]).toEqual([command.name, []]);
     expect(helpOf(command, 100)).toMatch(new RegExp(`Usage:\\s+skein ${command.name}[^]+Options:[^]+Examples:\n {2}`));
@@ -122,7 +122,7 @@ test("an option has one meaning: the same name takes the same value and letter i
       expect([command, short, letters.get(short) ?? name]).toEqual([command, short, name]);
       letters.set(short, name);
     }
-  // What these were called elsewhere before.
+  // Earlier names of these options, which no longer exist.
   for (const gone of ["before", "out", "html", "index", "agents", "csv", "parquet"])
     expect(names.has(gone), gone).toBe(false);
 });

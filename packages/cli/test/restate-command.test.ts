@@ -1,4 +1,4 @@
-/** `skein restate`: an upgrade of the workers as an operator makes it, on a real Restate server. */
+/** `skein restate`: an upgrade of the workers by an operator, on a real Restate server. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRestateEngine, createIngress, listenForRestate } from "@skein/adapters/engines/restate";
@@ -27,7 +27,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
   test("old versions of the workers keep what they have begun, and are drained when that is over", async () => {
     const store = createMemoryStore();
     const ids = createIds();
-    /** Workers of one version, at an address of their own. */
+    /** Workers of one version, with their own address. */
     async function version(work: () => Promise<void>) {
       const service = "skein-session";
       const { identityKey, nodes } = restate;
@@ -43,7 +43,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
       return { address: `http://127.0.0.1:${endpoint.port}`, driving: runtime.driving };
     }
 
-    // A server that has just started does not know yet what it has.
+    // A Restate server that has just started does not know its deployments yet.
     await expect.poll(async () => (await skein("status")).code, { timeout: 20_000 }).toBe(0);
     expect((await skein("status")).err).toContain("skein restate register");
     const held = Promise.withResolvers<void>();

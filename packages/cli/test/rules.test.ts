@@ -1,4 +1,4 @@
-/** Rules of single commands that need no process of their own. */
+/** Rules of single commands that need no separate process. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -164,7 +164,7 @@ test("the commands of docs/start.md that need no history work, one after the oth
   expect(said[3]).toContain("How much is 2+2?");
 });
 
-/** An old Node of the machine, if there is one. */
+/** An old Node on this machine, if there is one. */
 const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((path) =>
   /^v(1\d|20|21)\./.test(existsSync(path) ? spawnSync(path, ["--version"], { encoding: "utf8" }).stdout : ""),
 );
@@ -194,7 +194,7 @@ test("a server's first greeting has the key on a terminal, but not in a log", ()
   expect(greeting(server, { storeUrl: "memory:" }, false)).toContain("Sandbox  Off: what a model makes run");
   expect(greeting(server, { storeUrl: "memory:" }, true)).toContain("/#key=the-secret-key");
   expect(greeting(server, { storeUrl: "memory:" }, false)).not.toContain("the-secret-key");
-  // A worker answers no request that needs a key.
+  // A worker serves no route that needs a key.
   const worker = greeting(server, { storeUrl: "memory:", engine: { role: "worker" } }, true);
   expect(worker).toContain("only /health, /ready and /metrics");
   expect(worker).not.toMatch(/key|curl|Console/);

@@ -10,7 +10,7 @@ const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
 describe("skein run", () => {
   test("skein run prints the answer to stdout, and duration and cost to stderr", async () => {
     const prompt = `Hello ${script([{ text: "Good day.\nHow are you?" }])}`;
-    // A process of its own: the sentence about the simulation is printed once per process.
+    // A separate process, because the sentence about the simulation is printed once per process.
     const { code, out, err } = await start(dataFolder(), ["run", prompt]).ended;
     expect({ code, out }).toEqual({ code: 0, out: "Good day.\nHow are you?\n" });
     expect(err).toMatch(
@@ -140,7 +140,7 @@ describe("skein run", () => {
     const session = /session ([0-9a-f-]{36})/.exec(first.err)?.[1] ?? "";
     const second = await skeinProcess(folder, "run", script([{ text: "Second." }]), "--session", session);
     expect(second).toMatchObject({ code: 0, out: "Second.\n" });
-    // There is nothing to continue with, so it shows what was answered.
+    // The session has nothing to continue, so the command shows its last answer.
     const again = await skein(folder, "run", "--session", session);
     expect(again).toMatchObject({
       code: 0,
@@ -273,7 +273,7 @@ describe("skein run", () => {
     const sign = { json: "[DONE]", xml: "<content-block-text>", raw: "message_stop" }[format] ?? "";
     expect(out).toContain(sign);
     expect(out).toMatch(/\n$/);
-    // What a program reads line by line: each frame is one.
+    // The output for programs: each line is a frame.
     if (format !== "xml")
       for (const line of out.trim().split("\n")) if (line !== "[DONE]") expect(JSON.parse(line)).toHaveProperty("type");
     const failed = await skein(dataFolder(), "run", script([{ error: { status: 400 } }]), "--format", format);

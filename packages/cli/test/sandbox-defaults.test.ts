@@ -1,4 +1,4 @@
-/** Which sandbox the real command asks for, who decides it, and what it says where there is none. */
+/** The default sandbox mode of the real command, who may change it, and what the command prints where there is no sandbox. */
 import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -13,12 +13,12 @@ interface Finding {
 
 const skein = (home: string, ...args: readonly string[]) => call([...args], { env: environmentOf(home), cwd: home });
 
-/** What `skein doctor` finds about the sandbox, started through another command. */
+/** What `skein doctor` reports about the sandbox, when it is started through another command. */
 async function doctor(home: string, through: readonly string[] = [], ...args: readonly string[]): Promise<Finding> {
   const [command = "", ...rest] = [...through, process.execPath, bin, "doctor", "--json", "--port", "0", ...args];
-  // An address that is not loopback takes a key of the operator's.
+  // An address that is not loopback needs an operator's key.
   const env = { ...environmentOf(home), SKEIN_API_KEY: "a-key-that-an-operator-has-chosen" } as Record<string, string>;
-  // Ends with 1 if something is wrong, which is looked at here.
+  // The command ends with 1 if something is wrong. That is part of the test.
   const { stdout } = await promisify(execFile)(command, rest, { env, cwd: home }).catch(
     (error: unknown) => error as { stdout: string },
   );
@@ -33,7 +33,7 @@ async function doctor(home: string, through: readonly string[] = [], ...args: re
 
 const NAMESPACE = process.getuid?.() === 0 ? ["unshare", "--net"] : ["unshare", "--user", "--map-root-user", "--net"];
 const canUnshare = spawnSync(NAMESPACE[0] ?? "", [...NAMESPACE.slice(1), "true"]).status === 0;
-/** As in a container without rights: programs may not make namespaces there. */
+/** Like a container without rights: programs may not create namespaces there. */
 const UNPRIVILEGED = ["bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--"];
 const WITHOUT_BUBBLEWRAP = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", "/dev/null", "/usr/bin/bwrap", "--"];
 
@@ -65,7 +65,7 @@ describe.skipIf(!hasBubblewrap)("the sandbox of a server whose operator chose no
   });
 
   test.skipIf(!canUnshare)("the sandbox is required at an address that is not loopback", async () => {
-    // In a network namespace of its own: nobody can reach it there.
+    // In its own network namespace, so that nobody can reach it.
     const found = await doctor(dataFolder(), NAMESPACE, "--host", "0.0.0.0");
     expect(found.says).toContain("(required, because other machines can reach this server)");
   });

@@ -1,4 +1,4 @@
-/** Every session command with --server: on the sessions of a server, which runs in this process. */
+/** Every session command with --server, on the sessions of a server that runs in this process. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineTool } from "skein";
@@ -135,7 +135,7 @@ test("a prompt that waits for its turn is shown with its queue position: by run,
   expect(shown.out).toContain(queued);
   const held = (await call("sessions", "show", id)).out;
   expect(held).not.toContain("queued");
-  // The id stands once: the heading is the first prompt.
+  // The id appears once, because the heading is the first prompt.
   expect(held).toMatch(/^Hold\. /);
   expect(held.split(id)).toHaveLength(2);
   expect(shown.out.split(other.split(" ")[0] ?? "")).toHaveLength(2);

@@ -10,7 +10,7 @@ import { main } from "../src/main.ts";
 
 export const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
 
-/** What a command says when it takes longer than a second, as it may on a busy machine. */
+/** The progress line of a command that takes longer than a second, as it may on a busy machine. */
 const AT_WORK = /^[A-Z][A-Za-z ]+ …\n/gm;
 
 export interface Ended {
@@ -28,14 +28,14 @@ export interface Started {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A data folder of its own, gone at the end of the test. */
+/** A new data folder, removed at the end of the test. */
 export function dataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "skein-cli-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The environment of somebody whose home is this folder, with nothing of this machine's settings. */
+/** The environment of a user with this home folder, without any setting of this machine. */
 export function environmentOf(folder: string): Environment {
   const { PATH, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   return {
@@ -47,7 +47,7 @@ export function environmentOf(folder: string): Environment {
   };
 }
 
-/** `skein` as a person calls it, as a process of its own. For what needs one: signals, pipes, what is typed. */
+/** Starts `skein` as a separate process, for tests that need one: signals, pipes, typed input. */
 export function start(folder: string, args: readonly string[], env: Environment = {}): Started {
   const child = spawn(process.execPath, [bin, ...args], { env: { ...environmentOf(folder), ...env }, stdio: "pipe" });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -83,7 +83,7 @@ export function start(folder: string, args: readonly string[], env: Environment 
   };
 }
 
-/** One call of the command, to its end, as a process of its own. */
+/** Runs one call of the command to its end, in a separate process. */
 export async function skeinProcess(folder: string, ...args: readonly string[]): Promise<Ended> {
   const { child, ended } = start(folder, args);
   child.stdin?.end();
@@ -91,8 +91,8 @@ export async function skeinProcess(folder: string, ...args: readonly string[]): 
 }
 
 /**
- * One call of the command, to its end, in this process: it has its own environment, streams and working folder, and
- * `process.exit` ends only the call. Starting a process takes 0.3 to 0.7 s of processor time, this some milliseconds.
+ * Runs one call of the command to its end, in this process. The call has its own environment, streams and working folder, and
+ * `process.exit` ends only the call. It takes some milliseconds; starting a process takes 0.3 to 0.7 s of processor time.
  */
 export async function skein(folder: string, ...args: readonly string[]): Promise<Ended> {
   return call(args, { env: environmentOf(folder) });
@@ -112,7 +112,7 @@ export function call(args: readonly string[], options: CallOptions): Promise<End
   return ended;
 }
 
-/** What a call sees of the process. */
+/** The parts of the process that a call sees. */
 interface CalledProcess {
   readonly argv: readonly string[];
   readonly stdin: Readable;
@@ -128,7 +128,7 @@ for (const name of ["argv", "stdin", "stdout", "stderr"] as const) {
   Object.defineProperty(process, name, { configurable: true, get: () => calls.getStore()?.[name] ?? real });
 }
 const realExit = process.exit;
-// Also after the call: a command ends its process a moment later, in case a tool does not let go of it.
+// It stays replaced after the call: a command ends its process a moment later, in case a tool keeps it running.
 process.exit = ((code?: number) => (calls.getStore() ?? { exit: realExit }).exit(code)) as typeof process.exit;
 
 async function callNow(args: readonly string[], { env, cwd = process.cwd() }: CallOptions): Promise<Ended> {
@@ -167,7 +167,7 @@ function setEnvironment(env: Environment): void {
   for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
 }
 
-/** The values of a command's --json. */
+/** The values that a command printed with --json. */
 export function lines(text: string): readonly Record<string, unknown>[] {
   return text
     .trim()

@@ -5,10 +5,10 @@ import { bin, dataFolder, environmentOf } from "./skein.ts";
 
 const hasScript = spawnSync("script", ["--version"]).status === 0;
 
-/** What is typed when something is seen. */
+/** Texts to wait for, and what to type after each. */
 type Replies = readonly (readonly [seen: string, typed: string])[];
 
-/** What a person sees: `skein` on a terminal of its own. */
+/** What a person sees of `skein` on its own terminal. */
 async function onTerminal(
   args: readonly string[],
   { env = {}, replies = [] }: { readonly env?: Readonly<Record<string, string>>; readonly replies?: Replies } = {},
@@ -33,7 +33,7 @@ async function onTerminal(
   return { code, seen };
 }
 
-/** The sequences that are ours: colours, the cleared line of progress, and what readline draws. */
+/** Our own control sequences: colours, the cleared progress line, and what readline draws. */
 // oxlint-disable-next-line no-control-regex
 const OURS = /\u001B\[(?:\d+m|K|\d*[GJ]|\?2004[hl]|[1-9]?\d*D)/g;
 // oxlint-disable-next-line no-control-regex

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createVisible, visible, visibleJson, visibleLine } from "../src/terminal/visible-text.ts";
 import { shorten } from "../src/terminal/width.ts";
 
-/** What must never reach a terminal: everything that acts on it or hides something. */
+/** Texts that must never reach a terminal unchanged: control sequences, and characters that hide text. */
 // oxlint-disable-next-line no-control-regex
 const ACTS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u;
 
@@ -64,7 +64,7 @@ describe("text that comes in pieces", () => {
       const stream = createVisible();
       const text = stream.push(attack.slice(0, cut)) + stream.push(attack.slice(cut)) + stream.end();
       expect(text).not.toMatch(ACTS);
-      // A joiner is judged by what stands before it, which may have been shown already.
+      // Whether a joiner is shown depends on the characters before it, which may have been printed already.
       if (!attack.includes("\u200D")) expect(text).toBe(shown);
     }
   });

@@ -5,7 +5,7 @@ import type { Event } from "@skein/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { folder, scripted, testServer } from "../../server/test/world.ts";
 
-/** A door in front of a server that can be slammed: every connection through it is cut. */
+/** A proxy in front of a server that can cut every connection through it. */
 async function door(url: string): Promise<{ url: string; slam: () => void; passed: () => number }> {
   let bytes = 0;
   const open = new Set<Socket>();
@@ -71,7 +71,7 @@ test("follow continues over connections that are cut, without a gap or a repeat"
     const text = scripted(`Run ${run}.`, [{ text: "Some words to stream.", chunk: 3, chunkDelayMs: 10 }]);
     const before = passed();
     await direct.postMessage({ params: { session_id }, body: { role: "user", content: { text } } });
-    // Cut in the middle of an answer: a connection is there, and some of the run has come through it.
+    // Cuts in the middle of an answer, after some of the run has been received.
     if (run < 4) await vi.waitFor(() => expect(passed()).toBeGreaterThan(before + 1000), 20_000);
     slam();
   }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { storeOf } from "../../server/test/any-store.ts";
 import { type TestServer, folder, say, scripted, session, settled, testServer } from "../../server/test/world.ts";
 
-/** Makes a session and lets it answer. */
+/** Creates a session and completes a run in it. */
 async function run({ call }: TestServer): Promise<string> {
   const { id, path } = await session(call);
   await say(call, path, scripted("Hi.", [{ text: "Hello." }]));
@@ -19,7 +19,7 @@ test("the client follows changes over servers that come and go, without missing 
   const stop = new AbortController();
   const seen = new Map<string, string>();
   let opened = 0;
-  // The address changes with each server: the client asks for the same path wherever it is.
+  // The address changes with each server, but the client requests the same path.
   const fetchNow: typeof fetch = (address, init) => {
     const { pathname, search } = new URL(address as string);
     return fetch(`${server.url}${pathname}${search}`, init);

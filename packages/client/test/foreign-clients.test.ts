@@ -7,7 +7,7 @@ import { createEventSource } from "eventsource-client";
 import { expect, onTestFinished, test } from "vitest";
 import { finished, frames, say, session, testServer } from "../../server/test/world.ts";
 
-// Server and client could share a mistake, so clients of others read the stream here.
+// The stream is read by other projects' clients, because our own client could share a mistake with the server.
 
 /** A frame as a client reads it. */
 type Read = readonly [id: string, event: string, data: string];

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A session as Claude Code would have kept it: who asked what, and what was called. */
+/** A session as Claude Code would store it: the prompts, the answers and the calls. */
 interface ClaudeStory {
   readonly id: string;
   readonly project: string;

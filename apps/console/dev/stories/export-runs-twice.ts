@@ -24,7 +24,7 @@ test("only one of two workers takes the lock", async () => {
 });
 `;
 
-/** The session that the pictures show: a bug is found, a test fails first, an edit fixes it, a subagent checks, one call was cut off. */
+/** The session of the screenshots: a bug is found, a test fails first, an edit fixes it, a subagent checks, and one call is cut off. */
 export const exportRunsTwice: Story = {
   agent: "Fixer",
   title: "Nightly export runs twice",
@@ -101,7 +101,7 @@ One thing is open: the call in step 3, \`npm run export -- --dry\`, was cut off 
 2. watch the first night with \`npm run export -- --explain\`,
 3. drop the second schedule that somebody added as a precaution.`,
           usage: tokens(24_600, 520, 0.95),
-          // It stays in the middle of a sentence, so that a picture shows a run.
+          // The text stops in the middle of a sentence, so that a screenshot shows a run in progress.
           chunk: 8,
           chunkDelayMs: 20,
           hang: { afterChunks: 58 },
@@ -111,7 +111,7 @@ One thing is open: the call in step 3, \`npm run export -- --dry\`, was cut off 
   ],
 };
 
-/** What the subagent is asked and does. */
+/** The prompt and the work of the subagent. */
 export const runLockTests: Story = {
   agent: "test-runner",
   turns: [

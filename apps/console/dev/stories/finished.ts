@@ -1,10 +1,10 @@
 import { type Outputs, type Story, tokens } from "../story.ts";
 
-/** A small picture (a bar chart, 64 × 40) as a tool would give it back. */
+/** A small image (a bar chart, 64 × 40) as the result of a tool. */
 const chart =
   "iVBORw0KGgoAAAANSUhEUgAAAEAAAAAoCAIAAADBrGu2AAAAk0lEQVR4nO3XsQ2AMAxEUSMxACPQMQAjUDECG7AdI1BRMQIjUDECA1AhRVEIsXHsIPl1r/MvLIFSvffQ0F0dMDtjwMwZMGMGzJgBM2PAjBkwc8aAGTNg5owBM2PAjBkwcwbMmAEzZ8CMGTBzxoAZM2DmjAEzY8CMGTBzBsyYATNnwIwZMHMGzJgBM2fAjBn4eW8BH2M2QyYpf8PqAAAAAElFTkSuQmCC";
 
-/** Sessions that are over: answers with code and tables, a failure, a retry, a picture, a cancelled one, a compaction. */
+/** Finished sessions: answers with code and tables, a failure, a retry, an image, a cancelled run, a compaction. */
 export const finished: readonly Story[] = [
   {
     agent: "Helper",

@@ -6,7 +6,7 @@ import { past } from "./past.ts";
 import { running } from "./running.ts";
 import { waiting, waitingOutputs } from "./waiting.ts";
 
-/** How far back the made-up past goes. */
+/** How far back the example sessions go. */
 const WEEKS = 20;
 
 export const OUTPUTS: Outputs = { ...exportOutputs, ...finishedOutputs, ...longOutputs, ...waitingOutputs };

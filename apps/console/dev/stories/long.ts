@@ -32,7 +32,7 @@ function step(at: number): Step {
   };
 }
 
-/** A long piece of work: many small steps, of which the page folds all but the last. */
+/** A long session with many small steps, of which the page folds all but the last. */
 export const upgradeDates: Story = {
   agent: "Fixer",
   title: "Upgrade the date library",

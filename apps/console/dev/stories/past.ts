@@ -21,7 +21,7 @@ const TITLES = [
 
 const AGENTS = ["Fixer", "Helper", "Research", "Support", "Reports"] as const;
 
-/** Short sessions of the last weeks, more on working days: what the calendar, the charts and the list show. */
+/** Short sessions of the last weeks, more on working days, for the calendar, the charts and the list. */
 export function past(weeks: number): readonly Story[] {
   const stories: Story[] = [];
   for (let day = 2; day < weeks * 7; day++) {

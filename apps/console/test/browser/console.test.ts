@@ -8,7 +8,7 @@ import { describeSafety } from "./safety.ts";
 import { describeSession } from "./session.ts";
 import { type World, createWorld, removeBuilt } from "./world.ts";
 
-/** Without a browser there is nothing to look at: `apt-get install chromium` brings one. */
+/** These tests need a browser: `apt-get install chromium` installs one. */
 describe.skipIf(chromiumPath() === undefined)("the console in Chromium", () => {
   const shared: { world: World } = { world: undefined as unknown as World };
   beforeAll(async () => {

@@ -35,7 +35,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       await go(page, "/sessions?source=claude-code");
       await page.getByRole("searchbox").fill("retention period");
       await page.getByText("Found in what was said").waitFor();
-      // The row of the search, which leads to the place that was found; the row of the list has the same name.
+      // Clicks the search result, which leads to the match. The session has the same name in the list.
       await page.locator('a[href*="at="]', { hasText: "Rotate the backup keys without a gap" }).first().click();
       await page.waitForURL(/history.*at=/);
       await page.locator(".md", { hasText: "Test a restore" }).waitFor();

@@ -6,7 +6,7 @@ const question = {
   questions: [{ question: "Which colour?", header: "Colour", options: [{ label: "Blue" }, { label: "Green" }] }],
 };
 
-/** What waits for a person, answered on the first page. */
+/** Awaits of people, answered on the first page. */
 export function describeInbox(shared: { readonly world: World }): void {
   describe.concurrent("the inbox", () => {
     test("a question, an approval and a frontend tool are answered in place", async ({ expect }) => {
@@ -50,7 +50,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       const [first, second] = await Promise.all([world.open("/"), world.open("/")]);
       const approve = (page: Page) =>
         page.locator("article.ask", { hasText: "drop table old" }).getByRole("button", { name: "Approve" }).click();
-      // The second answer is on its way while the first one arrives.
+      // The second answer is being sent while the first one arrives.
       const isAnswered = Promise.withResolvers<void>();
       await second.route(`**/v1/**/${id}/**`, async (route) => {
         if (route.request().method() === "POST") await isAnswered.promise;
@@ -122,7 +122,7 @@ export function describeInbox(shared: { readonly world: World }): void {
         world.begin("Reports", title, [{ tools: [{ name: "AskUserQuestion", input: question }] }, { text: "Done." }]);
       const told = (): Promise<readonly (readonly string[])[]> => page.evaluate("window.told");
       const titles = async () => (await told()).map(([, body]) => body);
-      // Seen, and so not told.
+      // The person sees this await on the page, so no notification is shown.
       await ask("While somebody looks");
       await go(page, "/");
       await page.locator("article.ask", { hasText: "While somebody looks" }).waitFor();

@@ -3,7 +3,7 @@ import type { World } from "./world.ts";
 
 const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 
-/** A run while it happens: over a crash, steered, interrupted, cancelled. */
+/** A run in progress: through a crash, steered, interrupted, cancelled. */
 export function describeLiveRun(shared: { readonly world: World }): void {
   describe.concurrent("a live run", () => {
     test("text appears while it is generated, and the page stays at its end", async ({ expect }) => {
@@ -28,7 +28,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.locator(".top .pill.done").waitFor();
       await world.say(id, "And a long one", [{ text: words.repeat(40), chunk: 12, chunkDelayMs: 8 }]);
       await page.locator(".said.is-live").waitFor();
-      // Half a page up from the end: somebody reads there.
+      // The reader has scrolled half a page up from the end.
       await page.locator(".transcript .scroll").hover();
       const read = page.getByText("Line 20 of an earlier answer.");
       await expect
@@ -83,7 +83,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
     test("a message steers the run in progress", async ({ expect }) => {
       const { world } = shared;
       world.model.plays("And be brief", [{ text: "Brief." }]);
-      // Its call waits for an approval, so the run is under way for as long as it takes.
+      // Its call waits for an approval, so the run stays in progress.
       const id = await world.begin("Infra", "Look, then say", [
         { tools: [{ name: "Bash", input: { command: "git log --oneline -20 src/jobs" } }] },
         { text: "Said after the look." },

@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { writeClaudeSessions } from "../../dev/stories/claude-code.ts";
 import { type World, go } from "./world.ts";
 
-/** Fields of forms that stick out of the screen of a phone, or have no room for a word. */
+/** Form fields that reach beyond the screen of a phone, or are too narrow for a word. */
 const FIELDS = `[...document.querySelectorAll("main form input:not(.sr), main form select, main form textarea")]
   .map((one) => [one.getBoundingClientRect(), one.outerHTML.slice(0, 100)])
   .filter(([{ left, right, width }]) => width > 0 && (left < 0 || right > innerWidth || width < 120))
@@ -19,7 +19,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** Every page: reachable, usable by keyboard and on a phone, and accessible. */
+/** Every page can be reached and used with the keyboard and on a phone, and is accessible. */
 export function describePages(shared: { readonly world: World }): void {
   describe.concurrent("every page", () => {
     test("every page passes axe in light and dark, has its own title, and logs no error in the browser", async ({
@@ -29,7 +29,7 @@ export function describePages(shared: { readonly world: World }): void {
       const context = await world.newContext();
       const errors: string[] = [];
       context.on("console", (message) => {
-        // The browser itself writes that line for each answer 429, which a page gets while others ask in SQL, and repeats.
+        // The browser logs a line for each 429. A page gets a 429 while others use SQL, and then tries again.
         if (message.type() === "error" && !message.text().includes("status of 429")) errors.push(message.text());
       });
       context.on("weberror", (error) => errors.push(error.error().message));
@@ -151,7 +151,7 @@ export function describePages(shared: { readonly world: World }): void {
             timeout: 10_000,
           })
           .toBe("completed");
-        // The first statement of a server starts its sandbox, and pages that were closed meanwhile may have a place in it.
+        // The first statement of a server starts its sandbox, and statements of pages that were closed may still have a place.
         const headers = { "x-api-key": world.platform.key, "content-type": "application/json" };
         const request = { method: "POST", headers, body: JSON.stringify({ sql: "SELECT 1" }) };
         await expect
@@ -251,7 +251,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.getByRole("heading", { name: "Keys" }).waitFor();
       const zones = asked.filter((url) => url.includes("/v1/usage")).map((url) => new URL(url).searchParams);
       expect(zones.some((query) => query.get("time_zone") === "Pacific/Kiritimati")).toBe(true);
-      // Midnight there is ten in the morning of the day before in UTC.
+      // Midnight in that time zone is 10:00 UTC on the day before.
       expect(zones.map((query) => query.get("from")).filter((from) => from !== null)).toContainEqual(
         expect.stringMatching(/T10:00:00/),
       );
@@ -417,7 +417,7 @@ async function claudeSession({ claudeFolder }: World): Promise<string> {
   return "3f6d2c1e-8a41-4d7b-9c0e-5b1f7a2d9e01";
 }
 
-/** Runs axe past the policy of the page, as the developer tools do. The second time only what colours can change. */
+/** Runs axe despite the page's content policy, as the developer tools do. The second run checks only what depends on colours. */
 async function axe(page: Page, isColourOnly: boolean): Promise<readonly Violation[]> {
   const session = await page.context().newCDPSession(page);
   const evaluate = async (expression: string): Promise<unknown> => {

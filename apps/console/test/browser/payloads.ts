@@ -1,4 +1,4 @@
-/** Texts that have run scripts or asked other hosts in other people's pages. CANARY is an address that must not be asked. */
+/** Texts that ran scripts or called other hosts in other products. CANARY is an address that must not be called. */
 export const PAYLOADS: readonly string[] = [
   "<script>window.pwned=1;alert(1)</script>",
   "<script src=CANARY/s.js></script>",

@@ -4,7 +4,7 @@ import { describe, test } from "vitest";
 import { PAYLOADS } from "./payloads.ts";
 import { type World, go } from "./world.ts";
 
-/** A host on loopback that nobody may ask anything. */
+/** A host on loopback that nothing may call. */
 async function startCanary(): Promise<{ url: string; asked: string[]; close: () => void }> {
   const asked: string[] = [];
   const server: Server = createServer((request, response) => {
@@ -15,7 +15,7 @@ async function startCanary(): Promise<{ url: string; asked: string[]; close: () 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, close: () => void server.close() };
 }
 
-/** Texts of models and tools that try to run something or to ask another host. */
+/** Texts of models and tools that try to run a script or to call another host. */
 export function describeSafety(shared: { readonly world: World }): void {
   describe.concurrent("hostile texts", () => {
     test("no hostile text runs a script, opens a dialog or calls another host", async ({ expect }) => {
@@ -79,7 +79,7 @@ export function describeSafety(shared: { readonly world: World }): void {
       }
       expect({ dialogs, outside, asked: canary.asked }).toEqual({ dialogs: [], outside: [], asked: [] });
       expect(await page.evaluate("window.pwned")).toBeUndefined();
-      // The same as a file that is sent to somebody: nothing in it runs, and nothing is fetched.
+      // The exported file is safe too: nothing in it runs, and it loads nothing.
       const exported: unknown = await world.client.exportSession({
         params: { session_id: id },
         query: { format: "html" },

@@ -2,7 +2,7 @@ import { describe, test } from "vitest";
 import { importLongSession } from "../../dev/long-session.ts";
 import type { World } from "./world.ts";
 
-/** One session: what it shows, forks, raw events, what the model saw, a very long log. */
+/** One session: its content, forks, raw events, the model's requests, a very long log. */
 export function describeSession(shared: { readonly world: World }): void {
   describe.concurrent("a session", () => {
     test("a session shows Markdown, highlighted code, a diff, coloured output and folded thinking", async ({
@@ -86,7 +86,7 @@ export function describeSession(shared: { readonly world: World }): void {
       );
       const page = await world.open(`/sessions/${id}`);
       await page.locator(".md", { hasText: "The last answer of all." }).waitFor();
-      // The rest of the log comes behind its end, and moves nothing that is being read.
+      // The earlier part of the log is loaded after its end, and does not move the part that is being read.
       const toTop = async (): Promise<number> => {
         await page.locator(".transcript .scroll").evaluate((one) => (one.scrollTop = 0));
         return page.locator(".you", { hasText: /Prompt number 0$/ }).count();

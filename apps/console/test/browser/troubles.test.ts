@@ -8,10 +8,10 @@ import { type World, createWorld, removeBuilt } from "./world.ts";
 
 const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 
-/** The second, if the page has not heard of the server's health yet. */
+/** The second sentence appears if the page does not know the server's health yet. */
 const NO_CONNECTION = /No connection for|The server cannot be reached/;
 
-/** What goes wrong around a page, one after the other on a server of its own: the page says what happened, and continues. */
+/** Failures around a page, each with its own server: the page reports the failure, and continues. */
 describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
   let world: World;
   beforeAll(async () => {
@@ -59,7 +59,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.getByText("Four.", { exact: true }).waitFor();
     await world.crash(async () => {
       await page.getByText(NO_CONNECTION).waitFor();
-      // The hour passes for the page alone: its timers run, and every attempt fails.
+      // The hour passes only for the page: its timers run, and every attempt fails.
       await context.clock.fastForward(3_600_000);
       await page.getByText("No connection for 1 h").waitFor();
     });
@@ -223,7 +223,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
   });
 });
 
-/** What a later version of Skein may have written into the same store. */
+/** An event that a later version of Skein may have written into the same store. */
 function newerEvent(path: string, sessionId: string): void {
   const db = new DatabaseSync(path);
   const [head] = db.prepare("select last_sequence from heads where session_id = ?").all(sessionId);

@@ -14,16 +14,16 @@ const CONSOLE = join(import.meta.dirname, "../..");
 const ROOT = join(CONSOLE, "../..");
 const CONFIG = join(CONSOLE, "dev/skein.config.ts");
 
-/** A built console over a real platform, and a browser in front of it: shared by all tests of a file. */
+/** A built console for a real platform, and a browser. All tests of a file share them. */
 export interface World {
   platform: Platform;
   /** Where the platform and its console are. */
   readonly url: string;
   readonly model: ScriptedModel;
   readonly client: Client;
-  /** Another profile of the browser: cookies and connections of its own. */
+  /** Another browser profile, with its own cookies and connections. */
   newContext(timeZone?: string): Promise<BrowserContext>;
-  /** A page that is logged in, at an address; in a profile of its own unless one is given. */
+  /** Opens a page at an address, logged in. It has its own profile unless one is given. */
   open(path: string, context?: BrowserContext): Promise<Page>;
   /** Kills the platform and starts it again at the same address. */
   crash(whileGone?: () => Promise<void>): Promise<void>;
@@ -31,9 +31,9 @@ export interface World {
   readonly claudeFolder: string;
   /** A folder in which agents may write. */
   readonly workFolder: string;
-  /** A session with an agent of the seed, in which nothing was said yet. */
+  /** A session without messages, of one of the example agents. */
   create(agent: string, title: string): Promise<string>;
-  /** The model answers a prompt with these steps, and the prompt is sent. */
+  /** Sends a prompt that the model answers with these steps. */
   say(id: string, prompt: string, steps: readonly Step[]): Promise<void>;
   /** `create` and `say` in one call. */
   begin(agent: string, prompt: string, steps: readonly Step[]): Promise<string>;
@@ -46,14 +46,14 @@ export interface WorldOptions {
   readonly withClaude?: boolean;
 }
 
-/** Goes to another address without loading the page again, as a click would, and waits until it shows what it has. */
+/** Navigates without loading the page again, as a click would, and waits until the page has its content. */
 export async function go(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)})`);
   await page.locator("h1, [role=dialog]").first().waitFor();
   await page.locator("main [aria-busy]").first().waitFor({ state: "detached" });
 }
 
-/** The files of the console as they are now, built once for all tests of a process, until `removeBuilt`. */
+/** The current files of the console, built once for all tests of a process, until `removeBuilt`. */
 let built: Promise<string> | undefined;
 
 export async function removeBuilt(): Promise<void> {
@@ -79,7 +79,7 @@ function filesIn(folder: string): readonly string[] {
 function builtConsole(): Promise<string> {
   built ??= (async () => {
     const installed = join(CONSOLE, "dist");
-    // `npm install` has built the console; if a source has changed since, it is built again in another folder.
+    // `npm install` builds the console. If a source has changed since then, it is built again in another folder.
     if (isNewerThanSources(join(installed, "index.html"))) return installed;
     const outDir = mkdtempSync(join(tmpdir(), "skein-console-built-"));
     // In a separate process, because Vite would use React's development build inside a test.
@@ -108,12 +108,12 @@ export async function createWorld({ withAgents = true, withClaude = false }: Wor
     client,
     newContext: browser.newContext,
     async open(path, given) {
-      // A profile of its own: six connections to a server are few for pages that all follow it.
+      // A new profile, because a browser opens only six connections to a server, and every page follows it.
       const profile = given ?? (await browser.newContext());
       const page = await profile.newPage();
       page.once("close", () => void profile.close().catch(() => undefined));
       await page.goto(`${platform.url}${path}#key=${platform.key}`);
-      // Logged in: the cookie is there, and other addresses can be opened.
+      // The login is complete: the cookie is set, and other addresses can be opened.
       await page.locator(".app").waitFor();
       return page;
     },

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { lines, start } from "../skein.ts";
 import { bin, createWorld, evil, first, second } from "./world.ts";
 
-/** No control characters but tab and line feed, and nothing that hides or turns text. */
+/** Control characters other than tab and line feed, and characters that hide or reorder text. */
 // oxlint-disable-next-line no-control-regex
 const raw = /[\0-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e]/;
 
@@ -216,7 +216,7 @@ test("statusline prints one line with model, costs and context, from Claude Code
   expect(run(JSON.stringify(status)).stdout).toMatch(
     /^Opus in app \| \$0\.00 session, \$0\.00 today \| [\d,]+ tokens \(\d+ %\)\n$/,
   );
-  // A million tokens of input in this session now, and two in another.
+  // This session gets a million input tokens now, and another session two million.
   const timestamp = new Date().toISOString();
   for (const [id, path, input_tokens] of [
     ["now", transcript, 1_000_000],
@@ -347,7 +347,7 @@ test.each([
   const { out } = await world.run(...args, ...(args[0] === "undo" ? [] : ["--no-pager"]));
   const shown = stripVTControlCharacters(out).split("\n");
   expect(shown.length).toBeGreaterThan(1);
-  // A path without a space stays whole, so that it can be copied.
+  // A path without a space is not broken, so that it can be copied.
   expect(shown.filter((line) => line.length > 80 && / /.test(line.trim()))).toEqual([]);
 });
 
@@ -355,7 +355,7 @@ test("an unreadable folder gives exit code 4", ({ skip }) => {
   const world = createWorld();
   chmodSync(join(world.root, "projects"), 0o000);
   chmodSync(world.folder, 0o755);
-  // Root may read everything, so somebody else has to try.
+  // Root may read everything, so another user tries.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const env = { ...process.env, ...world.env, SKEIN_CACHE_DIR: "", SKEIN_DATA_DIR: world.folder, HOME: world.folder };
   const { status, stderr } = spawnSync(process.execPath, [bin, "history", "list", "--root", world.root], {
@@ -405,7 +405,7 @@ test("watch shows a line while it is written", async () => {
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const watching = start(world.folder, ["history", "watch", "--json", "--root", world.root]);
   await watching.says("Watching.");
-  // It says so before it has looked where the file ends, so that a line may still be too early.
+  // `watch` prints this before it has found the end of the file, so the first lines may come too early to be shown.
   const writing = setInterval(
     () => appendFileSync(file, `${JSON.stringify({ type: "user", message: { content: "now" } })}\n`),
     100,

@@ -13,7 +13,7 @@ import { playSessions } from "../../../skein/test/conformance/played-sessions.ts
 import { createHistoryServer } from "../../src/mcp/serve-history.ts";
 import { bin, createWorld, first, second, type World } from "./world.ts";
 
-/** A connection of the official MCP client to `skein mcp`, started as Claude Code would. */
+/** A connection of the official MCP client to `skein mcp`, which is started as Claude Code would start it. */
 async function connected(world: World, env: Readonly<Record<string, string>> = {}): Promise<McpConnection> {
   const args = [
     "--conditions=@skein/source",
@@ -110,7 +110,7 @@ test.skipIf(!hasBubblewrap)(
     const cache = join(world.env["SKEIN_CACHE_DIR"] ?? "", "sql");
     const copies = (): readonly string[] =>
       existsSync(cache) ? readdirSync(cache).filter((name) => name.endsWith(".duckdb")) : [];
-    // A question about nothing makes no copy, and the first one about the files does not wait for it.
+    // A question that reads no table makes no copy. The first question about the files does not wait for the copy.
     expect(await ask("SELECT 42 AS n")).toContain("42");
     expect(await ask(`SELECT count(*) > 0 AS found FROM claude.messages WHERE session_id = '${first}'`)).toContain(
       "true",
@@ -120,7 +120,7 @@ test.skipIf(!hasBubblewrap)(
     const databases = await ask("PRAGMA database_list");
     expect(databases).toContain("skein_copy");
     expect(databases).not.toContain(world.folder);
-    // The others are asked three at a time: each is mostly the start of its process.
+    // Three questions at a time, because most of the time of each is the start of its process.
     await Promise.all([
       expect(ask("SELECT DISTINCT source FROM all_sessions ORDER BY 1")).resolves.toMatch(
         /claude-code.+skein.+\(2 rows\)/,
@@ -140,7 +140,7 @@ test("a client that asks for progress is told every second that a call is still 
   const { promise: heard, resolve: hear } = Promise.withResolvers<unknown>();
   const sql = {
     async *ask() {
-      // The statement ends when its progress was heard.
+      // The statement ends once its progress was reported.
       await heard;
       yield { kind: "end", rows: 0, truncated: false } as const;
     },
@@ -170,7 +170,7 @@ test("a client that asks for progress is told every second that a call is still 
 
 test("a missing session gives an answer that says so", async () => {
   const connection = await connected(createWorld());
-  // The client makes an exception of an answer that is an error.
+  // The client throws if the answer is an error.
   await expect(call(connection, "history_read", { session: "ffffffff" })).rejects.toThrow("no such session");
   await expect(call(connection, "history_search", { query: "/(a)\\1/" })).rejects.toThrow("pattern");
 });

@@ -1,4 +1,4 @@
-/** A data directory with one of everything, and a way to call the command as a person would. */
+/** A data directory with one file of each kind, and functions that call the command as a person would. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

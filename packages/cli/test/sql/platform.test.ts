@@ -14,7 +14,7 @@ import { createDatabase } from "../../../../scripts/postgres.ts";
 import { dataFolder, lines, skein } from "../skein.ts";
 import { playSessions } from "../../../skein/test/conformance/played-sessions.ts";
 
-/** A store's own view, and the same in DuckDB. Times and JSON are written differently, so they are left out. */
+/** A store's own view, and the same view in DuckDB. Times and JSON are left out, because their formats differ. */
 const SAME: readonly (readonly [view: string, table: string, columns: string])[] = [
   ["platform_agents", "platform.agents", "id, name, description, system_prompt, default_model_id, status"],
   ["platform_sessions", "platform.sessions", "id, agent_id, title, model_id, status"],
@@ -92,7 +92,7 @@ test("an agent is listed before it has a session, in every tenant", async () => 
   expect(agents?.rows).toEqual([["Of default"], ["Of theirs"]]);
 });
 
-/** Columns of JSON: the same values, however they are written. */
+/** JSON columns have the same values, although their text may differ. */
 const SAME_JSON: readonly (readonly [view: string, table: string, key: string, columns: readonly string[]])[] = [
   ["api_session_messages", "api.session_messages", "id", ["content"]],
   ["conversation_history", "agent.conversation_history", "run_id", ["messages", "usage", "extras"]],
@@ -128,7 +128,7 @@ test("what a table shows as JSON is the same as in the store's own views", async
 
 const TABLES = ["platform", "agent", "api"] as const;
 
-/** How many rows each of the platform's tables has, and what is in them beside ids and times. */
+/** How many rows each of the platform's tables has, and their content without ids and times. */
 async function contents(store: Store): Promise<Record<string, unknown>> {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -6,10 +6,10 @@ import { bin, dataFolder, environmentOf } from "../skein.ts";
 
 const hasScript = spawnSync("script", ["--version"]).status === 0;
 
-/** What is typed when something is seen, one after the other. What was seen before does not count again. */
+/** Texts to wait for, and what to type after each. Output before the previous text does not count. */
 type Replies = readonly (readonly [seen: string, typed: string])[];
 
-/** `skein sql` on a terminal of its own, in a home with one session. */
+/** `skein sql` on its own terminal, in a home folder with one session. */
 async function atPrompt(folder: string, replies: Replies, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const project = join(folder, ".claude", "projects", "p");
   mkdirSync(project, { recursive: true });
@@ -67,7 +67,7 @@ test.skipIf(!hasScript)(
     const history = join(folder, "data", "sql-history");
     expect(readFileSync(history, "utf8")).toContain("SELECT message_uuid AS id\n");
     expect(statSync(history).mode & 0o777).toBe(0o600);
-    // The newest line first: arrow up, twice over .exit.
+    // The arrow-up key shows the newest line first; twice leads past `.exit`.
     await atPrompt(folder, [
       ["skein> ", "\u001B[A\u001B[A\r"],
       ["42", ""],
@@ -81,7 +81,7 @@ test.skipIf(!hasScript)(
   { timeout: 120_000 },
   async () => {
     const seen = await atPrompt(dataFolder(), [
-      // Far longer than a test may take, if nobody stops it. The echo of the line itself is seen first.
+      // Takes far longer than a test may, unless it is stopped. The echo of the line is seen first.
       ["skein> ", "SELECT count(*) FROM range(1000000000) a, range(1000000) b;\r"],
       ["b;", "\u0003"],
       ["Stopped.", ""],
@@ -126,7 +126,7 @@ test.skipIf(!hasScript)(
       ["1 row in ", ""],
       ["42", ""],
     ]);
-    // So many numbers take longer than a few milliseconds anywhere.
+    // So many numbers take longer than a few milliseconds on any machine.
     expect(Number(/1 row in (\d+) ms/.exec(seen)?.[1])).toBeGreaterThan(50);
     expect(seen).not.toContain("ERR_");
   },

@@ -9,7 +9,7 @@ import { type Ended, bin, dataFolder, environmentOf, lines, skein, start } from 
 
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 
-/** A home with one session, whose prompt is what a test wants to see printed. */
+/** A home folder with one session, whose prompt is the text that a test wants to see printed. */
 function home(prompt: string): string {
   const folder = dataFolder();
   const project = join(folder, ".claude", "projects", "p");
@@ -24,10 +24,10 @@ function home(prompt: string): string {
   return folder;
 }
 
-/** What was said, without that it is at work: a slow machine says that before. */
+/** The output without the progress line, which a slow machine prints. */
 const said = (err: string): string => err.replace(/^(Asking|Copying) …\n/, "");
 
-/** Commands that do not disturb each other, three at a time: each of them is mostly the start of a process. */
+/** Runs independent commands, three at a time, because most of the time of each is the start of its process. */
 async function skeins(folder: string, calls: readonly (readonly string[])[]): Promise<readonly Ended[]> {
   const all: Ended[] = [];
   const left = [...calls.entries()];
@@ -167,7 +167,7 @@ describe("skein sql", () => {
     expect(missing.map(({ code }) => code)).toEqual([3, 3]);
     for (const { err } of missing) expect(err).toContain("There is no store at ");
     for (const place of ["new", "logs"]) expect([place, existsSync(join(folder, place))]).toEqual([place, false]);
-    // Nor does it make one of what is somebody else's.
+    // A file of another program is not turned into a store.
     const file = join(folder, "foreign.db");
     const foreign = new DatabaseSync(file);
     foreign.exec("CREATE TABLE mine (n)");
@@ -249,7 +249,7 @@ describe("skein sql cache", () => {
       for (const answer of [copied, read]) expect(lines(answer?.out ?? "")).toEqual([{ content: "kept", n: 1 }]);
       expect((await skein(folder, "sql", "cache", "clear")).out).toContain(file);
       expect(existsSync(file)).toBe(false);
-      // What is in the way is said, and is nobody who builds.
+      // A folder in place of the lock file is reported, and is not mistaken for another build.
       mkdirSync(file.replace(/\.duckdb$/, ".lock"));
       const blocked = await skein(folder, "sql", "cache", "build");
       expect(blocked.code, blocked.err).not.toBe(0);
@@ -274,7 +274,7 @@ describe("skein sql cache", () => {
       const isMade = (): boolean =>
         existsSync(copies) && readdirSync(copies).some((name) => /^[^.]+\.duckdb$/.test(name));
       await expect.poll(isMade, { timeout: 120_000 }).toBe(true);
-      // It holds its lock until it ends.
+      // The builder holds its lock until it ends.
       const build = async (): Promise<string> => (await skein(folder, "sql", "cache", "build")).out;
       await expect.poll(build, { timeout: 60_000, interval: 500 }).toBe("It is up to date.\n");
       const status = await skein(folder, "sql", "cache");
@@ -282,7 +282,7 @@ describe("skein sql cache", () => {
       const [copy = ""] = status.out.split("\n");
       const made = statSync(copy).mtimeMs;
       expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 35 }]);
-      // What the files hold is no longer looked at: they are the same as those that were copied.
+      // The content of the files is not compared again, because the files are the ones that were copied.
       expect((await skein(folder, "sql", "cache", "build")).out).toBe("It is up to date.\n");
       expect(statSync(copy).mtimeMs).toBe(made);
     },

@@ -177,7 +177,7 @@ function log(facts: readonly Fact[], first = 1): Event[] {
 
 type Row = readonly [before: readonly Fact[], fact: Fact, after: Record<string, unknown>];
 
-/** What each fact does to the state. The type makes the table complete. */
+/** The effect of each fact on the state. The type makes the table complete. */
 const EFFECTS: Readonly<Record<FactType, Row>> = {
   "session.created": [[], created, { tenant: "acme", agentVersion: 3, title: "First", workingDirectory: "/w" }],
   "session.edited": [
@@ -632,7 +632,8 @@ test("folding is linear: ten times the events take about ten times as long", asy
     return performance.now() - begin;
   };
   let [small, large] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  // A machine that others use too has quiet moments; a fold that copies per event takes a hundred times as long in all of them.
+  // The fastest of many rounds counts, because other programs may use the machine. A fold that copies per event is a hundred times slower
+  // in every round.
   for (let round = 0; round < 100 && !(large / small < 40); round++) {
     small = Math.min(small, time(1000));
     large = Math.min(large, time(10_000));

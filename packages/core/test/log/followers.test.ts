@@ -14,7 +14,7 @@ const event = (sequence: number): Event => ({
 const events = (from: number, to: number): Event[] =>
   Array.from({ length: to - from + 1 }, (_, index) => event(from + index));
 
-/** Followers of one log that the test writes, with or without telling them. */
+/** Followers of a log that the test writes. The test may announce an append to them or not. */
 function bench() {
   const log: Event[] = [];
   let reads = 0;
@@ -35,7 +35,7 @@ function bench() {
   };
 }
 
-/** Follows until so many events came. */
+/** Follows a session until this many events have arrived. */
 async function take(iterable: AsyncIterable<Event>, count: number): Promise<number[]> {
   const seen: number[] = [];
   for await (const { sequence } of iterable) if (seen.push(sequence) === count) break;
@@ -60,7 +60,7 @@ test("an event that is appended between subscribing and reading is delivered onc
   const followers = createFollowers({
     read: async (_, after) => {
       const page = log.slice(after);
-      // The append lands while the read is on its way: once in the queue, once on the page or not.
+      // The append happens during the read: the event is in the queue, and on the page or not.
       if (log.length === 2) {
         log.push(event(3));
         followers.deliver(session, [event(3)]);
@@ -127,7 +127,7 @@ test("large events wait in the store for a follower that does not keep up, not i
     if (sequence === 500) break;
   }
   expect(seen).toEqual(numbers(1, 500));
-  // 50 MB came while it was busy: it read them, instead of having been handed them all.
+  // 50 MB were appended while the reader was busy. It read them from the store; they were not kept for it in memory.
   expect(reads()).toBeGreaterThan(0);
 });
 

@@ -119,7 +119,7 @@ function tablesOf(events: readonly Event[], cuts: readonly number[]): SessionTab
   return tables;
 }
 
-/** The same rows, whichever order a store inserted them in. */
+/** The same rows in a fixed order, whatever order a store inserted them in. */
 const comparable = (tables: SessionTables | undefined) => ({
   ...tables,
   messages: tables?.messages.toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0)),

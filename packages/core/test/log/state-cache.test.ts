@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const ids = createIds();
 
-/** Sessions that begin with a text of this length, and how often each of them was read from the store. */
+/** Sessions that begin with a text of this length, and a count of the reads of each from the store. */
 async function cached(lengths: readonly number[], most: number) {
   const memory = createMemoryStore();
   const reads: string[] = [];

@@ -213,7 +213,7 @@ test.each([
   const { agent } = await simulatedAgent({ tools: [pick], store });
   const call = (id: string) => [{ tools: [{ ...colours, id }] }, { text: "Done." }];
   const { sessionId } = await agent.run(scripted("just then", call("toolu_pick")));
-  /** What happens between the two looks at the store that an answer takes. */
+  /** What happens between the two reads of the store that an answer makes. */
   const meanwhile = async (): Promise<void> => {
     await (await agent.sessions()).cancel(sessionId);
     await agent.resume(sessionId);
@@ -255,7 +255,7 @@ test("an await that nobody answered in time continues without an answer when a p
   const { sessionId, runId, awaiting } = await first.agent.run(scripted("hurried", steps));
   await first.agent.close();
   await until(() => Date.now() > Date.parse(awaiting[0]?.expires_at ?? ""));
-  // Nobody drives it now: that the time is over is known all the same.
+  // No process drives the session now, but the time limit applies all the same.
   const opened = await openStore(store);
   const sessions = createSessions({ store: opened, tenant: "default", now: Date.now, ids: createIds() });
   expect(await sessions.answer(sessionId, "toolu_pick", { content: "red" })).toMatchObject({ disposition: "stale" });

@@ -180,7 +180,7 @@ test("a prompt that the API rejects is left out of later requests", async () => 
   const last = JSON.stringify(simulator.ledger.calls().at(-1)?.request);
   expect(last).toContain("hello");
   expect(last).not.toContain("poisonous");
-  // It was said all the same.
+  // The message is in the transcript all the same.
   const transcript = await (await agent.sessions()).transcript(sessionId);
   expect(JSON.stringify(transcript)).toContain("poisonous");
 });
@@ -250,7 +250,7 @@ test.each(garbage)(
   },
 );
 
-/** An agent before a model that answers like this, until it is mended. */
+/** An agent whose model gives this answer until the test repairs it. */
 async function answering(answer: RequestListener) {
   const { simulator } = await simulatedAgent();
   let broken = true;

@@ -12,7 +12,7 @@ const look = defineTool({
   run: ({ at }) => `I see ${at} ${"and more ".repeat(400)}`,
 });
 
-/** Turns with a long tool result each: every one adds about a thousand tokens. */
+/** A session in which each turn has a long tool result, which adds about a thousand tokens. */
 async function longSession(options: AgentOptions, turns = 8) {
   const { agent, simulator } = await simulatedAgent({ tools: [look], thinking_tokens: 1024, ...options });
   const results: AgentResult[] = [];
@@ -60,7 +60,7 @@ test.each(["tool_result_removal", "sliding_window", "summarize"] as const)(
     const { agent, simulator, results, last } = await longSession({ compactor_type, compaction_threshold: 4000 });
     for (const { error, finalAnswer } of results) expect({ error, finalAnswer }).toMatchObject({ error: null });
     expect(last.finalAnswer).toBe("Answer 8.");
-    // The simulator refuses broken pairs, altered thinking and empty messages with a 400.
+    // The simulator rejects broken pairs, altered thinking and empty messages with a 400.
     expect(simulator.ledger.totals().outcomes).toMatchObject({ rejected: 0, faulted: 0 });
     const applied = checks(results).filter(({ actionData }) => actionData["compaction_applied"] === true);
     expect(applied.length).toBeGreaterThan(0);

@@ -31,7 +31,7 @@ test.each(FAULTS)("%s is retried, each time recorded as a fact", async (name, fa
   expect(retries.map(({ attempt }) => attempt)).toEqual([1, 2]);
   for (const retry of retries) expect((retry["error"] as { code: string }).code).toContain(code);
   expect(simulator.ledger.calls({ kind: "messages" })).toHaveLength(3);
-  // Usage and money are counted for the answered call alone.
+  // Usage and cost are counted only for the call that was answered.
   expect(result.usage.output_tokens).toBe(simulator.ledger.totals().usage.output_tokens);
 });
 

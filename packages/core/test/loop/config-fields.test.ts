@@ -13,7 +13,7 @@ interface Body {
   readonly [key: string]: unknown;
 }
 
-/** What the model was sent, call by call. */
+/** The model's requests, in order. */
 function bodies(simulator: Simulator): readonly Body[] {
   return simulator.ledger.calls({ kind: "messages" }).map(({ request }) => request as Body);
 }
@@ -97,7 +97,7 @@ test("thinking_tokens is a budget besides max_tokens, and thinking is sent back 
   expect(result).toMatchObject({ finalAnswer: "Done", error: null });
   const [first, second] = bodies(simulator);
   expect(first?.["thinking"]).toEqual({ type: "enabled", budget_tokens: 4096 });
-  // The API wants room for an answer beside the thinking.
+  // The limit must be larger than the thinking budget, so that there is room for an answer.
   expect(first?.max_tokens).toBe(4096 + 2048);
   expect(JSON.stringify(second?.messages[1])).toContain('"thinking":"Hm."');
 });
@@ -293,7 +293,7 @@ test("prompt-cache breakpoints: a session of several turns reads its prefix from
     const before = usages[index - 1];
     const known = (before?.cache_read_input_tokens ?? 0) + (before?.cache_creation_input_tokens ?? 0);
     expect(usage.cache_read_input_tokens, `call ${index + 1} reads what call ${index} wrote`).toBe(known);
-    // All but the new words: what is neither read nor written is next to nothing.
+    // Only the new words are neither read from the cache nor written to it.
     expect(usage.input_tokens).toBeLessThan(50);
   }
 });

@@ -174,7 +174,7 @@ function stateOf(facts: readonly Fact[]): SessionState {
   return fold(emptyState("s"), events);
 }
 
-/** A decision in short: the facts it writes, the effects it wants, or until when it sleeps. */
+/** A decision in short: the facts that it writes, the effects that it wants, or until when it sleeps. */
 function inShort({ facts, effects, sleep }: Decision): readonly string[] {
   if (sleep) return [`sleep ${sleep.dueAt}`];
   return [...facts.map(({ event_type }) => event_type), ...effects.map(({ kind }) => kind)];

@@ -32,7 +32,7 @@ test("what one session learned is shown to the model in another, ranked, with ro
   expect(rows(asked, "memory_retrieval")[0]?.durationMs).toBeGreaterThanOrEqual(0);
   const [, second] = simulator.ledger.calls({ kind: "messages" });
   expect(JSON.stringify(second?.request)).toContain("The harbour opens at nine.");
-  // What was said stays what was said: memory is shown to the model, not written into the transcript.
+  // The model is shown the memories, but they are not written into the transcript.
   expect(JSON.stringify(asked.conversationHistory)).not.toContain("opens at nine");
 });
 
@@ -53,7 +53,7 @@ test("memory does not break the cached prefix of a long session", async () => {
     const before = own[index - 1]?.usage;
     const known = (before?.cache_read_input_tokens ?? 0) + (before?.cache_creation_input_tokens ?? 0);
     expect(usage?.cache_read_input_tokens, `turn ${index + 1}`).toBe(known);
-    // All but the new words: what is neither read nor written is next to nothing.
+    // Only the new words are neither read from the cache nor written to it.
     expect(usage?.input_tokens).toBeLessThan(50);
   }
 });

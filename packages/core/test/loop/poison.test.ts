@@ -4,14 +4,14 @@ import { type MockInstance, afterEach, beforeEach, expect, onTestFinished, test,
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { counting, eventsOf, expectUsable, storeUrl } from "./world.ts";
 
-/** Errors of our own are warnings of the process. Here they are planted, so they are counted instead of printed. */
+/** Internal errors are reported as warnings of the process. These are planted, so they are counted instead of printed. */
 let warned: MockInstance<typeof process.emitWarning>;
 beforeEach(() => void (warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)));
 afterEach(() => warned.mockRestore());
 
 const PLANTED = "planted: x is not a function";
 
-/** A store in which writing some batches down ends with an error that nobody expected, so many times. */
+/** A store that fails with an unexpected error when it writes certain batches, this many times. */
 async function failing(wrong: (batch: readonly NewEvent[]) => boolean, times = Number.POSITIVE_INFINITY) {
   const store = await openStore(storeUrl("sqlite"));
   onTestFinished(() => store.close());
@@ -29,7 +29,7 @@ const has =
   (batch: readonly NewEvent[]): boolean =>
     batch.some((event) => event.event_type === type && JSON.stringify(event).includes(text));
 
-// An hour: nothing here waits for a lease.
+// One hour, because nothing here waits for a lease to expire.
 const leaseMs = 3_600_000;
 
 test("an internal error fails the run within seconds, with its message", async () => {

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { counting, eventsOf, expectUsable, pick } from "./world.ts";
 
-// What a model's API refuses is refused again in every later call: a session must not carry it along.
+// A message that a model's API rejects would be rejected again in every later call, so the session must leave it out.
 
 const refusal = { error: { status: 400, type: "invalid_request_error", message: "Could not process image" } };
 const lastRequest = (simulator: Simulator): string => JSON.stringify(simulator.ledger.calls().at(-1)?.request);

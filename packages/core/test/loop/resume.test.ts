@@ -9,7 +9,7 @@ import { z } from "zod";
 import { scripted } from "./simulated.ts";
 import { child, eventsOf, expectUsable, folder, pick, resultOf, until } from "./world.ts";
 
-/** A first process that works on a store, and an agent in this one that takes over. */
+/** A first process that works on a store, and an agent in this process that takes over. */
 async function twoProcesses(prompt: string) {
   const simulator = await createSimulator();
   const place = folder();
@@ -26,7 +26,7 @@ async function twoProcesses(prompt: string) {
     });
   const first = child("run.ts", store, simulator.url, effects, prompt);
   const { session_id: sessionId } = (await first.line()) as { session_id: string };
-  /** What the tools of the first process did. */
+  /** The effects of the first process's tools. */
   const effectsOfFirst = (): readonly string[] => readFileSync(effects, "utf8").trim().split("\n");
   const next = () => {
     const tools = [tool("once"), tool("repeatable"), pick];

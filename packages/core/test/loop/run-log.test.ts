@@ -13,7 +13,7 @@ import { createDatabase } from "../../../../scripts/postgres.ts";
 import { scripted } from "./simulated.ts";
 import { folder } from "./world.ts";
 
-/** A row as one of the stores shows it to people. */
+/** A row as a store shows it to people. */
 interface Shown {
   readonly action_type: string;
   readonly action_data: Record<string, unknown>;
@@ -140,7 +140,7 @@ async function opened(kind: string): Promise<{ url: string; rows?: (sessionId: s
   return { url: database.url, rows: (id) => postgresRows(database.url, id) };
 }
 
-/** The keys of the specification's examples, and which of the three figures beside them each shows. */
+/** The keys of the specification's examples, and which of the three figures beside them each example has. */
 const EXAMPLES: Readonly<Record<string, readonly [keys: string, figures: string]>> = {
   run_started: ["user_message queue_present formatter", ""],
   memory_retrieval: ["memories_found memories_injected memory_store_type", "messages tokens duration"],
@@ -192,7 +192,8 @@ describe.each(["memory", "sqlite", "filesystem", "postgres"])("the run log on %s
     expect(shown.map(brief)).toEqual(expected);
     for (const [index, { action_type, action_data }] of shown.entries()) {
       const { messages_sent: sent, ...data } = action_data;
-      // A line per step that repeats everything before it would make the files quadratic: there it is computed by callAt.
+      // A line that repeats the whole history in every step would make these files grow quadratically. The filesystem store leaves it out,
+      // and `callAt` computes it.
       if (action_type === "api_call_started" && kind !== "filesystem")
         expect(sent, "messages_sent").toBeInstanceOf(Array);
       expect(data, action_type).toEqual(logs[index]?.actionData);

@@ -6,7 +6,7 @@ import { createRunningEffects } from "../../src/loop/running-effects.ts";
 const tool = (id: string): Effect => ({ kind: "run-tool", key: `tool/${id}`, toolUseId: id });
 const fact: Fact = { event_type: "title.generated", data: { title: "t" } };
 
-/** Effects that end when the test says so. */
+/** Effects that end when the test ends them. */
 function controlled() {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
@@ -34,7 +34,7 @@ test("an ended effect whose facts were not taken yet is not started again", asyn
   end("b");
   await running.changed();
   expect(running.take()).toEqual([fact]);
-  // The decision after the first outcome does not know the second one, and still wants it.
+  // The decision about the first outcome does not know the second outcome yet, so it still wants that effect.
   running.match([tool("b")]);
   expect(started).toEqual(["tool/a", "tool/b"]);
   expect(running.take()).toEqual([fact]);

@@ -2,7 +2,7 @@ import { type Simulator, type Step, createSimulator, script } from "@skein/simul
 import { type Agent, type AgentOptions, createAgent } from "skein";
 import { onTestFinished } from "vitest";
 
-/** An agent in front of a simulator of its own, both closed at the end of the test. */
+/** An agent with its own simulator as its model. Both are closed at the end of the test. */
 export async function simulatedAgent(options: AgentOptions = {}): Promise<{ agent: Agent; simulator: Simulator }> {
   const simulator = await createSimulator();
   const agent = createAgent({ apiKey: "test", baseUrl: simulator.url, ...options });

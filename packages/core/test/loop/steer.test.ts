@@ -4,7 +4,7 @@ import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { STORES, collected, eventsOf, expectUsable, pick, storeUrl, until } from "./world.ts";
 
-/** A tool that waits for the test. */
+/** A tool that ends when the test says so. */
 function gate() {
   const opened = Promise.withResolvers<string>();
   let started = false;

@@ -71,7 +71,7 @@ test("a process that stops in the middle of an answer records the reported usage
     estimated: true,
     usage: { input_tokens, output_tokens: 2 },
   });
-  // The next answer takes its place.
+  // The text is not kept, because the next answer replaces it.
   expect(lost[0]?.data.content).toBeUndefined();
 });
 

@@ -15,7 +15,7 @@ test("a title is written once, after the first answer, without tools and within 
   expect(title?.request).not.toHaveProperty("tools");
   expect(JSON.stringify(second?.request)).toContain("And reversed?");
   expect(first.usage.output_tokens).toBe((answer?.usage?.output_tokens ?? 0) + (title?.usage?.output_tokens ?? 0));
-  // It is a call of the run and no message of the conversation.
+  // The title is a call of the run, but not a message of the conversation.
   expect(first.conversationHistory).toHaveLength(2);
   expect(first.finalAnswer).toBe("sorted(list)");
   expect(first.totalSteps).toBe(1);
@@ -40,7 +40,7 @@ test("a session that has a title keeps it", async () => {
 test("a title that somebody sets while the model writes one is kept", async () => {
   const store = await openStore("memory:");
   const append: typeof store.append = async (sessionId, events, options) => {
-    // The last moment before the model's is stored.
+    // A person sets a title at the last moment before the model's title is stored.
     if (events.some(({ event_type }) => event_type === "title.generated"))
       await createSessions({ store }).edit(sessionId, { title: "My own" });
     return store.append(sessionId, events, options);

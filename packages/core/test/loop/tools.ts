@@ -9,7 +9,7 @@ export const pick = defineTool({
   executor: "frontend",
 });
 
-/** A tool that says what it was given, and keeps count. */
+/** A tool that returns its input, and counts its calls. */
 export function counting(name = "count", options: Partial<Parameters<typeof defineTool>[0]> = {}) {
   const calls: unknown[] = [];
   const tool = defineTool({

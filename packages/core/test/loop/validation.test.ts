@@ -85,7 +85,7 @@ test("a log whose last call has no result is repaired before the next model call
     await simulator.close();
   });
   const first = await agent.run(scripted("Before", [{ text: "Hello" }]));
-  // A transcript from elsewhere may end in the middle of a call.
+  // An imported transcript may end in the middle of a call.
   const call = { type: "tool_use", id: "toolu_lost", name: "gone", input: {} };
   await store.append(first.sessionId, [
     {

@@ -15,7 +15,7 @@ export { counting, pick } from "./tools.ts";
 /** The stores that every behaviour is tested on. */
 export const STORES = ["memory", "sqlite"] as const;
 
-/** The address of a store of its own, gone at the end of the test. */
+/** The address of a new store, removed at the end of the test. */
 export function storeUrl(kind: (typeof STORES)[number]): string {
   return kind === "memory" ? "memory:" : `sqlite:${join(folder(), "skein.db")}`;
 }
@@ -26,7 +26,7 @@ export function folder(): string {
   return path;
 }
 
-/** Waits until something is so, for at most five seconds. */
+/** Waits until a condition is true, for at most five seconds. */
 export async function until<Value>(probe: () => Value | Promise<Value>): Promise<NonNullable<Value>> {
   const end = Date.now() + 5000;
   for (;;) {
@@ -54,13 +54,13 @@ export async function eventsOf<Type extends Event["event_type"]>(agent: Agent, s
   return events.filter((event): event is Extract<Event, { event_type: Type }> => event.event_type === type);
 }
 
-/** The transcript is one that the API takes: the next prompt gets its answer. */
+/** Checks that the API accepts the transcript: the next prompt gets its answer. */
 export async function expectUsable(agent: Agent, sessionId: string): Promise<void> {
   const next = await agent.run(scripted("And now?", [{ text: "Still here." }]), { sessionId });
   expect(next).toMatchObject({ error: null, finalAnswer: "Still here.", stopReason: "end_turn" });
 }
 
-/** A real process that runs one of the files in `processes/`, and says things line by line. */
+/** A real process that runs one of the files in `processes/`, and prints lines. */
 export function child(file: string, ...args: readonly string[]) {
   const path = fileURLToPath(new URL(`processes/${file}`, import.meta.url));
   const process_: ChildProcess = spawn(

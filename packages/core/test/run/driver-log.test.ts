@@ -21,7 +21,7 @@ const ids = createIds();
 
 const prompt = (content: string): Fact => promptAccepted({ message_id: ids(), run_id: ids(), mode: "queue", content });
 
-/** A session with one prompt, driven under a lease, on a clock that only sleeping moves. */
+/** A session with one prompt, driven under a lease, with a clock that advances only by sleeping. */
 async function driven(change: (store: Store) => Store = (store) => store) {
   let time = Date.parse("2026-01-01T12:00:00.000Z");
   const now = (): number => time;
@@ -96,7 +96,7 @@ test("an unavailable store is retried with the same ids, and an append whose ans
   const { log, memory } = await driven((store) => ({
     ...store,
     async append(...call) {
-      // The first two do not arrive; of the third only the answer is lost.
+      // The first two attempts do not reach the store. The third is stored, but its answer is lost.
       if (failures === 1) await store.append(...call);
       if (failures-- > 0) throw new KnownError("store_unavailable", "The store is away.");
       return store.append(...call);
@@ -112,7 +112,7 @@ test("retries of an unavailable store end with the lease, and nothing more is wr
   const { log, memory, now, clock } = await driven((store) => ({ ...store, append: () => Promise.reject(away) }));
   await expect(log.write(begin)).rejects.toBe(away);
   expect(now()).toBeGreaterThanOrEqual(clock.validUntil);
-  // The state is ahead of the log: nothing may be made from it any more.
+  // The state is ahead of the log, so no further facts may be derived from it.
   await expect(log.write(() => ({ dueAt: null }))).rejects.toBe(away);
   expect(await memory.read(SESSION)).toHaveLength(2);
 });

@@ -17,11 +17,11 @@ const literal = new RegExp(
     .join("|")})["'\`]`,
   "g",
 );
-/** The facts that a file constructs where it must not, each with the place where it belongs. */
+/** The facts that a file constructs although it must not, each with the place where it belongs. */
 function misplacedFacts(path: string, source: string): readonly string[] {
   if (FREE.some((folder) => path.startsWith(folder))) return [];
   if (source.search(literal) === -1) return [];
-  // Types name facts without making any.
+  // A type may name a fact without constructing one.
   return [...stripTypeScriptTypes(source).matchAll(literal)].flatMap(([, name]) => {
     const home = needsLease(name as FactType) ? RUN_FACTS : SESSION_FACTS;
     if (path.startsWith(home)) return [];

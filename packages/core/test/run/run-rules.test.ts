@@ -40,7 +40,7 @@ function created(agent: Partial<AgentConfig> = {}): Fact {
 const prompt = (n: number, mode: "queue" | "steer" | "interrupt" = "queue", maxCostMicros: number | null = null) =>
   promptAccepted({ message_id: id(n), run_id: id(n + 100), mode, content: `${n}`, max_cost_micros: maxCostMicros });
 
-/** A session with one run under way. */
+/** A session with one run in progress. */
 function running(change: Partial<RunState> = {}, { limit = null, agent = {}, session = {} }: Limits = {}) {
   const first = prompt(1, "queue", limit);
   const state = Object.assign(folded(created(agent), first, runStarted(first.data, "json")), session);

@@ -90,7 +90,7 @@ async function waiting() {
       usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
     },
   });
-  /** Watches to the end; whoever gives a signal can end it. */
+  /** Watches a run to its end, or until the signal aborts. */
   async function watch(
     run: Partial<WatchedRun> & Pick<WatchedRun, "stopsAtWait">,
     { signal, onEvent }: { signal?: AbortSignal; onEvent?: (event: Event) => unknown } = {},
@@ -157,7 +157,7 @@ test("the watcher of a prompt that another run reads follows that run, or is tol
   const run = { runId: steering.runId, stopsAtWait: "never" as const };
   expect(await watch({ ...run, followsPrompt: true })).toMatchObject({ runId, ending: "failed" });
   expect(await watch(run)).toMatchObject({ runId: steering.runId, ending: "never-started" });
-  // A watcher that begins after the prompt was accepted knows it by its message.
+  // A watcher that begins after the prompt was accepted needs the id of its message.
   expect(await watch({ ...run, after: 8, messageId: steering.messageId })).toMatchObject({ ending: "never-started" });
 });
 

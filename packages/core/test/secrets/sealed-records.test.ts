@@ -5,7 +5,7 @@ import { createSecrets } from "../../src/secrets/secrets.ts";
 
 const key = (): string => randomBytes(32).toString("base64");
 
-/** Everything in a store, as a thief sees it. */
+/** Everything in a store, as a thief would read it. */
 async function stolen(records: ReturnType<typeof createMemoryStore>["records"]): Promise<string> {
   const all: unknown[] = [];
   for await (const record of records.scan()) all.push(record);
@@ -58,7 +58,7 @@ test("a lost key is named in the error, before a server starts and when a secret
     await expect(checkSealedWith(records, other)).rejects.toThrow(sentence);
     await expect(createSecrets(sealedRecords(records, other)).get("a", "provider")).rejects.toThrow(sentence);
   }
-  // The operator says that it is lost: the server starts, and what it sealed can be set again.
+  // The operator declares the key lost: the server starts, and the secrets can be set again.
   await checkSealedWith(records, undefined, [vault.keyId]);
   const without = createSecrets(sealedRecords(records, undefined));
   await without.put("a", "provider", "new text");
@@ -72,7 +72,7 @@ test("a sealed secret that was changed, or copied to another tenant, is not open
   const record = await records.get("a", "secret", "provider");
   const { text } = (record as unknown as { value: { text: string } }).value;
   await records.put([{ tenant: "b", kind: "secret", id: "provider", value: { text } }]);
-  // All 6 bits of the last letter but one are data; of the last letter, some are not.
+  // Changes the last letter but one: all 6 bits of it are data, which is not so for the last letter.
   const changed = `${text.slice(0, -2)}${text.at(-2) === "A" ? "B" : "A"}${text.at(-1)}`;
   await records.put([{ tenant: "a", kind: "secret", id: "provider", value: { text: changed } }]);
   for (const tenant of ["a", "b"])

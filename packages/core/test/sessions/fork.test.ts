@@ -57,7 +57,7 @@ const ENTRIES: readonly JsonObject[] = [
 
 const blocks = (...content: { type: string; [key: string]: unknown }[]) => content;
 
-/** A session as it stands in the log, with ids of our own for the answers. */
+/** A session as its log has it, with fixed ids for the answers. */
 async function parent() {
   const ids = createIds();
   const store = createMemoryStore();
@@ -104,7 +104,7 @@ async function forkedAt(place: number | undefined) {
   const messageId = place === undefined ? undefined : messages[place]?.id;
   const fork = await sessions.fork(PARENT, messageId === undefined ? {} : { messageId });
   expect(await store.read(PARENT)).toEqual(before);
-  // The fork must be whole without its parent.
+  // The fork must be complete without its parent.
   await sessions.delete(PARENT);
   const log = await store.read(fork.id);
   return { sessions, fork, log, entries: entriesOf(log), state: foldAll(fork.id, log) };

@@ -20,7 +20,7 @@ function bench(tenant?: string) {
   return { ids, store, sessions: createSessions({ store, ids, ...(tenant !== undefined && { tenant }) }) };
 }
 
-/** A session with a prompt that is claimed, and what begins its run. */
+/** A session with a claimed prompt, and the events that begin its run. */
 async function claimed() {
   const { ids, store, sessions } = bench();
   const { id } = await sessions.create(agent);
@@ -178,7 +178,7 @@ describe("cancel", () => {
     ["not named", false],
   ])("cancel reaches a run that begins in the meantime (%s)", async (_, isNamed) => {
     const { ids, store, sessions, id, runId, start } = await claimed();
-    // Whoever cancels has just seen that nothing is under way.
+    // The cancel has just read that no run is in progress.
     const late: Store = {
       ...store,
       async get(...asked) {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { type FairQueue, type GiveBack, createFairQueue } from "@skein/core";
 
-/** Lets waiting promises go on. */
+/** Lets waiting promises continue. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Asks for a place and writes down who got one, in the order of turns. */
+/** Asks for a place, and records the order in which places were given. */
 function line(queue: FairQueue) {
   const served: string[] = [];
   const held: { readonly name: string; readonly giveBack: GiveBack }[] = [];

@@ -14,12 +14,12 @@ import { expect, test } from "vitest";
 
 const ids = createIds();
 const MIB = 1024 * 1024;
-/** Lets everything go on that waits for promises only: store, states and queue are in memory. */
+/** Lets everything continue that waits only for promises: the store, the states and the queue are in memory. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A process with room for sessions of 10 MiB. Each drive goes on until the test ends it. */
+/** A process with room for sessions of 10 MiB together. Each drive runs until the test ends it. */
 function world() {
   const store = createMemoryStore();
   const states = createStateCache({ store });

@@ -20,7 +20,7 @@ test("days of spending are removed when their retention is over, not earlier; to
   const today = Date.parse("2026-06-30T12:00:00Z");
   let time = today;
   const ledger = createSpendLedger({ records, now: () => time });
-  // More than a page of records.
+  // More than one page of records.
   for (let ago = 300; ago >= 0; ago--) {
     time = today - ago * DAY;
     await ledger.settle({ sessionId: "s", call: `c${ago}`, spent: 7n }, [cap]);

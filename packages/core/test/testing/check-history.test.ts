@@ -10,10 +10,10 @@ import {
 import { type Event, type FactData, createIds } from "@skein/protocol";
 import { beforeAll, describe, expect, test } from "vitest";
 
-/** A copy that may be changed at will. */
+/** A copy that the test may change. */
 type Draft<Value> = { -readonly [Key in keyof Value]: Draft<Value[Key]> };
 
-/** One session with one turn and one tool call, a fork of it, everything acknowledged and followed. */
+/** One session with one turn and one tool call, and a fork of it. Everything was acknowledged and followed. */
 async function goodHistory(): Promise<History> {
   const store = createMemoryStore({ now: () => 1000 });
   const ids = createIds({ now: () => 1000 });
@@ -74,7 +74,7 @@ async function goodHistory(): Promise<History> {
   };
 }
 
-/** A copy in which the run says at its end what its calls add up to, which the script leaves out for the cache. */
+/** A copy in which the end of the run has the totals of its calls. The script leaves out the tokens of the cache. */
 function corrected(events: readonly Event[]): Event[] {
   const copy = structuredClone(events) as Event[];
   for (const event of copy)
@@ -121,7 +121,7 @@ function dataOf<Type extends Event["event_type"]>(draft: Draft<History>, type: T
   return event.data as Draft<FactData<Type>>;
 }
 
-/** Puts an event into the log, the rest moves up. */
+/** Inserts an event into the log and renumbers the events after it. */
 function insert(draft: Draft<History>, place: number, event: object): void {
   const events = eventsOf(draft);
   events.splice(place, 0, { ...events[0], ...event, id: `new ${place}` } as Draft<Event>);

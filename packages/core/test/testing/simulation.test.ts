@@ -41,10 +41,11 @@ describe("the seeded simulation", () => {
 });
 
 describe("planted bugs are found", () => {
-  // How many seeds each may need here. The campaign allows 1,000; a bug that needs many more than today is a worse simulation.
+  // How many seeds may be needed to find each bug. A campaign has 1,000. If a bug needs many more than today, the simulation has become
+  // worse.
   const budgets: Partial<Record<Mutant, number>> = { "lost-wake-up": 600, "no-poison": 200 };
 
-  /** What these break is that something never happens, which only the end of the faults can show. */
+  /** With these bugs something never happens, which shows only after the end of the faults. */
   const onlyLiveness: ReadonlySet<Mutant> = new Set<Mutant>(["lost-wake-up", "no-poison"]);
 
   test.each(Object.entries(MUTANTS))("%s: %s", async (name) => {

@@ -1,4 +1,4 @@
-/** A process of its own that answers a call of a session: it drives nothing and knows no agent. */
+/** A separate process that answers a call of a session. It drives nothing and has no agents. */
 import { createSessions } from "@skein/core";
 import { openStore } from "skein";
 

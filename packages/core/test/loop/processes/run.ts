@@ -1,4 +1,4 @@
-/** A process of its own that runs one prompt with tools that may kill it, and says what came of it. */
+/** A separate process that runs one prompt with tools that may kill it, and prints the result. */
 import { appendFileSync } from "node:fs";
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** A program with nothing to do but to wait: for a time limit, and for a run that another process drives. It closes nothing. */
+/** A program that only waits: for a time limit, and for a run that another process drives. It closes nothing. */
 import { createAgent } from "skein";
 import { pick } from "../tools.ts";
 

@@ -52,7 +52,7 @@ const options = {
   ],
 } satisfies AgentOptions;
 
-/** What a client makes of the frames: pieces of one agent, type and id put together; a reset takes its message back. */
+/** What a client makes of the frames: pieces with the same agent, type and id are joined; a reset removes its message. */
 function reassembled(frames: readonly string[]): Envelope[] {
   const whole = new Map<string, Envelope>();
   for (const frame of frames) {

@@ -32,7 +32,7 @@ const context: FramingContext = {
   costBefore: 1_000_000_000_000n,
 };
 
-/** Frames of these facts; each is checked against the schema of its event. */
+/** Frames of these facts. Each is checked against the schema of its event. */
 function framed(facts: readonly Fact[], more: Partial<FramingContext> = {}) {
   const framing = createFraming({ ...context, ...more });
   const frames = facts.flatMap((fact, index) =>
@@ -161,7 +161,7 @@ test("a run becomes init, messages, result and done, and each last frame of an e
       { type: "thinking" },
       { type: "text" },
       { type: "tool_use", input: { command: "ls" } },
-      // What the specification does not have is the nearest of what it has, and whole.
+      // A block that the specification does not define is sent as the most similar type, with all its fields.
       { type: "text", text: "[something_new]", block_type: "something_new", anything: 1 },
       { type: "thinking", thinking: "", block_type: "redacted_thinking", data: "xyz" },
       { type: "tool_use", id: "srvtoolu_1", name: "web_search", block_type: "server_tool_use" },
