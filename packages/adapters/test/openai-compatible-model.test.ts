@@ -1,9 +1,11 @@
 /** Servers that speak Chat Completions differ from OpenAI's, but the resulting answer is the same. */
+import { createAnswerStream } from "@skein/core";
 import { createOpenAiCompatibleModel } from "@skein/adapters/models/openai-compatible";
 import { sampleCall } from "@skein/core/testing";
 import { isToolUse, textOf } from "@skein/protocol";
 import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createChunkReader } from "../src/models/openai-compatible/chunks.ts";
 
 let simulator: Simulator;
 beforeAll(async () => {
@@ -143,4 +145,85 @@ test("a web page at the address of a model is reported as such, and requested at
     failure: { code: "no_model", message: expect.stringContaining("Check the address") },
     mostRetries: 1,
   });
+});
+
+/** The answer to these deltas, from a server that sends no ids where they are missing. */
+function answerOf(deltas: readonly object[], finish_reason = "stop") {
+  const reader = createChunkReader(
+    createAnswerStream({ model: NAME }, () => {}),
+    (at) => `own_${at}`,
+  );
+  for (const delta of deltas) reader.add(JSON.stringify({ choices: [{ index: 0, delta }] }));
+  const usage = { prompt_tokens: 10, completion_tokens: 5 };
+  reader.add(JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason }], usage }));
+  return reader.end();
+}
+const ONE = { name: "read", arguments: '{"path":"a"}' };
+const TWO = { name: "list", arguments: '{"path":"b"}' };
+
+test.each([
+  [
+    "the index is null",
+    [
+      { index: null, id: null, function: ONE },
+      { index: null, id: null, function: TWO },
+    ],
+  ],
+  [
+    "every index is 0, without ids",
+    [
+      { index: 0, function: ONE },
+      { index: 0, function: TWO },
+    ],
+  ],
+  [
+    "every id is the same",
+    [
+      { index: 0, id: "call_1", function: ONE },
+      { index: 1, id: "call_1", function: TWO },
+    ],
+  ],
+  [
+    "every id is the same, without indexes",
+    [
+      { id: "call_1", function: ONE },
+      { id: "call_1", function: TWO },
+    ],
+  ],
+  [
+    "each delta repeats id and name",
+    ['{"path"', ':"a"}', ""]
+      .map((input): object => ({ index: 0, id: "x", function: { ...ONE, arguments: input } }))
+      .concat({ index: 1, id: "y", function: TWO }),
+  ],
+] as const)("two calls are told apart if %s", (_, deltas) => {
+  const calls = answerOf(deltas.map((delta) => ({ tool_calls: [delta] }))).content.filter(isToolUse);
+  expect(calls.map(({ name, input }) => ({ name, input }))).toEqual([
+    { name: "read", input: { path: "a" } },
+    { name: "list", input: { path: "b" } },
+  ]);
+  expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
+});
+
+test("content in parts, as Mistral sends it, is thinking and text", () => {
+  const thinking = { type: "thinking", thinking: [{ type: "text", text: "Hm." }] };
+  const { content } = answerOf([{ content: [thinking] }, { content: [{ type: "text", text: "Yes." }] }]);
+  expect(content).toMatchObject([{ thinking: "Hm." }, { text: "Yes." }]);
+});
+
+test.each(["error", "abort", "insufficient_system_resource"])(
+  "an answer with the finish reason %s is not complete, and is counted as the server told",
+  (finish) => {
+    let failure: unknown;
+    try {
+      answerOf([{ content: "Half" }], finish);
+    } catch (error) {
+      failure = error;
+    }
+    expect(failure).toMatchObject({ retryable: true, begun: { usage: { input_tokens: 10, output_tokens: 5 } } });
+  },
+);
+
+test("the finish reason model_length means that the answer was truncated", () => {
+  expect(answerOf([{ content: "Half" }], "model_length").stopReason).toBe("max_tokens");
 });

@@ -264,6 +264,49 @@ test.each(OTHERS)(
   },
 );
 
+test.each(OTHERS)(
+  "%s repeats the id of a call in every answer: each call runs once, and each answer is paid once",
+  async (model) => {
+    const { run, asked } = await agentOf(model);
+    const again = (a: number): Step => ({ tools: [{ name: "add", id: "call_0", input: { a, b: 1 } }] });
+    const { finalAnswer, error } = await run([again(1), again(2), { text: "Last: $LAST" }]);
+    expect({ finalAnswer, error }).toEqual({ finalAnswer: "Last: 3", error: null });
+    expect(asked().map(({ outcome }) => outcome)).toEqual(["answered", "answered", "answered"]);
+  },
+);
+
+test.each([CLAUDES[0], "openai/gpt-6", "openai-compatible/llama"])(
+  "%s at an address that answers without a stream: one call, and the reason",
+  async (model) => {
+    const other = await otherServer((response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end('{"answer": "Hello."}'),
+    );
+    const { run } = await agentOf(model, other.url);
+    const { error } = await run([{ text: "Never." }]);
+    expect(error?.message).toContain("one JSON document instead of a stream");
+    expect(other.asked()).toBe(1);
+  },
+);
+
+test("a call without a name is requested at most once more, because each answer is paid", async () => {
+  const unnamed = {
+    choices: [
+      {
+        index: 0,
+        delta: { tool_calls: [{ index: 0, id: "a", function: { arguments: "{}" } }] },
+        finish_reason: "tool_calls",
+      },
+    ],
+  };
+  const other = await otherServer((response) =>
+    response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${JSON.stringify(unnamed)}\n\n`),
+  );
+  const { run } = await agentOf("openai-compatible/llama", other.url);
+  const { error } = await run([{ text: "Never." }]);
+  expect(error?.message).toContain("A tool call in it has no name");
+  expect(other.asked()).toBe(2);
+});
+
 test("createServer accepts models of its program", async () => {
   const model = createOpenAICompatible({ name: "ai", baseURL: `${simulator.url}/v1`, apiKey: "k" })("llama");
   const server = await createServer({ port: 0, store: "memory:", models: { "ai/llama": model } });

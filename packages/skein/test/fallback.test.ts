@@ -106,6 +106,20 @@ test.each([
   expect(changes).toEqual([[code, "openai-compatible/second"]]);
 });
 
+test("a provider that asks for a wait of hours is not waited for: the next in the list is called, or the run fails and says so", async () => {
+  const spent: Answering = (response) =>
+    void response.writeHead(429, { "retry-after": "7200" }).end('{"error":{"message":"Quota used up."}}');
+  const { store, asked } = await models({ first: spent, second: answers, third: answers });
+  const { result, changes } = await run(store);
+  expect(result.finalAnswer).toBe("Served.");
+  expect(changes).toEqual([["rate_limit_error", "openai-compatible/second"]]);
+  expect(asked).toEqual({ first: 1, second: 1, third: 0 });
+  const all = await models({ first: spent, second: spent, third: spent });
+  expect((await run(all.store)).result.error?.message).toBe(
+    "Quota used up. The provider asks to wait 120 minutes before the next call.",
+  );
+});
+
 test("a request that every model would reject fails the run, and no other model is called", async () => {
   const { store, asked } = await models({ first: rejects(400), second: answers, third: answers });
   const { result } = await run(store);

@@ -1,5 +1,5 @@
 import type { MessagesRequest, MessagesSender } from "./anthropic/index.ts";
-import { rejectedByCloud } from "./anthropic/failures.ts";
+import { rejectedMessages } from "./anthropic/failures.ts";
 import { checkStream } from "./failures-of-openai.ts";
 import { sent } from "./stream-request.ts";
 
@@ -29,7 +29,7 @@ export function createCloudSender(client: CloudClient): MessagesSender {
 export function cloudFetch(hint: string, send: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const url = String(input instanceof Request ? input.url : input);
-    const response = await sent(url, init ?? {}, { send, rejected: rejectedByCloud, hint });
+    const response = await sent(url, init ?? {}, { send, rejected: rejectedMessages, hint });
     checkStream(response, url);
     return response;
   };

@@ -1,4 +1,5 @@
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
+import { isJsonObject } from "@skein/protocol";
 import type { Answer } from "./http-request.ts";
 
 /** An error in the format of OpenAI's APIs, which most compatible servers also use. */
@@ -13,26 +14,75 @@ export function rejectedRequest({ status, headers }: Pick<Answer, "status" | "he
   const told = toldError(parsedOrUndefined(text));
   const code = codeOf(status, told);
   return new ModelFailure(
-    { code, message: told ? sentenceOf(told) : `The model's server answered with status ${status}.`, status },
+    { code, message: told ? sentenceOf(told) : rejection(status, headers, text), status },
     { retryable: isRetryable(status, code), retryAfterMs: retryAfterOf(headers) },
   );
+}
+
+/** A rejection without a sentence of the server's own format. */
+export function rejection(status: number, headers: Answer["headers"], text: string): string {
+  const told = `The model's server answered with status ${status}`;
+  const target = headers.get("location")?.replace(/\?.*/, "");
+  if (status < 400 && target !== undefined)
+    return `${told}: it redirects to ${target}. Redirects are not followed. Set the address to which it redirects.`;
+  return isWebPage(headers) || text.trim() === "" ? `${told}.` : `${told}: ${beginning(text)}`;
+}
+
+const MOST_SHOWN = 300;
+
+function beginning(text: string): string {
+  const shown = text.trim();
+  return shown.length > MOST_SHOWN ? `${shown.slice(0, MOST_SHOWN).toWellFormed()} …` : shown;
 }
 
 /** An error in the stream instead of the rest of the answer. */
 export function streamFailure(error: unknown): ModelFailure {
   const told = toldError({ error }) ?? {};
-  const code = codeOf(undefined, told);
-  return new ModelFailure({ code, message: sentenceOf(told) }, { retryable: isRetryable(undefined, code) });
+  const status = statusIn(told);
+  const code = codeOf(status, told);
+  return new ModelFailure({ code, message: sentenceOf(told) }, { retryable: isRetryable(status, code) });
+}
+
+/** The status that some servers send as the code of an error after they have begun to answer. */
+function statusIn({ code }: ToldError): number | undefined {
+  const status = Number(code ?? Number.NaN);
+  return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
+}
+
+/** An answer with status 200 that was no stream of events: an error, an answer in one piece, or anything else. */
+export function notStreamed(text: string): ModelFailure {
+  const body = parsedOrUndefined(text);
+  const told = toldError(body);
+  if (told) {
+    const { failure, retryable } = streamFailure(told);
+    return new ModelFailure(failure, { retryable, mostRetries: 1 });
+  }
+  const isAnswer = isJsonObject(body);
+  const what = isAnswer ? "one JSON document" : `a text (${JSON.stringify(beginning(text))})`;
+  return new ModelFailure(
+    {
+      code: "no_model",
+      message: `The server answered with ${what} instead of a stream of events. Check the address of the model, and that its server can stream.`,
+    },
+    // A server that answers in one piece may have charged for the answer.
+    { retryable: !isAnswer, mostRetries: 1 },
+  );
 }
 
 /** The error of a request as a failure for a fact. */
 export function brokenRequest(error: unknown): unknown {
   if (error instanceof ModelFailure || !(error instanceof Error) || error.name === "AbortError") return error;
   if (error.name !== "TypeError" && error.name !== "SyntaxError") return error;
+  if (isBroken(error)) return cutStream();
   return new ModelFailure(
     { code: "stream_broken", message: `The model's answer could not be read: ${error.message}` },
     { retryable: true },
   );
+}
+
+/** Whether a connection broke while an answer was read: the error of `httpRequest` and of `fetch`. */
+export function isBroken(error: unknown): boolean {
+  return error instanceof TypeError && error.message === "terminated";
 }
 
 /** The stream ended before the provider ended the answer. */
@@ -45,18 +95,24 @@ export function cutStream(): ModelFailure {
 
 /** Rejects an answer that is not from a model: a web page at a wrong address, or the error page of a proxy. */
 export function checkStream({ headers }: Pick<Answer, "headers">, url: string): void {
-  const type = headers.get("content-type") ?? "";
-  if (!type.startsWith("text/html")) return;
+  if (!isWebPage(headers)) return;
   throw new ModelFailure(
     { code: "no_model", message: `A web page answered at ${url}, not a model. Check the address of the model.` },
     { retryable: true, mostRetries: 1 },
   );
 }
 
+function isWebPage(headers: Answer["headers"]): boolean {
+  return (headers.get("content-type") ?? "").startsWith("text/html");
+}
+
+/** The error in OpenAI's format, or in a format of servers that are written in Python: `message` or `detail`. */
 function toldError(body: unknown): ToldError | undefined {
-  const { error } = (body ?? {}) as { readonly error?: unknown };
-  if (typeof error === "string") return { message: error };
-  return typeof error === "object" && error !== null ? error : undefined;
+  if (!isJsonObject(body)) return undefined;
+  const { error, message, detail } = body;
+  const told = [error, message, detail].find((each) => typeof each === "string" && each !== "");
+  if (isJsonObject(error)) return error;
+  return told === undefined ? undefined : { ...body, message: told };
 }
 
 function sentenceOf({ message }: ToldError): string {
@@ -88,7 +144,7 @@ function isRetryable(status: number | undefined, code: string): boolean {
 }
 
 /** How long the server asks to wait: milliseconds, seconds or a date. */
-function retryAfterOf(headers: Answer["headers"]): number | undefined {
+export function retryAfterOf(headers: Pick<Answer["headers"], "get">): number | undefined {
   const ms = Number(headers.get("retry-after-ms") ?? Number.NaN);
   if (Number.isFinite(ms) && ms > 0) return ms;
   const text = headers.get("retry-after");

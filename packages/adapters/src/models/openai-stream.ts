@@ -37,7 +37,7 @@ export function openAiCall(api: OpenAiApi): Model["call"] {
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   };
   return async (call, onEvent, signal) => {
-    const answer = createAnswerStream(call.model, onEvent, askedOutput(call, abilities)?.tool?.name);
+    const answer = createAnswerStream(call, onEvent, askedOutput(call, abilities)?.tool?.name);
     const reader = read(answer, call);
     try {
       return await watched({ silenceMs, signal, asFailure: brokenRequest }, async (watch) => {

@@ -1,5 +1,6 @@
 import { ModelFailure } from "@skein/core";
 import { createParser } from "eventsource-parser";
+import { notStreamed } from "./failures-of-openai.ts";
 import type { Answer } from "./http-request.ts";
 
 /** Ends a request if nothing arrives for a given time. */
@@ -105,6 +106,9 @@ export async function eachChunk(
 /** The most characters of one event: as many as an answer may have. */
 const MOST_EVENT = 32_000_000;
 
+/** The first line of a stream of events, which may be cut off in it. */
+const BEGINS_AS_EVENT = /^\s*(?:data|event|id|retry)?:/;
+
 /** Passes on each server-sent event of an answer: its name, if it has one, and its data. */
 export async function eachEvent(
   answer: Pick<Answer, "body">,
@@ -112,10 +116,15 @@ export async function eachEvent(
   take: (data: string, event: string | undefined) => void,
 ): Promise<void> {
   const decoder = new TextDecoder();
+  let hasEvents = false;
+  let before = "";
   // The clients' own streams are not used: they nest several iterators, and use more processor time than the call
   // itself.
   const { feed } = createParser({
-    onEvent: ({ event, data }) => take(data, event),
+    onEvent({ event, data }) {
+      hasEvents = true;
+      take(data, event);
+    },
     maxBufferSize: MOST_EVENT,
     onError({ type }) {
       if (type !== "max-buffer-size-exceeded") return;
@@ -123,5 +132,10 @@ export async function eachEvent(
       throw new ModelFailure({ code: "stream_broken", message }, { retryable: false });
     },
   });
-  await eachChunk(answer, watch, (chunk) => feed(decoder.decode(chunk, { stream: true })));
+  await eachChunk(answer, watch, (chunk) => {
+    const text = decoder.decode(chunk, { stream: true });
+    if (!hasEvents && before.length < MOST_TEXT) before += text;
+    feed(text);
+  });
+  if (!hasEvents && before.trim() !== "" && !BEGINS_AS_EVENT.test(before)) throw notStreamed(before);
 }

@@ -61,7 +61,7 @@ export async function callModel(
     const asked = callOf(state, call.purpose, call.max_tokens);
     refuseWithoutTools(asked, model.abilities);
     const reply = await model.call(
-      asked,
+      { ...asked, usedIds: knownCalls(state.transcript) },
       (event) => {
         answer.add(event);
         publish(event);
@@ -129,9 +129,12 @@ function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelR
       code: "stream_broken",
       message: `The model's answer is invalid: it repeats the id ${repeated} of an earlier tool call.`,
     },
-    { retryable: true, begun: { usage, whole: true } },
+    { retryable: true, mostRetries: FEW_RETRIES, begun: { usage, whole: true } },
   );
 }
+
+/** An answer that was complete and invalid is paid in full, so it is not requested many times. */
+const FEW_RETRIES = 1;
 
 /** Publishes the model's stream as drafts. Titles and summaries are not published. */
 function publisher(state: SessionState, call: FactData<"step.started">, messageId: string, { live }: CallDeps) {
@@ -202,15 +205,28 @@ function failure(
     return stepRetried(current, { attempt, error: problem, delayMs: 0, lost, output: "tool" });
   const ownAttempt = attempt - (current.fallback?.attemptsBefore ?? 0);
   const { max_retries = 0, base_delay = 1 } = state.agent ?? {};
-  if (!known?.retryable || ownAttempt > Math.min(max_retries, known.mostRetries)) {
+  const asksTooLong = (known?.retryAfterMs ?? 0) > LONGEST_WAIT_MS;
+  if (!known?.retryable || asksTooLong || ownAttempt > Math.min(max_retries, known.mostRetries)) {
     const model = known && fallbackAfter(known, state, current);
     if (model !== undefined) return stepRetried(current, { attempt, error: problem, delayMs: 0, lost, model });
     const answer = known?.begun?.whole === false ? interruptedAnswer(call, arrived) : undefined;
-    return stepFailed(current, { error: problem, durationMs, lost, answer });
+    const ended = asksTooLong ? withWait(problem, known?.retryAfterMs ?? 0) : problem;
+    return stepFailed(current, { error: ended, durationMs, lost, answer });
   }
   const backoff = base_delay * 2 ** (ownAttempt - 1) * 1000 + random() * Math.min(1000, base_delay * 1000);
   const delayMs = Math.round(Math.max(backoff, known.retryAfterMs ?? 0));
   return stepRetried(current, { attempt, error: problem, delayMs, lost });
+}
+
+/** A provider that asks for a longer wait has used up a quota: the run fails or goes to another model, and does not wait silently. */
+const LONGEST_WAIT_MS = 600_000;
+
+function withWait(problem: Failure, waitMs: number): Failure {
+  const minutes = Math.ceil(waitMs / 60_000);
+  return {
+    ...problem,
+    message: `${problem.message} The provider asks to wait ${minutes} minutes before the next call.`,
+  };
 }
 
 /** The usage of an answer that broke off: the model's counts, or what has arrived if that is more. */

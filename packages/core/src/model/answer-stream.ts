@@ -1,5 +1,5 @@
 import type { ContentBlock, ModelStreamEvent, Usage } from "@skein/protocol";
-import { ModelFailure, type ModelReply } from "../ports/model.ts";
+import { type ModelCall, ModelFailure, type ModelReply } from "../ports/model.ts";
 import { createAnswerTeller } from "./answer-tool.ts";
 import { callIdOf } from "./call-id.ts";
 import { createReply } from "./reply.ts";
@@ -41,7 +41,7 @@ const BYTES_PER_TOKEN = 4;
 
 /** `answerTool` is the name of the tool whose input is the answer, if the call has one. */
 export function createAnswerStream(
-  name: string,
+  { model: name, usedIds }: Pick<ModelCall, "model" | "usedIds">,
   onEvent: (event: ModelStreamEvent) => void,
   answerTool?: string,
 ): AnswerStream {
@@ -74,6 +74,13 @@ export function createAnswerStream(
     return index;
   }
 
+  /** The id of a call in the log. Servers that count the calls of each answer repeat their ids, so these are replaced. */
+  function idOf(providerId: string): { readonly id: string; readonly isRepeated: boolean } {
+    const id = callIdOf(providerId);
+    const isRepeated = usedIds?.has(id) === true || [...calls.values()].includes(id);
+    return { id: isRepeated ? callIdOf(`${id} ${usedIds?.size ?? 0} ${calls.size}`) : id, isRepeated };
+  }
+
   function closeBlock(): void {
     if (open) tell({ type: "content_block_stop", index: open.index });
     open = undefined;
@@ -102,10 +109,10 @@ export function createAnswerStream(
     thinking: (piece) => write("thinking", piece),
     call(call) {
       closeBlock();
-      const id = callIdOf(call.id);
+      const { id, isRepeated } = idOf(call.id);
       const index = start({ type: "tool_use", id, name: call.name, input: {} });
-      calls.set(index, call.id);
-      if (id !== call.id) carried.set(index, { id: call.id });
+      calls.set(index, id);
+      if (id !== call.id && !isRepeated) carried.set(index, { id: call.id });
       return index;
     },
     input(index, json) {
@@ -136,9 +143,9 @@ export function createAnswerStream(
       });
       return { ...whole, content, ...(!usage && { estimated: true as const }) };
     },
-    failed({ failure, retryable, retryAfterMs, mostRetries }) {
+    failed({ failure, retryable, retryAfterMs, mostRetries, begun: counted }) {
       // These streams send counts at their end. Before that, only the fact that the answer had begun is known.
-      const known = begun ? reply.begun() : undefined;
+      const known = counted ?? (begun ? reply.begun() : undefined);
       return new ModelFailure(failure, { retryable, retryAfterMs, mostRetries, begun: known });
     },
   };

@@ -101,6 +101,9 @@ const Call = z.looseObject({
   input: z.record(z.string(), z.unknown()),
 });
 
+/** An answer that was complete and invalid is paid in full, so it is not requested many times. */
+const FEW_RETRIES = 1;
+
 /** The answer of a model is untrusted input: invalid blocks and numbers never become facts. */
 function checkReply(content: readonly ContentBlock[], usage: Usage): void {
   const blocks = content.map((block) => (block.type === "tool_use" ? Call : ContentBlock).safeParse(block));
@@ -108,9 +111,11 @@ function checkReply(content: readonly ContentBlock[], usage: Usage): void {
   const issue = problems.find(({ error }) => error)?.error?.issues[0];
   if (!issue) return;
   const place = issue.path.join(".");
+  const isUnnamed = content.some((block) => block.type === "tool_use" && block["name"] === "");
+  const what = isUnnamed ? "A tool call in it has no name." : `${place}: ${issue.message}`;
   throw new ModelFailure(
-    { code: "stream_broken", message: `The model's answer is invalid. ${place}: ${issue.message}` },
-    { retryable: true },
+    { code: "stream_broken", message: `The model's answer is invalid. ${what}` },
+    { retryable: true, mostRetries: FEW_RETRIES },
   );
 }
 

@@ -60,6 +60,8 @@ export interface ModelCall {
   readonly betas: readonly string[];
   /** The container of code execution that earlier calls used. */
   readonly containerId: string | null;
+  /** The ids of all earlier tool calls of the session. An answer never repeats one. It is not part of the request. */
+  readonly usedIds?: ReadonlySet<string>;
 }
 
 /** A shape that the final answer must have. */

@@ -1,6 +1,6 @@
 import type { APICallError } from "@ai-sdk/provider";
 import { ModelFailure } from "@skein/core";
-import { brokenRequest, rejectedRequest, streamFailure } from "../failures-of-openai.ts";
+import { brokenRequest, cutStream, isBroken, rejectedRequest, streamFailure } from "../failures-of-openai.ts";
 
 /** Codes of addresses where no server listens, or whose name does not exist. */
 const NOBODY_THERE = new Set(["ECONNREFUSED", "ENOTFOUND"]);
@@ -24,6 +24,7 @@ export function thrownFailure(error: unknown): unknown {
       },
       { retryable: true, ...(NOBODY_THERE.has(String(code)) && { mostRetries: FEW_RETRIES }) },
     );
+  if (isBroken(error.cause)) return cutStream();
   return new ModelFailure(
     { code: "stream_broken", message: `The model's answer could not be read: ${error.message}` },
     { retryable: true },
@@ -46,9 +47,6 @@ function isCallError(error: unknown): error is APICallError {
 }
 
 function headersIn(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
-  const { "retry-after": after, "retry-after-ms": afterMs } = headers ?? {};
-  return {
-    ...(after !== undefined && { "retry-after": after }),
-    ...(afterMs !== undefined && { "retry-after-ms": afterMs }),
-  };
+  const named = ["content-type", "retry-after", "retry-after-ms"].map((name) => [name, headers?.[name]] as const);
+  return Object.fromEntries(named.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }

@@ -53,7 +53,7 @@ export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, 
       return { api: "ai_sdk", body: JSON.parse(JSON.stringify(options)) as JsonObject, leftOut };
     },
     async call(call, onEvent, signal) {
-      const answer = createAnswerStream(call.model, onEvent, askedOutput(call, abilities)?.tool?.name);
+      const answer = createAnswerStream(call, onEvent, askedOutput(call, abilities)?.tool?.name);
       const parts = createPartReader(answer);
       try {
         // Some models resolve only with the first part, so the watch begins before that.

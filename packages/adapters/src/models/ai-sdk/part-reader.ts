@@ -123,7 +123,7 @@ function isNoResponse(error: unknown): boolean {
 /** Few retries: a wrong address is more likely than a server that recovers. */
 function noAnswer(): ModelFailure {
   const message =
-    "The answer was empty or a web page, so the address is not that of a model. Check the address of the model.";
+    "The answer was empty, a web page or not a stream, so the address is not that of a model. Check the address of the model.";
   return new ModelFailure({ code: "no_model", message }, { retryable: true, mostRetries: 1 });
 }
 

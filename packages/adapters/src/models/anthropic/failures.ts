@@ -1,5 +1,6 @@
 import { APIConnectionError, APIError, APIUserAbortError } from "@anthropic-ai/sdk";
 import { ModelFailure, parsedOrUndefined } from "@skein/core";
+import { cutStream, isBroken, rejection, retryAfterOf } from "../failures-of-openai.ts";
 import type { Answer } from "../http-request.ts";
 
 /** An error that the model's API sends in the middle of a stream. */
@@ -24,22 +25,22 @@ const OF_BEDROCK: Readonly<Record<string, string>> = {
 };
 
 /**
- * A request that a cloud rejected: in the cloud's own format if the cloud itself rejected it, otherwise in the format
- * of the Messages API. AWS writes `Message` for requests that its access rules reject.
+ * A request that was rejected: in the format of the Messages API, or in the format of a cloud or a gateway before it. AWS
+ * writes `Message` for requests that its access rules reject.
  */
-export function rejectedByCloud({ status, headers }: Answer, text: string): ModelFailure {
+export function rejectedMessages({ status, headers }: Answer, text: string): ModelFailure {
   const said = firstOf(parsedOrUndefined(text)) as
     | { message?: unknown; Message?: unknown; error?: { type?: unknown; message?: unknown } }
     | undefined;
-  const told = [said?.error?.message, said?.message, said?.Message].find(
+  const told = [said?.error?.message, said?.error, said?.message, said?.Message].find(
     (each) => typeof each === "string" && each !== "",
   );
-  const message = (told as string | undefined) ?? `The model's cloud answered with status ${status}.`;
+  const message = (told as string | undefined) ?? rejection(status, headers, text);
   const type = said?.error?.type;
-  const code = codeOf(message) ?? (typeof type === "string" ? type : codeOfStatus(status));
+  const code = codeOf(message) ?? CODES[status] ?? (typeof type === "string" ? type : codeOfStatus(status));
   return new ModelFailure(
     { code, message, status },
-    { retryable: isRetryable(status, code), retryAfterMs: retryAfter(headers) },
+    { retryable: isRetryable(status, code), retryAfterMs: retryAfterOf(headers) },
   );
 }
 
@@ -48,11 +49,16 @@ function firstOf(said: unknown): unknown {
   return Array.isArray(said) ? said[0] : said;
 }
 
+/** What these statuses mean is the same everywhere; the types of gateways differ. */
+const CODES: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  402: "billing_error",
+  403: "permission_error",
+  404: "not_found_error",
+  429: "rate_limit_error",
+};
+
 function codeOfStatus(status: number): string {
-  if (status === 401) return "authentication_error";
-  if (status === 403) return "permission_error";
-  if (status === 404) return "not_found_error";
-  if (status === 429) return "rate_limit_error";
   if (status === 503) return "overloaded_error";
   return status < 500 ? "invalid_request_error" : "api_error";
 }
@@ -73,10 +79,11 @@ export function asFailure(error: unknown): unknown {
     const code = codeOf(body?.error?.message) ?? body?.error?.type ?? "api_error";
     return new ModelFailure(
       { code, message: body?.error?.message ?? error.message, ...(status !== undefined && { status }) },
-      { retryable: isRetryable(status, code), retryAfterMs: retryAfter(error.headers) },
+      { retryable: isRetryable(status, code), retryAfterMs: error.headers && retryAfterOf(error.headers) },
     );
   }
-  // The body ended early, or was not a stream.
+  if (isBroken(error)) return cutStream();
+  // The body was not a stream.
   if (
     error instanceof Error &&
     (error.name === "TypeError" || error.name === "SyntaxError" || error.name === "AnthropicError")
@@ -101,9 +108,4 @@ function isRetryable(status: number | undefined, code: string): boolean {
   if (code === "container_gone") return true;
   if (status === undefined) return code === "overloaded_error" || code === "api_error" || code === "rate_limit_error";
   return status === 408 || status === 409 || status === 429 || status >= 500;
-}
-
-function retryAfter(headers: Answer["headers"] | undefined): number | undefined {
-  const seconds = Number(headers?.get("retry-after"));
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }

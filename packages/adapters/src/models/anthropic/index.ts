@@ -1,10 +1,10 @@
-import Anthropic, { APIError } from "@anthropic-ai/sdk";
-import { type Model, type ModelAbilities, ModelFailure, parsedOrUndefined } from "@skein/core";
+import Anthropic from "@anthropic-ai/sdk";
+import { type Model, type ModelAbilities, ModelFailure } from "@skein/core";
 import type { ModelPrice } from "@skein/protocol";
 import { checkStream } from "../failures-of-openai.ts";
 import { type Answer, senderOf } from "../http-request.ts";
 import { eachChunk, sent, watched } from "../stream-request.ts";
-import { asFailure } from "./failures.ts";
+import { asFailure, rejectedMessages } from "./failures.ts";
 import { type MessagesRequest, SILENCE_MS, createMessagesModel } from "./messages-model.ts";
 
 export {
@@ -72,7 +72,7 @@ export function createAnthropicModel({
     const request = { method: "POST", headers: { ...usual, ...more }, body: encoded(), signal };
     const answer = await sent(url, request, {
       send: connect,
-      rejected,
+      rejected: rejectedMessages,
       hint: modelName === undefined ? HINT : HINT_FOR_RECORD,
     });
     checkStream(answer, url);
@@ -137,13 +137,6 @@ function createRequestHeads(client: Anthropic): (betas: string) => Promise<Reque
     if (!known.has(betas)) known.set(betas, head);
     return head;
   };
-}
-
-/** A rejected request as an error of the official client. */
-function rejected({ status, headers }: Answer, text: string): APIError {
-  const said = parsedOrUndefined(text);
-  // The client only reads single headers.
-  return APIError.generate(status, said, said ? undefined : text, headers as Headers);
 }
 
 function fileTooLarge(filename: string, limit: number): ModelFailure {

@@ -1,11 +1,13 @@
-import { type AnswerStream, type ModelReply, parsedOrUndefined } from "@skein/core";
+import { type AnswerStream, ModelFailure, type ModelReply, parsedOrUndefined } from "@skein/core";
 import { type JsonObject, type Usage, isJsonObject } from "@skein/protocol";
 import { countedUsage, objectIn } from "../counted-usage.ts";
 import { cutStream, streamFailure } from "../failures-of-openai.ts";
 
 interface OpenCall {
-  readonly index: number;
+  readonly block: number;
   readonly id: string | undefined;
+  readonly index: number | undefined;
+  input: string;
 }
 
 /** The fields in which servers send reasoning. Some send the same in two fields: the first is used. */
@@ -36,37 +38,39 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
     }
   }
 
-  /**
-   * The call that a delta belongs to. A new id with a name is a new call, whatever its index is. A name without id and
-   * index is also a new call. A new id without a name belongs to the same call, which keeps its first id.
-   */
+  function addContent(content: unknown): void {
+    if (typeof content === "string" && content !== "") answer.text(content);
+    if (!Array.isArray(content)) return;
+    // Mistral sends thinking as a part of the content.
+    for (const part of content.filter(isJsonObject)) {
+      if (part["type"] === "text") addContent(part["text"]);
+      if (part["type"] === "thinking") for (const piece of textsIn(part["thinking"])) think(piece);
+    }
+  }
+
+  /** The call that a delta belongs to: one that has begun, or a new one. */
   function callOf(delta: JsonObject): OpenCall | undefined {
-    const { index, id } = delta;
-    const name = objectIn(delta, "function")["name"];
-    const isNamed = typeof name === "string" && name !== "";
-    const last = typeof index === "number" ? byIndex.get(index) : calls.at(-1);
-    const isNew =
-      typeof id === "string" && id !== ""
-        ? !calls.some((call) => call.id === id) && (isNamed || !last)
-        : isNamed && (!last || index === undefined);
-    if (typeof id === "string" && !isNew && id !== "") return calls.find((call) => call.id === id) ?? last;
-    if (!isNew) return last;
-    const given = typeof id === "string" && id !== "" ? id : undefined;
-    const call = {
-      id: given,
-      index: answer.call({ id: given ?? newId(calls.length), name: isNamed ? name : "" }),
-    };
+    const index = typeof delta["index"] === "number" ? delta["index"] : undefined;
+    const id = filled(delta["id"]);
+    const name = filled(objectIn(delta, "function")["name"]);
+    const same = id === undefined ? undefined : calls.findLast((call) => call.id === id);
+    const known = same ?? (index === undefined ? calls.at(-1) : byIndex.get(index));
+    if (known && (name === undefined || !isAnother(known, { same, id, index, delta }))) return known;
+    if (id === undefined && name === undefined) return undefined;
+    const block = answer.call({ id: id ?? newId(calls.length), name: name ?? "" });
+    const call = { id, index, block, input: "" };
     calls.push(call);
-    if (typeof index === "number") byIndex.set(index, call);
+    if (index !== undefined) byIndex.set(index, call);
     return call;
   }
 
   function addCall(delta: unknown): void {
     if (!isJsonObject(delta)) return;
     const call = callOf(delta);
-    const { arguments: input } = objectIn(delta, "function");
-    if (!call || input === undefined || input === null) return;
-    answer.input(call.index, typeof input === "string" ? input : JSON.stringify(input));
+    const input = inputIn(delta);
+    if (!call || input === undefined) return;
+    call.input += input;
+    answer.input(call.block, input);
   }
 
   return {
@@ -81,15 +85,14 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
       if (!isJsonObject(choice)) return;
       const delta = objectIn(choice, "delta");
       addReasoning(delta);
-      for (const key of ["content", "refusal"]) {
-        const text = delta[key];
-        if (typeof text === "string" && text !== "") answer.text(text);
-      }
+      addContent(delta["content"]);
+      addContent(delta["refusal"]);
       if (Array.isArray(delta["tool_calls"])) for (const call of delta["tool_calls"] as unknown[]) addCall(call);
       if (typeof choice["finish_reason"] === "string") finish = choice["finish_reason"];
     },
     end(): ModelReply {
       if (finish === undefined) throw cutStream();
+      if (BROKEN_OFF.has(finish)) throw brokenOff(finish, usage);
       if (details.length > 0) {
         const data = { reasoning_details: details };
         if (thinking === undefined) answer.opaque(data);
@@ -100,9 +103,48 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
   };
 }
 
+/**
+ * Whether a delta with a name begins another call than the known one. Servers differ: some repeat the name in every
+ * delta, some give all calls the same index or the same id.
+ */
+function isAnother(
+  known: OpenCall,
+  told: Pick<OpenCall, "id" | "index"> & { readonly same: OpenCall | undefined; readonly delta: JsonObject },
+): boolean {
+  const { same, id, index, delta } = told;
+  const isElsewhere = index !== undefined && same?.index !== undefined && index !== same.index;
+  if (isElsewhere || (!same && (id !== undefined || index === undefined))) return true;
+  // Nothing can follow a complete input, so this input belongs to another call.
+  return filled(inputIn(delta)) !== undefined && isJsonObject(parsedOrUndefined(known.input));
+}
+
+/** The input in a delta. Some servers send an object instead of a piece of text. */
+function inputIn(delta: JsonObject): string | undefined {
+  const { arguments: input } = objectIn(delta, "function");
+  if (input === undefined || input === null) return undefined;
+  return typeof input === "string" ? input : JSON.stringify(input);
+}
+
+function filled(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function textsIn(thinking: unknown): readonly string[] {
+  const parts: readonly unknown[] = Array.isArray(thinking) ? thinking : [{ text: thinking }];
+  return parts.flatMap((part) => (isJsonObject(part) ? (filled(part["text"]) ?? []) : []));
+}
+
+/** Finish reasons of servers that could not finish the answer. */
+const BROKEN_OFF = new Set(["error", "abort", "insufficient_system_resource"]);
+
+function brokenOff(finish: string, usage: Usage | undefined): ModelFailure {
+  const message = `The model's server broke the answer off (finish reason "${finish}").`;
+  return new ModelFailure({ code: "api_error", message }, { retryable: true, begun: usage && { usage, whole: true } });
+}
+
 /** Some servers send `stop` although there are calls. */
 function stopOf(finish: string, hasCalls: boolean): string {
-  if (finish === "length") return "max_tokens";
+  if (finish === "length" || finish === "model_length") return "max_tokens";
   if (finish === "content_filter") return "refusal";
   return hasCalls ? "tool_use" : "end_turn";
 }
