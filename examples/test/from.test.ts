@@ -50,7 +50,7 @@ test("the code of a guide is that of the program that it names", () => {
 });
 
 test("a program of the AI SDK with tools and a typed answer has no more lines in Skein", () => {
-  const page = text("docs/guides/from/ai-sdk.md").split("## With tools and an answer of a type")[1] ?? "";
+  const page = text("docs/guides/from/ai-sdk.md").split("## With tools and a typed answer")[1] ?? "";
   const lines = (language: string): number => {
     const [, code = ""] = new RegExp(`\`\`\`${language}\\n([\\s\\S]+?)\\n\`\`\``).exec(page) ?? [];
     return code.split("\n").filter((line) => line.trim() !== "").length;
