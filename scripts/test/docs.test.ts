@@ -35,7 +35,9 @@ describe("npm scripts that documents name exist, with their files", () => {
 });
 
 test("each line of the threat model in SECURITY.md names tests, and they exist", () => {
-  const rows = [...text("SECURITY.md").matchAll(/^\| (?!what they|---).* \| (.+) \|$/gm)].map(([, tests = ""]) => tests);
+  const rows = [...text("SECURITY.md").matchAll(/^\| (?!what they|---).* \| (.+) \|$/gm)].map(
+    ([, tests = ""]) => tests,
+  );
   expect(rows.length).toBeGreaterThan(12);
   for (const row of rows) {
     const named = [...row.matchAll(/`([^`]+)`/g)].map(([, path = ""]) => path);

@@ -39,7 +39,10 @@ export function checkForm({ url = "", headers }: IncomingMessage): void {
     throw new ApiError("malformed", "Transfer-Encoding: Expected chunked and nothing else.");
 }
 
-/** The subprotocol of `/v1/ws`, and the prefix of the subprotocol that carries a key. Reasons: decision 063. */
+/**
+ * The subprotocol of `/v1/ws`, and the prefix of the subprotocol that carries a key. Browsers cannot set headers on a
+ * WebSocket, an address ends up in logs, and a key in the first message would leave strangers' sockets open for seconds.
+ */
 export const SOCKET_PROTOCOL = "skein";
 const KEY_PROTOCOL = "skein-key.";
 

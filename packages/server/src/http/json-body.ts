@@ -25,7 +25,8 @@ export const LARGE = 256 * 1024;
 
 /**
  * Reads a JSON body. Checks are made piece by piece as the body arrives, so that a large one blocks other requests only
- * while it is parsed at the end. Reasons: decision 064.
+ * while it is parsed at the end. A worker thread would have to copy the result back, which takes as long as parsing it.
+ * A body that is rejected is read to its end, because a caller that is still sending would not see the answer.
  */
 export async function readJson(payload: Readable, options: JsonBodyOptions): Promise<JsonBody> {
   const { text, digest } = await readText(payload, options);

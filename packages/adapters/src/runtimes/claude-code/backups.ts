@@ -5,7 +5,8 @@ import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
 /**
  * Copies of files as they were before Claude Code changed them. The SDK keeps them in the child's own folder and does
  * not pass them to a session store, so a rewind would fail on another machine. Therefore they are also stored in the
- * log. Reasons: decision 077.
+ * log. The SDK rejects `enableFileCheckpointing` beside a session store, but Claude Code itself works with both, so
+ * checkpoints are switched on by the variable that the option sets.
  */
 
 /** Where Claude Code keeps the copies, in its configuration folder. */

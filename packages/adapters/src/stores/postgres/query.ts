@@ -33,7 +33,7 @@ const AGAIN_MS = [10, 50, 250, 1000];
 
 /**
  * The rows that a statement gives. Each statement is a transaction, so a statement that was rolled back can be tried
- * again. Reasons: decision 187.
+ * again. Reasons: decision 166.
  */
 export async function asked(
   client: pg.ClientBase,

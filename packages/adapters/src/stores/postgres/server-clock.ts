@@ -33,7 +33,7 @@ export function createServerClock(deps: { readonly query: Query; readonly clock:
 
 /**
  * A store whose due times follow PostgreSQL's clock: if a machine's clock is an hour ahead, its "now" is still correct
- * for every worker. Callers use the clock of their own machine. Reasons: decision 163.
+ * for every worker. Callers use the clock of their own machine.
  */
 export function onServerClock(store: Store, { ahead }: Pick<ServerClock, "ahead">): Store {
   const there = <Time extends number | null | undefined>(time: Time): Time =>

@@ -19,7 +19,8 @@ interface Waiting {
  * The Claude API's session_messages: the messages, in the blocks of the Messages API and the order of the log.
  *
  * `GET …/messages` and SQL over any store use this. The views of PostgreSQL (`stores/postgres/views/api.ts`) and sqlite
- * (`stores/sqlite/message-view.ts`) give the same rows, and a test compares all of them. Reasons: decision 120.
+ * (`stores/sqlite/message-view.ts`) give the same rows, and a test compares all of them.
+ * A table written with each append would store every message twice.
  */
 export function createMessageRows(): MessageRows {
   const waiting = new Map<string, Waiting>();
