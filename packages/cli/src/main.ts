@@ -53,7 +53,7 @@ export const skein: Group = {
     },
     {
       name: "chat",
-      summary: "Talk with an agent, and answer its questions",
+      summary: "Chat with an agent, and answer its questions",
       load: async () => (await import("./commands/chat.ts")).chat,
     },
     {

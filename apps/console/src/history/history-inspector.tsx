@@ -65,7 +65,7 @@ function Facts({
           <span className="fig">{money(details.cost_micros ?? view.costMicros)}</span>
           <span className="lbl end">{plural(details.message_count, "message")}</span>
         </div>
-        <p className="lbl">By the price table. Subscriptions are billed otherwise.</p>
+        <p className="lbl">Estimated from the price table. Subscriptions are billed differently.</p>
       </section>
       <TokenSection totals={view.totals} isPartial={isPartial} />
       {(details.branches?.length ?? 0) > 0 && (

@@ -40,7 +40,7 @@ export function AwaitCard({ wait, isCurrent, isInSession = false, onAnswered }: 
     try {
       const { disposition } = await api.answer(wait, given);
       const word = given.isError ? "Denied" : wordFor(wait.kind);
-      setSaid(disposition === "accepted" ? word : "Somebody else has answered this already");
+      setSaid(disposition === "accepted" ? word : "Somebody else has already answered this");
       onAnswered?.();
       changed();
     } catch (error) {

@@ -75,7 +75,7 @@ export function ContextPage({ id }: { id: string }) {
         <LoadingRows rows={10} />
       ) : !step ? (
         <Nothing title="The model was not asked yet" state="idle">
-          Each step of the session will stand here with its request.
+          Each step of the session will appear here with its request.
         </Nothing>
       ) : requests.error !== null ? (
         <Nothing title="The request of this step cannot be shown" state="failed">

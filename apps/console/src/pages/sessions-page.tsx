@@ -86,7 +86,7 @@ export function SessionsPage() {
               Show all
             </button>
           ) : (
-            <p>Sessions come here once an agent was asked something.</p>
+            <p>Sessions appear here after the first prompt to an agent.</p>
           )}
         </Nothing>
       ) : (

@@ -60,7 +60,7 @@ export function AuditSection() {
         </Nothing>
       ) : entries.length === 0 ? (
         <Nothing title="No entry fits" state="idle">
-          <p>What people and keys change, answer or are refused is written here.</p>
+          <p>Changes, answers and rejected requests are listed here.</p>
         </Nothing>
       ) : (
         <div className="card">

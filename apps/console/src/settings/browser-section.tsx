@@ -33,8 +33,8 @@ export function BrowserSection() {
         </div>
         <div className="setrow">
           <span>
-            Tell me in the browser when something waits
-            <span className="lbl block">While a page of the console is open and not looked at.</span>
+            Notify me in the browser when something waits for me
+            <span className="lbl block">While a page of the console is open in the background.</span>
           </span>
           <button
             type="button"

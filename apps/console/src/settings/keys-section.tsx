@@ -37,7 +37,9 @@ export function KeysSection() {
       <div className="card">
         {keys.isError && <p className="pad lbl">{sentenceOf(keys.error)}</p>}
         {keys.data?.length === 0 && (
-          <p className="pad lbl">No key was made: the one of the server’s environment or its printed link is in use.</p>
+          <p className="pad lbl">
+            No keys were created. The key of the server’s environment, or its printed link, is in use.
+          </p>
         )}
         <ul className="lastlist">
           {all.map((key) => (
@@ -111,7 +113,7 @@ function KeyRow({ apiKey, isOwn, onRotate, onRevoke }: KeyRowProps) {
             <button type="button" className="btn quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
               What it may do
             </button>
-            <button type="button" className="btn quiet" title="The old key stays good for an hour" onClick={onRotate}>
+            <button type="button" className="btn quiet" title="The old key stays valid for an hour" onClick={onRotate}>
               Replace
             </button>
             <button type="button" className="btn quiet" onClick={() => (isSure ? onRevoke() : setSure(true))}>

@@ -38,7 +38,10 @@ export function WebhooksSection() {
         ) : (
           <>
             {webhooks.data?.length === 0 && (
-              <p className="pad lbl">Nobody is told. A webhook hears of begun and ended runs, and of what waits.</p>
+              <p className="pad lbl">
+                There are no webhooks. A webhook is called when a run begins or ends, and when something waits for a
+                person.
+              </p>
             )}
             <ul className="lastlist">
               {(webhooks.data ?? []).map((webhook) => (

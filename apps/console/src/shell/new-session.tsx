@@ -61,7 +61,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
           </select>
         </label>
         {agents.data && usable.length === 0 && (
-          <p className="muted">There is no agent yet. Home offers a first one, and Agents makes others.</p>
+          <p className="muted">There is no agent yet. Create one on Home or on Agents.</p>
         )}
         <label className="stacked">
           <span>Prompt</span>

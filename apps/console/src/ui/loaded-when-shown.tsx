@@ -26,7 +26,7 @@ export function loadedWhenShown<Props extends object>(
     if (state !== "failed") return placeholder;
     return (
       <Nothing title="This part of the console could not be loaded" state="failed">
-        <p>The server cannot be reached, or it has another version by now.</p>
+        <p>The server cannot be reached, or it was updated.</p>
         <button type="button" className="btn" onClick={() => window.location.reload()}>
           Load the page again
         </button>

@@ -79,7 +79,7 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
         label={`Cost per day of other agents' sessions, ${days} days`}
       />
       <p className="lbl">
-        Estimated: prices of the table for each call in the transcripts. A subscription is billed otherwise.
+        Estimated from the price table for each call in the transcripts. Subscriptions are billed differently.
       </p>
       {agent !== null && (
         <p>

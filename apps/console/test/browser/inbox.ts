@@ -60,7 +60,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await approve(first);
       await first.locator(".is-said", { hasText: "Approved" }).filter({ hasText: "Drop the old table" }).waitFor();
       isAnswered.resolve();
-      await second.locator(".is-said", { hasText: "Somebody else has answered this already" }).waitFor();
+      await second.locator(".is-said", { hasText: "Somebody else has already answered this" }).waitFor();
       await first.goto(`${world.url}/sessions/${id}`);
       await first.getByText("Dropped.").waitFor();
       const effects = (await world.client.listEffects({ params: { session_id: id } })).data;

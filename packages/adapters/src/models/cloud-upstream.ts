@@ -10,7 +10,10 @@ import type { Answer } from "./http-request.ts";
 export function createCloudUpstream(send: MessagesSender): Upstream {
   return async ({ path, body: bytes, headers, signal }) => {
     if (new URL(path, "http://cloud").pathname !== "/v1/messages")
-      return errorResponse(404, { code: "not_found_error", message: "The cloud of this model counts no tokens." });
+      return errorResponse(404, {
+        code: "not_found_error",
+        message: "The cloud provider of this model cannot count tokens.",
+      });
     const { stream, ...body } = JSON.parse(new TextDecoder().decode(bytes)) as JsonObject;
     const betas = headers["anthropic-beta"];
     try {

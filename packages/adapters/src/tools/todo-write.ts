@@ -12,7 +12,7 @@ type Todo = z.output<typeof Todo>;
 export function createTodoWrite(): Tool {
   return defineTool({
     name: "TodoWrite",
-    description: "Writes the list of what is to be done, replacing the one before. Use it for work of several steps.",
+    description: "Writes the to-do list and replaces the previous one. Use it for work with several steps.",
     input: z.object({
       todos: z
         .union([z.array(Todo).max(200), z.string().max(100_000)])

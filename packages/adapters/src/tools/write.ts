@@ -13,7 +13,7 @@ export function createWrite(folderOf: FolderOf): Tool {
     description: "Writes a file of the working folder, replacing it if it is there. Missing folders are made.",
     input: z.object({
       file_path: z.string().min(1).describe("The file, relative to the working folder or absolute inside it."),
-      content: z.string().describe("Everything that the file shall contain."),
+      content: z.string().describe("The whole content of the file."),
     }),
     policy: "once",
     run: async ({ file_path, content }, context) => {

@@ -16,7 +16,7 @@ const OPTIONS = {
 /** `skein chat`: a conversation in the terminal. */
 export const chat = sessionCommand({
   name: "chat",
-  summary: "Talk with an agent. Its questions, approvals and frontend tools are answered at the prompt.",
+  summary: "Chat with an agent. You answer its questions, approvals and frontend tools at the prompt.",
   options: OPTIONS,
   examples: ["skein chat", "skein chat --agent agents/deploy.ts", "skein chat --session 0199c8f1"],
   notes:

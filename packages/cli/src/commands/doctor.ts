@@ -39,7 +39,7 @@ interface Finding {
 export const doctor = defineCommand({
   name: "doctor",
   summary:
-    "Look at everything that a server needs, change nothing, and say what to do. Takes the options of `skein serve`.",
+    "Check everything that a server needs, and say what to do. Changes nothing. Takes the options of `skein serve`.",
   options: { ...SERVER_OPTIONS, json: JSON_OPTION },
   examples: ["skein doctor", "skein doctor --json", "skein doctor --store postgres://localhost/skein"],
   async run({ values, screen, config }) {
@@ -167,7 +167,7 @@ function port({ port: wanted, host }: ServeSettings): Promise<Finding> {
       resolve({
         what: "port",
         state: "note",
-        says: `${host}:${wanted} cannot be taken now (${code ?? "unknown"}): a server may be running.`,
+        says: `${host}:${wanted} cannot be used now (${code ?? "unknown"}): a server may be running.`,
       }),
     );
     probe.listen(wanted, host, () =>

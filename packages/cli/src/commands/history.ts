@@ -25,7 +25,7 @@ export const history: Group = {
   ],
   examples: [
     ["skein history list", "The newest sessions"],
-    ['skein history search "flaky test" --since 7d', "Where it was talked about"],
+    ['skein history search "flaky test" --since 7d', "Where this topic was mentioned"],
     ["skein history show 0", "Read the newest session"],
     ["skein history usage", "Tokens and cost by day and model"],
   ],

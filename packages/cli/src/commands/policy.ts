@@ -13,7 +13,8 @@ import { SERVER_OPTIONS } from "./server-options.ts";
 const explain = defineCommand({
   name: "policy explain",
   words: "KEY",
-  summary: "Say in plain words what a key can do on this server. Takes the options of `skein serve`, and runs nothing.",
+  summary:
+    "Explain in plain words what a key can do on this server. Takes the options of `skein serve`, and runs nothing.",
   options: { ...SERVER_OPTIONS, json: JSON_OPTION },
   examples: ["skein policy explain ci", "skein policy explain ci --config agents/skein.config.ts"],
   async run({ values, words: [named = ""], screen, config }) {

@@ -21,7 +21,7 @@ const OPTIONS = {
 const register = defineCommand({
   name: "restate register",
   summary:
-    "Tell Restate where the workers are. Another address than before is a new version: sessions that are being driven end their step at the old one.",
+    "Register the address of the workers with Restate. A new address is a new version: sessions in progress finish their step at the old one.",
   options: {
     workers: { takes: "URL", about: "The address of the workers, as Restate reaches it (SKEIN_RESTATE_WORKERS_URL)" },
     ...OPTIONS,
@@ -34,7 +34,7 @@ const register = defineCommand({
     const { admin, settings } = restateOf(values, config);
     const workers = values.workers ?? settings.workersUrl;
     if (workers === undefined)
-      throw new UsageError("Say where Restate finds the workers: --workers URL, or SKEIN_RESTATE_WORKERS_URL.");
+      throw new UsageError("Restate needs the address of the workers: --workers URL, or SKEIN_RESTATE_WORKERS_URL.");
     const id = await registerDeployment(admin, workers);
     if (values.json) screen.json({ deployment: id, workers });
     else screen.out(`Restate sends sessions to ${workers} (deployment ${id}).\n`);

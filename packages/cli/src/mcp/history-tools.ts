@@ -184,7 +184,7 @@ function readTool(config: () => Promise<LibraryConfig>) {
         used += text.length;
       }
       const more = next ? `\n\n(more: fromLine ${next.lineNumber})` : "\n\n(end)";
-      return `${texts.join("\n\n") || "Nothing is said from there on."}${more}`;
+      return `${texts.join("\n\n") || "There is no text from there on."}${more}`;
     },
   };
 }

@@ -58,7 +58,7 @@ const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   disk_full: "The disk of the store is full. Make room and try again.",
   read_only: "The store cannot be written.",
   closed: "The server is stopping. Try again later.",
-  unreadable: "The log has an event that this version cannot read.",
+  unreadable: "The log has an event of a newer version, which this version cannot read.",
 };
 
 /** The response for any error: a code and a sentence, without paths, SQL or stack. Under `/api/v1` codes have the Claude API's names. */

@@ -21,12 +21,12 @@ export function checkOrigin(
   const host = headers.host ?? "";
   const name = HOST.exec(host)?.[1]?.toLowerCase();
   if (name === undefined || (!OWN.includes(name) && !allowedHosts.includes(name)))
-    throw new ApiError("forbidden", "This server does not answer under that Host.");
+    throw new ApiError("forbidden", "This server has no such name (Host).");
   const { origin } = headers;
   if (origin === undefined) return null;
   if (origin === `http://${host}` || origin === `https://${host}`) return null;
   if (allowedOrigins.includes(origin)) return origin;
-  throw new ApiError("forbidden", "This server does not answer pages of that Origin.");
+  throw new ApiError("forbidden", "Pages of this Origin may not call this server.");
 }
 
 /** Rejects requests that a proxy in front of this server may have understood differently. */

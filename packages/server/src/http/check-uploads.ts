@@ -29,7 +29,7 @@ export function problemWith(block: "image" | "document", source: JsonObject): st
   const { type, media_type, data } = source;
   if (type === "text") {
     if (block !== "document" || media_type !== "text/plain" || typeof data !== "string")
-      return "Text belongs into a document, with the media type text/plain.";
+      return "Send text as a document with the media type text/plain.";
     return data.length > TEXT_CHARACTERS ? `A text may have ${TEXT_CHARACTERS} characters.` : undefined;
   }
   // URLs and file ids would make the model's provider fetch content that this server has not checked.

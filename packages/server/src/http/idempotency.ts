@@ -89,7 +89,7 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
     if (found) {
       const entry = Entry.parse(found.value);
       if (entry.fingerprint !== fingerprint)
-        throw new ApiError("key_reused", "This Idempotency-Key came before with another request.");
+        throw new ApiError("key_reused", "This Idempotency-Key was used for another request. Use a new key.");
       if (entry.deleted !== undefined)
         throw new ApiError("not_found", `This request was answered before. Its session ${entry.deleted} was deleted.`);
       if (entry.answer) return entry.answer;
@@ -212,13 +212,19 @@ function dayOf(ms: number): string {
 async function reusedOrBusy(records: Records, id: string, fingerprint: string): Promise<ApiError> {
   const found = await records.get(PLACE.tenant, PLACE.kind, id);
   const other = found && Entry.parse(found.value).fingerprint !== fingerprint;
-  return other ? new ApiError("key_reused", "This Idempotency-Key came before with another request.") : busy();
+  return other
+    ? new ApiError("key_reused", "This Idempotency-Key was used for another request. Use a new key.")
+    : busy();
 }
 
 function busy(): ApiError {
-  return new ApiError("in_progress", "A request with this Idempotency-Key is being answered. Try again in a moment.", {
-    headers: { "retry-after": "1" },
-  });
+  return new ApiError(
+    "in_progress",
+    "Another request with this Idempotency-Key is in progress. Try again in a moment.",
+    {
+      headers: { "retry-after": "1" },
+    },
+  );
 }
 
 /** Identifies a request by its sender, its address and the digest of its body. */

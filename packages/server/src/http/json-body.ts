@@ -113,7 +113,7 @@ function parsedJson(text: string): unknown {
 /** Rejects keys such as `__proto__`, and numbers that are infinite and would be written as null. */
 function checkParts(value: unknown): void {
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
-    throw new ApiError("invalid", "The body has a number that is too large to be kept.");
+    throw new ApiError("invalid", "The body has a number that is too large to be stored exactly.");
   if (typeof value !== "object" || value === null) return;
   if (Object.hasOwn(value, "__proto__")) throw malformed();
   const { constructor } = value as { constructor: unknown };
@@ -123,7 +123,7 @@ function checkParts(value: unknown): void {
 }
 
 function malformed(): ApiError {
-  return new ApiError("malformed", "What was sent cannot be read: expected JSON.");
+  return new ApiError("malformed", "The body is not valid JSON in UTF-8.");
 }
 
 function tooLarge(): ApiError {

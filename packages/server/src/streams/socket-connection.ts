@@ -27,7 +27,7 @@ export function acceptSockets(
   { path, connect }: { path: string; connect: (socket: WebSocket, caller: Caller, origin: SocketOrigin) => Connection },
 ): void {
   const handler = (): never => {
-    throw new ApiError("malformed", "This address speaks WebSocket: expected an upgrade.", {
+    throw new ApiError("malformed", "This route is a WebSocket: expected an upgrade request.", {
       headers: { upgrade: "websocket" },
     });
   };

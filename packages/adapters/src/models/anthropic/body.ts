@@ -90,7 +90,7 @@ function thinkingOf(
   if (openCalls(turns).some((block) => carryOf(block)))
     return {
       fields: {},
-      leftOut: [{ turn: turns.length - 1, block: "thinking", why: "Another model made the calls that are open." }],
+      leftOut: [{ turn: turns.length - 1, block: "thinking", why: "The open calls belong to another model." }],
     };
   return { fields: { thinking: { type: "enabled", budget_tokens: budget } }, leftOut: [] };
 }

@@ -35,8 +35,8 @@ export function toKnownError(error: unknown): unknown {
       "store_unavailable",
       "PostgreSQL rolled this back several times because of other transactions. Retry.",
     );
-  if (sqlState === "53100") return known("disk_full", "PostgreSQL's disk is full. Nothing of this was kept.");
-  if (sqlState === "25006") return known("read_only", "This PostgreSQL takes no writes: it is read-only.");
+  if (sqlState === "53100") return known("disk_full", "PostgreSQL's disk is full. Nothing of this was stored.");
+  if (sqlState === "25006") return known("read_only", "PostgreSQL is read-only and rejected the write.");
   if (sqlState === "23505") return known("already_exists", `It exists already: ${error.message}.`);
   if (sqlState.startsWith("22") || sqlState === "23514" || sqlState === "54000")
     return known("invalid", `PostgreSQL cannot store this: ${error.message}.`);

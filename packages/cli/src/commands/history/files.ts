@@ -27,7 +27,7 @@ export const files = historyCommand({
   usesPager: true,
   options: {
     version: { takes: "N", kind: wholeNumber(), about: "Print the text of version N" },
-    at: { takes: "MESSAGE", about: "Print the text as it was at a user message (its uuid)" },
+    at: { takes: "MESSAGE", about: "Print the text as it was at this user message (a uuid)" },
     diff: { takes: "A..B", kind: versions, about: "What changed from version A to version B" },
   },
   examples: [

@@ -23,7 +23,7 @@ import { shortTime } from "../../terminal/times.ts";
 
 export const search = historyCommand({
   name: "history search",
-  summary: 'Find words, "phrases" and /patterns/ in everything that was said, called and answered',
+  summary: 'Find words, "phrases" and /patterns/ in prompts, answers, tool calls and results',
   words: "[TEXT…]",
   usesPager: true,
   options: {

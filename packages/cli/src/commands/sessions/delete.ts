@@ -7,7 +7,7 @@ import { visibleLine } from "../../terminal/visible-text.ts";
 export const deleteCommand = sessionCommand({
   name: "sessions delete",
   words: "SESSION",
-  summary: "Delete a session and everything that was said in it. This cannot be undone. On a terminal it asks first.",
+  summary: "Delete a session and its whole log. This cannot be undone. On a terminal it asks first.",
   options: { yes: YES_OPTION, json: JSON_OPTION },
   examples: ["skein sessions delete 0199c8f1", "skein sessions delete 0199c8f1 --yes"],
   run: (call) =>

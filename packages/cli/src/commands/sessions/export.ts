@@ -10,7 +10,7 @@ export const exportCommand = sessionCommand({
   name: "sessions export",
   words: "SESSION [FOLDER]",
   summary:
-    "Write the events of a session as JSON lines: everything that Skein knows of it. With --claude-code, write the files from which Claude Code resumes it.",
+    "Write the events of a session as JSON lines: everything that Skein knows about it. With --claude-code, write the files from which Claude Code resumes it.",
   options: {
     ...OUTPUT_OPTIONS,
     "claude-code": { about: "Claude Code's own files, into FOLDER (default: CLAUDE_CONFIG_DIR or ~/.claude)" },

@@ -7,7 +7,7 @@ export const importCommand = sessionCommand({
   name: "sessions import",
   words: "FILE",
   summary:
-    "Make a new session from an exported one: what `sessions export` wrote, or what the server's export answers.",
+    "Create a session from an exported one: a file of `sessions export`, or the answer of the server's export route.",
   options: { json: JSON_OPTION },
   examples: ["skein sessions import session.jsonl", "skein sessions export 0199c8f1 | skein sessions import -"],
   async run(call) {

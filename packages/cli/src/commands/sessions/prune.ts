@@ -15,7 +15,7 @@ export const prune = storeCommand({
     days: { takes: "DAYS", about: "How many days sessions are kept after their last event" },
     tenant: { takes: "NAME", about: "Whose sessions (default: default)" },
     "with-running": { about: "Also sessions that run or wait for somebody" },
-    "dry-run": { short: "n", about: "Only say which sessions would be deleted" },
+    "dry-run": { short: "n", about: "Only show which sessions would be deleted" },
     yes: YES_OPTION,
     json: JSON_OPTION,
   },

@@ -17,7 +17,7 @@ import { shorten } from "../../terminal/width.ts";
 export const show = sessionCommand({
   name: "sessions show",
   words: "SESSION",
-  summary: "Show a session: what it is, what it waits for, and what was said.",
+  summary: "Show a session: its state, its open awaits, and the conversation.",
   options: { events: { about: "The events instead of the conversation" }, json: JSON_OPTION },
   examples: ["skein sessions show 0199c8f1", "skein sessions show 0199c8f1 --events --json"],
   run: (call) =>

@@ -86,7 +86,7 @@ export const offerRoutes = {
     path: "/api/v1/offer",
     scope: "run",
     summary:
-      "Models, tools, commands, agents, skills and MCP servers that a session would have, and what requests may name",
+      "List the models, tools, commands, agents, skills and MCP servers that a session would have, and what requests may name",
     query: OfferQuery,
     status: 200,
     response: ClaudeOffer.extend({ opened: OpenedNames }),
@@ -96,7 +96,7 @@ export const offerRoutes = {
     method: "GET",
     path: "/api/v1/sessions/{session_id}/files",
     scope: "read",
-    summary: "Files that the tools of a session have changed, without their differences",
+    summary: "List the files that a session's tools have changed, without their diffs",
     status: 200,
     response: z.object({ files: z.array(ChangedFile.omit({ diff: true })) }),
   },
@@ -106,7 +106,7 @@ export const offerRoutes = {
     path: "/api/v1/sessions/{session_id}/files/diff",
     scope: "read",
     summary:
-      "How the files differ that a session has changed, in the unified format; one of them with `path`; with `rewind_to`, a checkpoint, what a rewind would change",
+      "Get the unified diffs of the files that a session has changed. `path` selects one file; `rewind_to` shows what a rewind to a checkpoint would change",
     query: z.strictObject({
       path: z.string().min(1).max(4096).optional(),
       rewind_to: z.string().min(1).max(100).optional(),

@@ -8,7 +8,7 @@ export const auditRoutes = {
     method: "GET",
     path: "/v1/audit",
     scope: "admin",
-    summary: "Who did what in this tenant, newest first",
+    summary: "List the audit log of this tenant, newest first",
     query: PageQuery.extend({
       action: z.string().min(1).max(50).optional(),
       outcome: z.enum(["done", "refused", "failed"]).optional(),

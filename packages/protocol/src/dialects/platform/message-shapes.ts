@@ -12,7 +12,7 @@ const UserContent = z.union([z.strictObject({ text: z.string().min(1) }), z.arra
 });
 
 export const MessageInput = z.strictObject({
-  role: z.literal("user", "Only user messages can be posted: the others are made by runs."),
+  role: z.literal("user", "Only user messages can be posted. Runs create all others."),
   content: UserContent,
   /** A model from the list of models, for this message only. */
   model_id: Uuid.nullable().default(null),

@@ -176,12 +176,11 @@ test("the index for searches is made in the background after the first list, and
   const client = createClient({ url, apiKey: key });
   await client.listHistorySessions({ query: {} });
   const index = join(data, "cache", "history", "index.sqlite");
-  await expect
-    .poll(() => {
-      using database = new DatabaseSync(index, { readOnly: true });
-      return database.prepare("SELECT count(*) AS files FROM facets WHERE facet = 'grams'").get()?.["files"];
-    })
-    .toBe(2);
+  const indexed = () => {
+    using database = new DatabaseSync(index, { readOnly: true });
+    return database.prepare("SELECT count(*) AS files FROM facets WHERE facet = 'grams'").get()?.["files"];
+  };
+  await expect.poll(indexed, { timeout: 20_000 }).toBe(2);
 
   const stop = new AbortController();
   const changes = client.followHistory({ signal: stop.signal });
