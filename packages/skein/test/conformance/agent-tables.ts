@@ -15,7 +15,7 @@ const HISTORY = "agent.conversation_history";
 const RUNS = "agent.agent_runs";
 
 const NO_EXTRAS =
-  "Always {}: a run has no fields of its own. What a caller adds is in agent_config.extras and in the metadata of the session.";
+  "Always {}: a run has no fields of its own. The caller's data is in agent_config.extras and in the session's metadata.";
 
 /** Copies of these lines, with a line that always has the same check and outcome. */
 const constant = (entries: readonly Entry[], name: string, note: string): readonly Entry[] =>
@@ -93,7 +93,7 @@ export const agentTables: ConformanceList = {
     ...section("Table 1: rules", [
       departure(
         "messages is a column that grows",
-        "Computed when it is read: a history that is written again with every step grows with the square of its length.",
+        "Computed when it is read. Stored with every step, it would grow with the square of its length.",
         {
           check: "json",
           query: `select messages->0 from ${CONFIG} where jsonb_array_length(messages) > 0`,
@@ -103,7 +103,7 @@ export const agentTables: ConformanceList = {
       ),
       departure(
         "agent_uuid is the agent",
-        "It is a session: an agent of ours is configuration with many sessions, and a session keeps the configuration it began with.",
+        "agent_uuid is a session. An agent is configuration with many sessions, and a session keeps the configuration with which it began.",
         {
           check: "query",
           query: `select c.agent_uuid from ${CONFIG} c join platform.sessions s on s.id = c.agent_uuid`,
@@ -233,7 +233,7 @@ export const agentTables: ConformanceList = {
       }),
       departure(
         "user_message, final_response: TEXT",
-        "A text column holds neither NUL nor half a surrogate pair: both are shown as U+FFFD, and the log keeps the exact text.",
+        "A text column shows NUL and half surrogate pairs as U+FFFD. The log keeps the exact text.",
         {
           check: "test",
           file: "packages/core/test/log/projection.test.ts",
@@ -242,7 +242,7 @@ export const agentTables: ConformanceList = {
       ),
       departure(
         "JSONB keeps what was said",
-        "jsonb refuses NUL and lone surrogates and reorders keys. What is stored is json; the columns that the specification calls JSONB are made from it for reading.",
+        "Stored as json, because jsonb rejects NUL and lone surrogates and reorders keys. JSONB columns are made from it for reading.",
       ),
       ...inJson(`select usage from ${HISTORY}`, {
         input_tokens: "number",
@@ -271,7 +271,7 @@ export const agentTables: ConformanceList = {
       }),
       departure(
         "total_input_tokens beside usage.input_tokens",
-        "The API counts cached tokens apart. usage.input_tokens is what was not cached; cost.total_input_tokens adds what was written to and read from the cache, as in the sample.",
+        "usage.input_tokens is what was not cached. cost.total_input_tokens adds what was written to and read from the cache, as in the sample.",
         {
           check: "query",
           query: `select 1 from ${HISTORY} where (cost->>'total_input_tokens')::int = (usage->>'input_tokens')::int
@@ -293,11 +293,11 @@ export const agentTables: ConformanceList = {
       }),
       departure(
         "stop_reason: tool_use",
-        "A run that stopped for a tool goes on or waits; its row has a stop reason when it has ended.",
+        "A run that stopped for a tool continues or waits. Its row gets a stop reason when the run ends.",
       ),
       departure(
         "set_conversation_sequence(), trigger_conversation_sequence",
-        "A counter on the session's head: MAX()+1 gives two writers the same number.",
+        "A counter of the session, because MAX()+1 gives two writers the same number.",
         { check: "refused", write: "update skein.runs set number = 1", code: "23505" },
       ),
       index(
@@ -317,7 +317,7 @@ export const agentTables: ConformanceList = {
       }),
       departure(
         "OR: data/conversation_history/{agent_uuid}/{run_id}.json",
-        "The specification leaves the choice; files are named by number, so that a folder lists in order, past 999 too.",
+        "The specification leaves the choice. Files are named by number, so that a folder lists them in order.",
       ),
       there("index.json", { check: "file", path: "^conversation_history/{agent}/index\\.json$" }),
       ...keys("index.json", { last_sequence: "number", total_conversations: "number" }),
@@ -345,7 +345,7 @@ export const agentTables: ConformanceList = {
       ),
       departure(
         "conversation_id and run_id: conv-001, run-001",
-        "The SQL schema says UUID; the examples are shortened. A conversation is a run and has its id.",
+        "UUID, as in the SQL schema. A conversation is a run and has its id.",
         { check: "version 7", view: HISTORY, column: "run_id" },
       ),
     ]),
@@ -383,7 +383,7 @@ export const agentTables: ConformanceList = {
       }),
       departure(
         "messages_snapshot is stored",
-        "Computed when it is read, for api_call_started; the file of a run leaves it out.",
+        "Computed when it is read, for api_call_started. The file of a run leaves it out.",
         {
           check: "json",
           query: `select messages_snapshot->0 from ${RUNS} where jsonb_array_length(messages_snapshot) > 0`,
@@ -417,12 +417,12 @@ export const agentTables: ConformanceList = {
       } as const).map(([key, type]) => there(`"${key}"`, { check: "action line", key, type })),
       departure(
         "log_id counts across runs",
-        "In a file it counts the lines of its run, from 1, and in `skein sql` the actions of its session; in a database it is unique everywhere.",
+        "Unique in a database. In a file it counts the lines of its run from 1, in `skein sql` the actions of its session.",
       ),
     ]),
     ...section("Table 3: action_data of the example run", [
       action("run_started", "user_message", "formatter"),
-      departure("run_started: queue_present", "Always true: every run can be followed while it happens.", {
+      departure("run_started: queue_present", "Always true, because every run can be followed live.", {
         check: "action",
         action: "run_started",
         keys: ["queue_present"],
@@ -432,7 +432,7 @@ export const agentTables: ConformanceList = {
       action("api_call_started", "model", "max_tokens", "thinking_tokens", "tools_count", "messages_sent"),
       departure(
         "api_call_started: messages_sent is stored",
-        "Computed when it is read in SQL; the file of a run leaves it out, because it would repeat the history with every step.",
+        "Computed when it is read in SQL. The file of a run leaves it out, because it would repeat the history with every step.",
       ),
       action("api_response_received", "stop_reason", "usage", "content"),
       action("tool_execution", "tool_name", "tool_use_id", "input", "result", "execution_time_ms", "success"),
@@ -463,7 +463,7 @@ export const agentTables: ConformanceList = {
       action("memory_update"),
       action("memory_before_compact"),
       action("memory_after_compact"),
-      departure("compaction is logged when it was applied", "Every check is logged, applied or not, with its reason.", {
+      departure("compaction is logged when it was applied", "Every check is logged with its reason, applied or not.", {
         check: "action",
         action: "compaction",
         keys: ["compaction_applied"],
@@ -482,11 +482,14 @@ export const agentTables: ConformanceList = {
       action("file_stored"),
       action("file_error"),
       action("final_summary_generation"),
-      departure("streaming_chunk", "A draft: streamed and not stored.", { check: "draft", type: "step.generating" }),
+      departure("streaming_chunk", "A draft, which is streamed and not stored.", {
+        check: "draft",
+        type: "step.generating",
+      }),
       action("error"),
       departure(
         "awaiting_frontend_tools, frontend_tools_completed",
-        "Not in the specified taxonomy; its authors log them, and a pause without a line would be a hole in the log.",
+        "Added, because a pause without a line would be a gap in the log.",
         { check: "action", action: "awaiting_frontend_tools", keys: ["pending_frontend_tools"] },
       ),
     ]),
@@ -497,14 +500,14 @@ export const agentTables: ConformanceList = {
         query: `select conversation_id, user_message, final_response, started_at, generated_files, total_steps
           from ${HISTORY} where agent_uuid = {agent} order by sequence_number desc limit 20 offset 0`,
       }),
-      departure("3: debug one run, order by timestamp", "Rows of one millisecond need log_id besides.", {
+      departure("3: debug one run, order by timestamp", "Rows of the same millisecond need log_id too.", {
         check: "query",
         query: `select timestamp, step_number, action_type, action_data, duration_ms
           from ${RUNS} where run_id = {run} order by timestamp asc, log_id asc`,
       }),
       departure(
         "4: average tokens per run",
-        "The columns input_tokens and output_tokens of this pattern do not exist in the table; they are in usage.",
+        "The table has no columns input_tokens and output_tokens; they are in usage.",
         {
           check: "query",
           query: `select agent_uuid, avg((usage->>'input_tokens')::int + (usage->>'output_tokens')::int) as avg_tokens
@@ -526,9 +529,9 @@ export const agentTables: ConformanceList = {
       there("JSONL for agent_runs, JSON for the other two", { check: "file", path: "\\.jsonl$" }),
       departure(
         "partition agent_runs by timestamp, compress old runs",
-        "The specification says consider: not done, since nothing asked for it yet.",
+        'Not done. The specification only says "consider".',
       ),
-      departure("storage size estimates", "Estimates of another implementation; a log keeps each message once."),
+      departure("storage size estimates", "They are about another implementation. A log keeps each message once."),
     ]),
   ],
 };

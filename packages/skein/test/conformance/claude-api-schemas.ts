@@ -183,7 +183,7 @@ export const requests: readonly Line[] = [
     ]),
     departure(
       "tools may not have Task",
-      "The rule holds unless the operator opens nested subagents: Claude Code can have them by now.",
+      "They may if the operator opens nested subagents, which Claude Code now supports.",
       {
         check: "test",
         file: "packages/server/test/dialects/claude/options.test.ts",
@@ -292,7 +292,7 @@ export const responses: readonly Line[] = [
   ...section("StreamEvent", [
     departure(
       "six events",
-      "A seventh, `question`: whoever must answer is told so in an event of its own. The call that asks stays in its message.",
+      "A seventh event, `question`, says that somebody must answer. The call that asks stays in its message.",
       { check: "said", shape: "StreamEvent", key: "event", type: "string", seen: ["question"] },
     ),
   ]),
@@ -506,7 +506,7 @@ export const responses: readonly Line[] = [
   ...section("AskUserQuestion", [
     departure(
       "a tool_use block with input.question",
-      "Claude Code asks `input.questions`, a list; `question` of the question event has their words. The block stays in its message.",
+      "Claude Code asks `input.questions`, a list. `question` of the question event has their text. The block stays in its message.",
       {
         check: "test",
         file: QUESTIONS,

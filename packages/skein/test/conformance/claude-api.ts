@@ -1,7 +1,7 @@
 import { requests, responses } from "./claude-api-schemas.ts";
 import { type ColumnCheck, type ConformanceList, type Entry, departure, index, section, there } from "./line.ts";
 
-const AT = "timestamptz: a time without a zone means another instant on another machine.";
+const AT = "timestamptz: a time without a zone means different instants on different machines.";
 
 type Column = Omit<ColumnCheck, "check" | "view">;
 
@@ -40,7 +40,7 @@ export const claudeApi: ConformanceList = {
         ["parent_session_id: UUID or null", { column: "parent_session_id", type: "uuid" }],
         ["metadata: JSONB or null", { column: "metadata", type: "jsonb" }],
       ]),
-      departure("model: String(50)", "100 characters: ids of Bedrock are longer than 50, and a name is not cut.", {
+      departure("model: String(50)", "100 characters, because ids of Bedrock are longer than 50.", {
         check: "column",
         view: "api.sessions",
         column: "model",
@@ -48,14 +48,14 @@ export const claudeApi: ConformanceList = {
         size: "100",
         notNull: true,
       }),
-      departure("id: uuid4", "UUID v7 for ids of ours; an id that comes from elsewhere is kept as it is.", {
+      departure("id: uuid4", "Skein makes UUID v7; ids from elsewhere are kept.", {
         check: "version 7",
         view: "api.sessions",
         column: "id",
       }),
       departure(
         "parent_session_id: ForeignKey(sessions.id)",
-        "Without the key: a fork stays whole when its parent is deleted.",
+        "No foreign key, so a fork survives when its parent is deleted.",
         {
           check: "test",
           file: "packages/core/src/testing/projection-contract.ts",
@@ -107,7 +107,7 @@ export const claudeApi: ConformanceList = {
       }),
       departure(
         "total_cost_usd >= 0 if set",
-        "Kept in integer micro-dollars, which cannot be negative, and shown in dollars.",
+        "Stored as micro-dollars, which cannot be negative, and shown in dollars.",
         {
           check: "refused",
           write: "update skein.heads set cost_micros = -1",
@@ -123,7 +123,7 @@ export const claudeApi: ConformanceList = {
       there("active → error", { check: "query", query: "select id from api.sessions where status = 'error'" }),
       departure(
         "no transitions from completed or error",
-        "They are outcomes of a run. A resume opens a new run and the session is active again: the specified answer by resume needs that. A cancelled run shows as error.",
+        "They are outcomes of a run. A resume opens a new run and the session is active again, because an answer by resume needs that. A cancelled run is error.",
         {
           check: "query",
           query:
@@ -147,7 +147,7 @@ export const claudeApi: ConformanceList = {
       }),
       departure(
         "content is valid JSON",
-        "Stored as json, which keeps NUL escapes, lone surrogates and the order of keys; shown as jsonb, in which those two characters are U+FFFD.",
+        "Stored as json, which keeps NUL, lone surrogates and the order of keys. Shown as jsonb, in which those characters are U+FFFD.",
         { check: "refused", write: "update skein.messages set content = 'not json'", code: "22P02" },
       ),
     ]),
@@ -164,7 +164,7 @@ export const claudeApi: ConformanceList = {
       ]),
       departure(
         "user_message_uuid is unique across all checkpoints",
-        "Unique in its session: a fork copies its history, and with it the ids of messages.",
+        "Unique in its session, because a fork copies ids of messages.",
         {
           check: "test",
           file: "packages/core/src/testing/projection-contract.ts",
@@ -201,7 +201,7 @@ export const claudeApi: ConformanceList = {
       ),
       departure(
         "session_lock:{session_id}: value connection_id",
-        "The machine that drives the session: a run belongs to no connection. It is written for those who look and never read: the fence in the store decides.",
+        "The machine that runs the session, because a run belongs to no connection. Skein never reads it: the lease in the store decides.",
         {
           check: "test",
           file: BUSES,

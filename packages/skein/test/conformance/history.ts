@@ -51,12 +51,12 @@ export const history: ConformanceList = {
       }),
       departure(
         "projectPath is decoded from the folder's name",
-        "The encoding cannot be undone: every character but letters and digits is a dash. The path comes from the lines (cwd); the folder's name is the last resort and marked as a guess.",
+        "The encoding cannot be undone, because every character but letters and digits is a dash. The path comes from the lines (cwd). A path guessed from the folder's name is marked.",
         { check: "library", shape: "Session", key: "projectPathSource", type: "string" },
       ),
       departure(
         "summary: title from the summary entry",
-        "Today's Claude Code keeps titles in other lines too; the title is found by its own rule, and a summary line is one of its sources.",
+        "Claude Code now keeps titles in other lines too. A summary line is one of several sources.",
         { check: "library", shape: "Session", key: "summary", type: "string or null" },
       ),
       there("id: UUID, globally unique", {
@@ -67,7 +67,7 @@ export const history: ConformanceList = {
       }),
       departure(
         "sessions are immutable",
-        "The library reads and changes nothing; migrate, which moves files, is the specification's own exception.",
+        "The library changes no session, except migrate, which moves files. The specification has migrate too.",
       ),
     ]),
     ...section("SessionSummary", fields("SessionSummary", summary)),
@@ -79,21 +79,17 @@ export const history: ConformanceList = {
         timestamp: ["Date", "date"],
         content: ["MessageContent", "any"],
       }),
-      departure(
-        "uuid: unique message identifier",
-        "A line that has none (summary, snapshot) is named by its place: line:<number>.",
-        {
-          check: "library",
-          shape: "Message",
-          key: "uuid",
-          type: "string",
-        },
-      ),
+      departure("uuid: unique message identifier", "A line without one (summary, snapshot) is named line:<number>.", {
+        check: "library",
+        shape: "Message",
+        key: "uuid",
+        type: "string",
+      }),
       inMessages("MessageType 'user'", "user"),
       inMessages("MessageType 'assistant'", "assistant"),
       inMessages("MessageType 'summary'", "summary"),
       inMessages("MessageType 'file-history-snapshot'", "file-history-snapshot"),
-      departure("no other types", "Every type that a line has is kept, known or not."),
+      departure("no other types", "Lines of unknown types are kept."),
     ]),
     ...section("UserMessage", [
       ...fields("UserMessage", {
@@ -129,7 +125,7 @@ export const history: ConformanceList = {
       }),
       departure(
         "content is all of it",
-        "Real results are often lists of blocks: content is their text, parts has them as they were.",
+        "Real results are often lists of blocks. content is their text, parts has the blocks.",
       ),
     ]),
     ...section(
@@ -251,7 +247,7 @@ export const history: ConformanceList = {
       }),
       departure(
         "SessionSummary: first line of the session's file (type: summary)",
-        "A title may stand anywhere in today's files; see Session, summary.",
+        "A title may be anywhere in the file; see Session, summary.",
         { check: "library", shape: "SessionSummary", key: "summary", type: "string or null" },
       ),
     ]),

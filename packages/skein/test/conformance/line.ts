@@ -125,11 +125,11 @@ export const departure = (what: string, note: string, check?: Check): Entry => (
 export const section = (at: string, entries: readonly Entry[]): readonly Line[] =>
   entries.map((entry) => ({ at, ...entry }));
 
-const VIEW_DEFAULT = "The view says the default, and nobody inserts there: rows are derived from the log.";
+const VIEW_DEFAULT = "The view shows the default. Nobody inserts there, because rows are derived from the log.";
 
 /** An index that a specification names. Here an index of the table behind the view answers the query. */
 export const index = (what: string, query: string): Entry =>
-  departure(what, "An index of the table behind the view, under another name.", { check: "index", query });
+  departure(what, "An index of the table behind the view, with another name.", { check: "index", query });
 
 const SQL_TYPES: Readonly<Record<string, string>> = {
   UUID: "uuid",
@@ -163,7 +163,11 @@ export function columns(view: string, ddl: string): readonly Entry[] {
       };
       if (fallback !== undefined && type !== "TIMESTAMP") return departure(what, VIEW_DEFAULT, check);
       if (type !== "TIMESTAMP") return there(what, check);
-      return departure(what, "timestamptz: a time without a zone means another instant on another machine.", check);
+      return departure(
+        what,
+        "timestamptz: a time without a zone means different instants on different machines.",
+        check,
+      );
     });
 }
 

@@ -1,7 +1,7 @@
 import { type Entry, type ConformanceList, departure, section, there } from "./line.ts";
 
-const V7 = "UUID v7 for ids of ours; an id that comes from elsewhere is kept as it is.";
-const AT = "timestamptz, to the millisecond in which the writer wrote.";
+const V7 = "Skein makes UUID v7; ids from elsewhere are kept.";
+const AT = "timestamptz, in milliseconds, by the writer's clock.";
 
 /** The fields of one of the specified tables, as the specification names them. */
 function fields(view: string, rows: readonly (readonly [name: string, said: string])[]): readonly Entry[] {
@@ -44,7 +44,7 @@ const content = (role: string, key: string, type: "string" | "object" | "any"): 
   });
 
 const event = (type: string): Entry => there(type, { check: "event", type });
-const DRAFT = "Streamed and not stored: a draft is replaced by the fact that follows it, and the log holds only facts.";
+const DRAFT = "Streamed, not stored: the fact that follows replaces a draft.";
 const CONTRACT = "packages/core/src/testing/projection-contract.ts";
 
 export const platformApi: ConformanceList = {
@@ -71,7 +71,7 @@ export const platformApi: ConformanceList = {
       }),
       departure(
         "llm_models, which default_model_id refers to and the specification does not define",
-        "A minimal registry: id, name, provider, is_default, created_at.",
+        "A table with id, name, provider, is_default, created_at.",
         { check: "query", query: "select id, name, provider, is_default, created_at from platform.llm_models" },
       ),
     ]),
@@ -90,11 +90,11 @@ export const platformApi: ConformanceList = {
       values("platform.sessions", "status", "pending", "running", "completed", "failed"),
       departure(
         "pending → running → completed | failed",
-        "completed and failed are the outcome of a run: a new prompt opens the next one, and the session is running again. A cancelled run shows as failed.",
+        "completed and failed are outcomes of a run. A new prompt opens the next run, and the session is running again. A cancelled run is failed.",
         { check: "test", file: "packages/core/test/log/projection.test.ts", name: "in the platform API's words" },
       ),
       refused("status holds nothing else", "update skein.sessions set status = 'done'"),
-      departure("title: auto-generated", "The model writes one where the agent asks for it (generate_title).", {
+      departure("title: auto-generated", "The model writes a title if the agent has generate_title.", {
         check: "event",
         type: "title.generated",
       }),
@@ -113,7 +113,7 @@ export const platformApi: ConformanceList = {
       refused("role holds nothing else", "update skein.messages set role = 'robot'"),
       departure(
         "sequence: auto-increment per session",
-        "From a counter on the session's head, never MAX()+1; a message is numbered when it enters the transcript, not when it was accepted.",
+        "From a counter of the session, never MAX()+1. A message is numbered when it enters the transcript, not when it is accepted.",
         {
           check: "test",
           file: CONTRACT,
@@ -142,7 +142,7 @@ export const platformApi: ConformanceList = {
       }),
       departure(
         "the primary conversation data",
-        "The log is primary: messages are rows derived from its facts, in the same transaction, and a message has its blocks there.",
+        "The log is primary. Messages are rows derived from its facts, in the same transaction.",
         { check: "test", file: CONTRACT, name: "derives session, messages and run of a turn with a tool call" },
       ),
     ]),
@@ -158,7 +158,7 @@ export const platformApi: ConformanceList = {
       refused("sequence is unique in its session", "update skein.events set sequence = 1", "23505"),
       departure(
         "not the primary data store",
-        "It is: everything else is derived from the events. They can still be streamed as notifications, one event, one frame.",
+        "Events are the primary data, and everything else is derived from them. They are also streamed, one event per frame.",
       ),
     ]),
     ...section("Event types", [
@@ -179,7 +179,7 @@ export const platformApi: ConformanceList = {
       event("session.failed"),
       departure(
         "no other types",
-        "The log has the facts behind every action of the agent tables as well; PROTOCOL.md has the closed list.",
+        "The log also has the facts behind every action of the agent tables. PROTOCOL.md lists all.",
       ),
     ]),
     ...section("Flow example", [
@@ -228,8 +228,8 @@ export const platformApi: ConformanceList = {
       }),
     ]),
     ...section("Design decisions", [
-      departure("the Messages table stores the conversation", "The log does; see Message."),
-      departure("events are for notifications", "They are the truth; see Event."),
+      departure("the Messages table stores the conversation", "The log stores it; see Message."),
+      departure("events are for notifications", "Events are the primary data; see Event."),
       there("tool calls are messages with role=tool_call", {
         check: "query",
         query: "select id from platform.messages where role = 'tool_call'",

@@ -5,16 +5,43 @@ export function printConformance(lists: readonly ConformanceList[]): string {
   const counted = lists.map(
     (list) => `| [${list.part}](#${anchor(list.part)}) | ${list.specification} | ${list.title} | ${counts(list)} |`,
   );
-  return `# The five parts, and the specifications they came from
+  const shared = sharedReasons(lists);
+  return `# Where Skein differs from the specifications
 
-Each of the five parts of Skein implements a document, numbered 000 to 004. *there*: a test finds the line in a real store, a schema or a file. *departure*: it is
-different here, for the reason given. *open*: not done yet. This page lists departures and open lines; the lists in \`packages/skein/test/conformance/\`, from which
-\`npm run conformance\` prints it, have every line with its check.
+Each of the five parts of Skein implements a specification, numbered 000 to 004. A test checks every line of it that is *there*, in a real store, a schema or a file. This page lists every *departure*, which is different in Skein for the given reason, and every *open* line, which is not done yet. \`npm run conformance\` prints this page from the lists in \`packages/skein/test/conformance/\`.
 
-| part | document | about | there | departure | open |
+| part | specification | about | there | departures | open |
 |---|---|---|---|---|---|
 ${counted.join("\n")}
-${lists.map(printList).join("")}`;
+
+## In several places
+
+| the specification says | in Skein | parts |
+|---|---|---|
+${[...shared].map(([reason, places]) => printShared(reason, places)).join("\n")}
+${lists.map((list) => printList(list, new Set(shared.keys()))).join("")}`;
+}
+
+interface Place {
+  readonly part: string;
+  readonly line: Line;
+}
+
+/** The reasons of departures in more than one section, with their lines. */
+function sharedReasons(lists: readonly ConformanceList[]): ReadonlyMap<string, readonly Place[]> {
+  const all = lists.flatMap(({ part, lines }) =>
+    lines.filter(({ status }) => status !== "there").map((line) => ({ part, line })),
+  );
+  const byReason = Map.groupBy(all, ({ line }) => reasonOf(line));
+  const isShared = (places: readonly Place[]): boolean =>
+    new Set(places.map(({ part, line }) => `${part}: ${line.at}`)).size > 1;
+  return new Map([...byReason].filter(([, places]) => isShared(places)));
+}
+
+function printShared(reason: string, places: readonly Place[]): string {
+  const said = [...new Set(places.map(({ line }) => cell(line.what)))];
+  const parts = [...new Set(places.map(({ part }) => part))];
+  return `| ${said.join("<br>")} | ${cell(reason)} | ${parts.join(", ")} |`;
 }
 
 function anchor(part: string): string {
@@ -29,35 +56,31 @@ function counts(list: ConformanceList): string {
   return (["there", "departure", "open"] as const).map((status) => countOf(list, status)).join(" | ");
 }
 
-function printList({ part, specification, title, lines }: ConformanceList): string {
+function printList({ part, specification, title, lines }: ConformanceList, shared: ReadonlySet<string>): string {
   const places = [...new Set(lines.map(({ at }) => at))];
-  const sections = places.map((at) =>
-    printSection(
+  const isOnlyHere = (line: Line): boolean => line.status !== "there" && !shared.has(reasonOf(line));
+  const rows = places.flatMap((at) =>
+    printRows(
       at,
-      lines.filter((line) => line.at === at && line.status !== "there"),
+      lines.filter((line) => line.at === at && isOnlyHere(line)),
     ),
   );
   return `
 ## ${part}
 
-Document ${specification}: ${title}.
-${sections.join("")}`;
-}
+Specification ${specification}: ${title}.
 
-function printSection(at: string, lines: readonly Line[]): string {
-  if (lines.length === 0) return "";
-  const reasons = [...new Set(lines.map(reasonOf))];
-  const rows = reasons.map((reason) => {
-    const said = lines.filter((line) => reasonOf(line) === reason).map(({ what }) => cell(what));
-    return `| ${said.join("<br>")} | ${cell(reason)} |`;
-  });
-  return `
-### ${at}
-
-| the specification says | here |
-|---|---|
+| about | the specification says | in Skein |
+|---|---|---|
 ${rows.join("\n")}
 `;
+}
+
+function printRows(at: string, lines: readonly Line[]): readonly string[] {
+  return [...Map.groupBy(lines, reasonOf)].map(([reason, same], index) => {
+    const said = same.map(({ what }) => cell(what));
+    return `| ${index === 0 ? at : ""} | ${said.join("<br>")} | ${cell(reason)} |`;
+  });
 }
 
 function reasonOf({ status, note = "" }: Line): string {

@@ -3,7 +3,7 @@ import { type Entry, type ConformanceList, departure, section, there } from "./l
 const SQL_TESTS = "packages/sql/test/main-tables.test.ts";
 const UUID = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const TIME = "2025-12-26T12:58:17.099Z";
-const KEPT = "Kept as it is and not looked at: every object of the format is open.";
+const KEPT = "Kept, but not checked, because every object may have other fields.";
 
 /** Fields of a schema, each with the specification's name for it and values that it must accept. */
 function fields(
@@ -62,7 +62,7 @@ export const sql: ConformanceList = {
         todos: ["TodoItem[]", [[{ content: "c", status: "pending" }]]],
       }),
       departure("thinkingMetadata.triggers: string[]", KEPT),
-      departure("message.content is a string", "Or a list of blocks: results, images and text stand there too.", {
+      departure("message.content is a string", "It may also be a list of blocks: results, images and text.", {
         check: "format",
         schema: "UserLine",
         field: "message.content",
@@ -81,16 +81,12 @@ export const sql: ConformanceList = {
         "message.usage": ["UsageInfo", [{ input_tokens: 1, output_tokens: 2 }]],
       }),
       departure('message.type: "message"', KEPT),
-      departure(
-        "toolUseResult?: ToolResult",
-        "In real files it stands on the user line that carries the result; both are read.",
-        {
-          check: "format",
-          schema: "UserLine",
-          field: "toolUseResult",
-          values: [{ stdout: "" }],
-        },
-      ),
+      departure("toolUseResult?: ToolResult", "In real files it is on the user line with the result. Both are read.", {
+        check: "format",
+        schema: "UserLine",
+        field: "toolUseResult",
+        values: [{ stdout: "" }],
+      }),
       ...fields("UsageInfo", {
         input_tokens: ["number", [1]],
         output_tokens: ["number", [1]],
@@ -119,7 +115,7 @@ export const sql: ConformanceList = {
         content: ["string | ContentItem[]", ["ok", [{ type: "text", text: "ok" }]]],
         is_error: ["boolean?", [true]],
       }),
-      departure("no other blocks", "Any other block is kept as it is.", {
+      departure("no other blocks", "Other blocks are kept.", {
         check: "format",
         schema: "ContentBlock",
         field: "",
@@ -139,7 +135,7 @@ export const sql: ConformanceList = {
       ...fields("TaskInput", { description: ["string", ["d"]], prompt: ["string", ["p"]] }),
       departure(
         'TaskInput.subagent_type: "explore" | "task" | "general-purpose" | "code-review"',
-        "A free string: people define agents of their own. The tool is called Agent today; both names are known.",
+        "Any string, because people define their own agents. The tool is now called Agent; both names are known.",
         {
           check: "format",
           schema: "TaskInput",
@@ -149,7 +145,7 @@ export const sql: ConformanceList = {
       ),
       departure(
         "TodoWriteInput.todos: string, a Markdown checklist",
-        "Claude Code sends a list of items; both are read.",
+        "Claude Code sends a list of items. Both are read.",
         {
           check: "format",
           schema: "TodoWriteInput",
@@ -194,7 +190,7 @@ export const sql: ConformanceList = {
         sessionId: ["string", [UUID]],
         content: ["string", ["later"]],
       }),
-      departure('operation: "enqueue" | "dequeue"', "Also remove and popAll, and whatever comes.", {
+      departure('operation: "enqueue" | "dequeue"', "Also remove, popAll, and any other text.", {
         check: "format",
         schema: "QueueOperationLine",
         field: "operation",
@@ -244,7 +240,7 @@ export const sql: ConformanceList = {
       }),
       departure(
         "<adjective>-<verb>-<noun>.md",
-        "Newer versions take the name from the prompt: any words with dashes.",
+        "Newer versions make the name from the prompt: any words with dashes.",
         {
           check: "format",
           schema: "Slug",
@@ -285,7 +281,7 @@ export const sql: ConformanceList = {
         slug VARCHAR
         git_branch VARCHAR
         cwd VARCHAR`,
-        "Ids repeat in forks and are missing in many lines: file and line say where a row comes from.",
+        "Not a key: ids repeat in forks and are missing in many lines. file and line say where a row comes from.",
       ),
     ),
     ...section(
@@ -299,7 +295,7 @@ export const sql: ConformanceList = {
         file_size INTEGER
         created_at TIMESTAMP
         modified_at TIMESTAMP`,
-        "Two data directories may have plans of one name: the file tells them apart.",
+        "Not a key: two data directories may have plans with one name. Use file.",
       ),
     ),
     ...section("claude_todos", [
@@ -321,7 +317,7 @@ export const sql: ConformanceList = {
       }),
       departure(
         "PRIMARY KEY (session_id, agent_id, todo_index)",
-        "Two data directories may have lists of one session: the file tells them apart.",
+        "Not a key: two data directories may have lists of one session. Use file.",
       ),
     ]),
     ...section(
@@ -355,7 +351,7 @@ export const sql: ConformanceList = {
     ]),
     ...section("Field value patterns", [
       pattern("UUIDs: be74c085-8d87-49a7-9100-7f0e83f29a10", "Uuid", UUID),
-      departure("short agent ids: a[0-9a-f]{6,7}", "Longer ones occur: a and sixteen digits today.", {
+      departure("short agent ids: a[0-9a-f]{6,7}", "Also longer ones: a and sixteen digits.", {
         check: "format",
         schema: "ShortAgentId",
         field: "",
@@ -370,13 +366,13 @@ export const sql: ConformanceList = {
       }),
       departure(
         "project paths: /Users/me/project-name is -Users-me-project-name",
-        "Every character but letters and digits becomes a dash, so the path cannot be read back from it.",
+        "Every character but letters and digits becomes a dash, so the path cannot be decoded.",
         { check: "format", schema: "EncodedProjectPath", field: "", values: ["-Users-me-project-name"] },
       ),
       pattern("slugs: keen-juggling-origami, binary-prancing-shore", "Slug", "binary-prancing-shore"),
       departure(
         "file history backups: <content-hash>@v<version>",
-        "The hash is that of the file's path, not of its content.",
+        "The hash is of the file's path, not of its content.",
         {
           check: "format",
           schema: "BackupFileName",
