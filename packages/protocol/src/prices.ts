@@ -41,13 +41,14 @@ export function earlierPrice(model: string, at: number): ModelPrice | undefined 
 export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice): CallCost | undefined {
   const terms = termsOf(model, usage, given);
   if (!terms) return undefined;
-  const picos = ([tokens, rate]: Term): bigint => BigInt(tokens) * BigInt(rate);
+  const { tokens, rates } = terms;
+  const picos = (part: keyof Tokens): bigint => BigInt(tokens[part]) * BigInt(rates[part]);
   const exact = {
-    input: picos(terms.input),
-    output: picos(terms.output),
-    cache_write: picos(terms.write_5m) + picos(terms.write_1h),
-    cache_read: picos(terms.cache_read),
-    server_tool: picos(terms.server_tool),
+    input: picos("input"),
+    output: picos("output"),
+    cache_write: picos("cache_write_5m") + picos("cache_write_1h"),
+    cache_read: picos("cache_read"),
+    server_tool: BigInt(tokens.searches) * BigInt(SEARCH_PICOS),
   };
   return { ...callCost(terms.family, exact), long_context_applied: terms.isLong };
 }
@@ -56,42 +57,57 @@ export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice):
 export function picosOfCall(model: string, usage: TokenUsage, given?: ModelPrice): number | undefined {
   const terms = termsOf(model, usage, given);
   if (!terms) return undefined;
-  const { input, output, write_5m, write_1h, cache_read, server_tool } = terms;
-  const picos = ([tokens, rate]: Term): number => tokens * rate;
-  return picos(input) + picos(output) + picos(write_5m) + picos(write_1h) + picos(cache_read) + picos(server_tool);
+  const { tokens, rates } = terms;
+  return (
+    tokens.input * rates.input +
+    tokens.output * rates.output +
+    tokens.cache_write_5m * rates.cache_write_5m +
+    tokens.cache_write_1h * rates.cache_write_1h +
+    tokens.cache_read * rates.cache_read +
+    tokens.searches * SEARCH_PICOS
+  );
 }
 
-/** A count, and the price of one unit in pico-dollars. */
-type Term = readonly [count: number, rate: number];
+const SEARCH_PICOS = WEB_SEARCH_MICROS * 1_000_000;
+
+/** The counts that have a price for each token. */
+type Tokens = Readonly<Record<keyof TokenPrices, number>>;
 
 function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
   const found = given ? { price: given, regional: false } : findPrice(model);
   if (!found) return undefined;
   const { price, regional } = found;
   const writes = cacheWrites(usage);
-  const input = count(usage.input_tokens);
-  const read = count(usage.cache_read_input_tokens);
+  const tokens = {
+    input: count(usage.input_tokens),
+    output: count(usage.output_tokens),
+    cache_write_5m: writes.fiveMinutes,
+    cache_write_1h: writes.oneHour,
+    cache_read: count(usage.cache_read_input_tokens),
+    searches: count(usage.server_tool_use?.web_search_requests),
+  };
   const long = price.long_context;
-  const isLong = long !== undefined && input + read + writes.fiveMinutes + writes.oneHour > long.above;
-  const base = isLong ? long.prices : price.prices;
+  const context = tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h;
+  const isLong = long !== undefined && context > long.above;
   const percent =
     ((usage.speed === "fast" ? (price.fast_percent ?? 100) : 100) *
       (regional ? (price.regional_percent ?? 100) : 100)) /
     100;
-  // The rate is scaled before it is multiplied, so that it stays an integer.
-  const term = (tokens: number, rate: number): Term => [tokens, Math.round((rate * percent) / 100)];
+  const listed = isLong ? long.prices : price.prices;
+  // The rates of the table are integers already.
+  const rates = percent === 100 && !given ? listed : scaled(listed, percent);
+  return { family: price.family, isLong, tokens, rates };
+}
+
+/** The rates are scaled before they are multiplied, so that they are integers. */
+function scaled(prices: TokenPrices, percent: number): TokenPrices {
+  const rate = (picos: number): number => Math.round((picos * percent) / 100);
   return {
-    family: price.family,
-    isLong,
-    input: term(input, base.input),
-    output: term(count(usage.output_tokens), base.output),
-    write_5m: term(writes.fiveMinutes, base.cache_write_5m),
-    write_1h: term(writes.oneHour, base.cache_write_1h),
-    cache_read: term(read, base.cache_read),
-    server_tool: [
-      count(usage.server_tool_use?.web_search_requests),
-      WEB_SEARCH_MICROS * 1_000_000,
-    ] satisfies Term as Term,
+    input: rate(prices.input),
+    output: rate(prices.output),
+    cache_read: rate(prices.cache_read),
+    cache_write_5m: rate(prices.cache_write_5m),
+    cache_write_1h: rate(prices.cache_write_1h),
   };
 }
 
@@ -175,18 +191,11 @@ export function regionalPrice(model: string): ModelPrice | undefined {
   const price = findPrice(model)?.price;
   if (!price) return undefined;
   const percent = price.regional_percent ?? 100;
-  const scaled = ({ input, output, cache_read, cache_write_5m, cache_write_1h }: TokenPrices): TokenPrices => {
-    const rate = (micros: number): number => Math.round((micros * percent) / 100);
-    return {
-      input: rate(input),
-      output: rate(output),
-      cache_read: rate(cache_read),
-      cache_write_5m: rate(cache_write_5m),
-      cache_write_1h: rate(cache_write_1h),
-    };
+  const long = price.long_context && {
+    above: price.long_context.above,
+    prices: scaled(price.long_context.prices, percent),
   };
-  const long = price.long_context && { above: price.long_context.above, prices: scaled(price.long_context.prices) };
-  return { family: price.family, prices: scaled(price.prices), ...(long && { long_context: long }) };
+  return { family: price.family, prices: scaled(price.prices, percent), ...(long && { long_context: long }) };
 }
 
 const known = new Map<string, FoundPrice | undefined>();

@@ -5,7 +5,7 @@ import type { ByteSearch } from "./byte-search.ts";
 export interface ReadFileOptions {
   /** Where to start: the beginning of a line. */
   readonly from?: number;
-  /** Where to stop. */
+  /** Where to stop: if not given, at the end of the file; with `search`, at the end that it has when it is opened. */
   readonly until?: number;
   readonly maxLineBytes?: number;
   /** The search whose memory to read into, so that regions can be searched. */
@@ -50,7 +50,8 @@ export function openPlainFile(path: string): number {
 }
 
 function readRegions(fd: number, options: ReadFileOptions, onRegion: OnRegion): void {
-  const { from = 0, until = Number.POSITIVE_INFINITY, search } = options;
+  const { from = 0, search } = options;
+  const until = options.until ?? (search ? fstatSync(fd).size : Number.POSITIVE_INFINITY);
   if (search && until - from <= search.buffer().length && readAtOnce(fd, { from, until, search }, onRegion)) return;
   const splitter = createLineSplitter({
     from,

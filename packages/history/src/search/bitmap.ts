@@ -28,12 +28,13 @@ export function bitmapOf(texts: readonly string[], known: Uint8Array, fullest: n
   return scratch.slice(0, joined(size / 4, fullest) * 4);
 }
 
-/** True if all sequences may occur. */
-export function hasAll(bits: Uint8Array, grams: readonly number[]): boolean {
-  const mask = bits.length * 8 - 1;
+/** True if all sequences may occur. The bitmap may be a part of the bytes. */
+// oxlint-disable-next-line max-params
+export function hasAll(bytes: Uint8Array, grams: readonly number[], from = 0, length = bytes.length): boolean {
+  const mask = length * 8 - 1;
   for (const gram of grams) {
     const bit = gram & mask;
-    if (((bits[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0) return false;
+    if (((bytes[from + (bit >> 3)] ?? 0) & (1 << (bit & 7))) === 0) return false;
   }
   return true;
 }

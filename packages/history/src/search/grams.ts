@@ -164,32 +164,53 @@ export function wantedOf(texts: readonly string[]): Wanted {
   return texts.map(gramsIn).filter((grams) => grams.length > 0);
 }
 
-/** The segments that may contain what is wanted. */
+/** The segments that may contain what is wanted. It reads the index of every file, so it makes nothing for a segment without a match. */
 export function stretchesIn(
   data: Uint8Array,
   wanted: Wanted,
-): { readonly stretches: Stretch[]; readonly rest: Stretch } {
+): { readonly stretches: readonly Stretch[]; readonly rest: Stretch } {
+  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  const count = view.getFloat64(0, true);
   const stretches: Stretch[] = [];
-  let rest: Stretch = { from: 0, until: 0, firstLine: 1, weight: weights.prompt, latest: Infinity };
-  for (const { start, end, firstLine, lines, bits, latest } of segmentsIn(data)) {
-    const best = bestClass(bits, wanted);
+  let [until, firstLine] = [0, 1];
+  let bitsAt = 8 + count * headerBytes;
+  for (let segment = 0; segment < count; segment += 1) {
+    const at = 8 + segment * headerBytes;
+    const number = (place: number): number => view.getFloat64(at + place * 8, true);
+    until = number(1);
+    firstLine = number(2) + number(3);
+    lengths.forEach((_, which) => (lengths[which] = number(4 + which)));
+    const best = bestClass(data, bitsAt, wanted);
     if (best >= 0) {
-      const weight = classWeights[best] ?? 0;
-      stretches.push({ from: start, until: end, firstLine, weight, latest: latest[best] ?? Infinity });
+      const latest = number(4 + classWeights.length + best);
+      stretches.push({ from: number(0), until, firstLine: number(2), weight: classWeights[best] ?? 0, latest });
     }
-    rest = { ...rest, from: end, until: end, firstLine: firstLine + lines };
+    for (const length of lengths) bitsAt += length;
   }
-  return { stretches, rest };
+  return { stretches, rest: { from: until, until, firstLine, weight: weights.prompt, latest: Infinity } };
 }
 
+/** The sizes of the bitmaps of a segment, one for each class. */
+const lengths = classWeights.map(() => 0);
+
 /** The class of the best text that may match, -1 if no text may match. The terms may be in different texts of a line. */
-function bestClass(bits: readonly Uint8Array[], wanted: Wanted): number {
-  if (wanted.length === 0) return bits.findIndex((own) => own.length > 0);
-  let best = bits.length;
+function bestClass(data: Uint8Array, bitsAt: number, wanted: Wanted): number {
+  if (wanted.length === 0) return lengths.findIndex((length) => length > 0);
+  let best = lengths.length;
   for (const grams of wanted) {
-    const which = bits.findIndex((own) => own.length > 0 && hasAll(own, grams));
+    const which = classWith(grams, data, bitsAt);
     if (which < 0) return -1;
     best = Math.min(best, which);
   }
   return best;
+}
+
+function classWith(grams: readonly number[], data: Uint8Array, bitsAt: number): number {
+  let from = bitsAt;
+  for (let which = 0; which < lengths.length; which += 1) {
+    const length = lengths[which] ?? 0;
+    if (length > 0 && hasAll(data, grams, from, length)) return which;
+    from += length;
+  }
+  return -1;
 }

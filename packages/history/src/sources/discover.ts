@@ -11,12 +11,18 @@ import { markOf, sourceOfRoot, type RootMark } from "./mirror/source-of-root.ts"
 export function discover(config: LibraryConfig): Discovered {
   for (const mirror of config.mirrors?.values() ?? []) mirror.translateNow();
   // A mirror knows its files: reading its folders would take longer than a search.
-  return find(config, (root) =>
-    config.mirrors
-      ?.get(root)
-      ?.files()
-      .map(({ origin: _made, ...file }) => file),
-  );
+  return find(config, (root) => config.mirrors?.get(root)?.files().map(withoutOrigin));
+}
+
+/** The same file for the same session: a long-running process asks for thousands of them at each search. */
+const plainFiles = new WeakMap<DataFile, DataFile>();
+
+function withoutOrigin(made: DataFile): DataFile {
+  const known = plainFiles.get(made);
+  if (known) return known;
+  const { origin: _made, ...file } = made;
+  plainFiles.set(made, file);
+  return file;
 }
 
 /** Like `discover`, but sessions of other agents need no lines yet: `origin` says whether they exist. */

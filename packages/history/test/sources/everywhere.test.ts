@@ -1,6 +1,6 @@
 /** What works on Claude Code's sessions works on those of other agents: watch, archive, blocks, the index, the choice of an agent. */
-import { appendFileSync, cpSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import {
   archive,
@@ -95,6 +95,21 @@ test("blocks of five hours, search and the index include every agent, and `sourc
 function isCodex({ source }: { readonly source: string }): boolean {
   return source === "codex";
 }
+
+test("a session whose last line has its time before a long result is listed by this time, not by that of its file", async () => {
+  const root = join(temporaryFolder(), ".codex");
+  const id = (n: number): string => `0198c0de-0000-7000-8000-00000000000${n}`;
+  const write = (n: number, ...lines: readonly string[]): void => {
+    const path = join(root, "sessions", "2026", "08", "20", `rollout-2026-08-20T10-00-00-${id(n)}.jsonl`);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, lines.join(""));
+  };
+  write(1, codexLine("old"), codexLine("long ".repeat(20_000)));
+  write(2, codexLine("new").replace("2026-08-20", "2026-08-21"));
+  const { config } = await withSources({ dataPath: root, cacheFolder: join(root, "..", "cache"), lines: "as-needed" });
+  const { data } = await listSessions({ ...config, limit: 1 });
+  expect(data.map((session) => session.id)).toEqual([id(2)]);
+});
 
 test("a session with a clock in the future is listed first, counted once and hides nothing", async () => {
   const data = agentData("codex");

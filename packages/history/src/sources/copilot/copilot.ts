@@ -53,6 +53,8 @@ function findSessions(root: string): Found {
 
 /** One key of a flat YAML file. */
 function nameIn(path: string): string | null {
+  // An exception for each session without the file takes longer than looking for it.
+  if (!isFile(path)) return null;
   try {
     const text = /^name:[ \t]*(.+)$/m.exec(readFileSync(path, "utf8"))?.[1]?.trim();
     return text ? text.replace(/^(["'])(.*)\1$/, "$2") : null;

@@ -26,7 +26,8 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
   let live: string[] = [];
   let title: string | null = null;
 
-  const note = (value: Value, from: string): boolean => {
+  const note = (written: Value, from: string): boolean => {
+    const value = writer.wants === "usage" ? withoutContent(written) : written;
     const id = stringOf(value["id"]);
     if (id === null) return false;
     const known = messages.get(id);
@@ -84,6 +85,11 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
       writer.title(title, "$set");
     },
   };
+}
+
+/** All messages are kept until the end of the chat, and their texts are most of their size. */
+function withoutContent({ id, timestamp, type, model, tokens }: Value): Value {
+  return { id, timestamp, type, model, tokens };
 }
 
 function writeMessage(

@@ -70,10 +70,11 @@ function chatFiles(chats: string, problems: Problem[]): readonly string[] {
   });
 }
 
+const head = Buffer.allocUnsafeSlow(4096);
+
 function sessionIdOf(path: string): string | undefined {
   const fd = openSync(path, "r");
   try {
-    const head = Buffer.alloc(4096);
     const count = readSync(fd, head, 0, head.length, 0);
     return /"sessionId"\s*:\s*"([^"\\]+)"/.exec(head.toString("utf8", 0, count))?.[1];
   } finally {

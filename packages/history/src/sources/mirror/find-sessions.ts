@@ -1,6 +1,6 @@
 /** Finds the sessions of a root and where each belongs, without reading conversations. */
 import { renameSync, statSync, mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { removeEmptyFolders, removeFile } from "../../disk/durable-files.ts";
 import { encodeProjectPath } from "../claude-code/discover/encode-project-path.ts";
 import { readHead } from "../port/head-writer.ts";
@@ -101,9 +101,9 @@ export interface PlacedFile {
 export function placeOf(id: string, units: ReadonlyMap<string, Belongs>, name: string): PlacedFile {
   const top = topOf(id, units);
   const encodedPath = encodeProjectPath(units.get(top)?.cwd ?? `no-folder-${name}`);
-  const project = join("projects", encodedPath);
+  const project = `projects${sep}${encodedPath}`;
   const sessionId = safe(top);
-  if (top === id) return { place: join(project, `${sessionId}.jsonl`), encodedPath, sessionId };
+  if (top === id) return { place: `${project}${sep}${sessionId}.jsonl`, encodedPath, sessionId };
   return { place: join(project, sessionId, "subagents", `agent-${safe(id)}.jsonl`), encodedPath, sessionId };
 }
 

@@ -3,7 +3,7 @@
  * session are created when they are first read, or all at once; only changed sessions are translated again. The folder
  * can be deleted at any time. Nothing is written into the agent's own folders. Reasons: decision 210.
  */
-import { basename, join } from "node:path";
+import { basename, sep } from "node:path";
 import { withLock } from "../../disk/lock.ts";
 import type { DataFile } from "../../model/data-file.ts";
 import { createPause } from "../../scan/pause.ts";
@@ -78,12 +78,16 @@ export function openMirror(place: MirrorPlace): Mirror {
     saveMark(folder, { source: source.name, root, claims: claimsOf(found), problems });
 
   /** The sessions whose lines are missing or outdated. */
-  const missing = (paths?: ReadonlySet<string>): readonly [string, Unit][] =>
-    Object.entries(current().units).flatMap(([id, known]): [string, Unit][] => {
-      const unit = units.get(id);
-      const isWanted = paths?.has(join(folder, known.place)) ?? true;
-      return unit && isWanted && known.lines?.stamp !== unit.stamp ? [[id, unit]] : [];
-    });
+  const missing = (paths?: ReadonlySet<string>): readonly [string, Unit][] => {
+    const { units: known } = current();
+    const wanted: [string, Unit][] = [];
+    for (const unit of units.values()) {
+      const before = known[unit.id];
+      if (!before || before.lines?.stamp === unit.stamp) continue;
+      if (paths?.has(pathIn(folder, before.place)) ?? true) wanted.push([unit.id, unit]);
+    }
+    return wanted;
+  };
   const made = new Map<string, MirroredUnit>();
   const failed: Problem[] = [];
   const make = (id: string, unit: Unit): void => {
@@ -155,6 +159,7 @@ export function openMirror(place: MirrorPlace): Mirror {
 
 /** Problems of places, and of sessions that could not be read the last time. */
 function problemsNow(found: Found, before: readonly Problem[]): readonly Problem[] {
+  if (before.length === 0) return found.problems;
   const unread = new Set(found.units.map(({ path }) => path));
   for (const { path } of found.problems) unread.delete(path);
   return [...found.problems, ...before.filter(({ path }) => unread.has(path))];
@@ -180,12 +185,15 @@ function fileOf(folder: string, unit: MirroredUnit): DataFile {
 /** Files of sessions that have not changed since the last call of this process. Each unit is in one folder only. */
 const knownFiles = new WeakMap<MirroredUnit, DataFile>();
 
+/** Both parts are normal paths, and a list joins thousands of them. */
+const pathIn = (folder: string, place: string): string => `${folder}${sep}${place}`;
+
 function plainFile(folder: string, place: string): DataFile {
   const [, encodedPath = "", parent = "", kind] = place.split(/[\\/]/);
   const stem = basename(place, ".jsonl");
   const isAgent = kind === "subagents";
   return {
-    path: join(folder, place),
+    path: pathIn(folder, place),
     root: folder,
     encodedPath,
     kind: isAgent ? "agent" : "session",

@@ -1,6 +1,6 @@
 /** Functions for sources that read files. */
 import { lstatSync, readdirSync, readFileSync, statSync, type Dirent } from "node:fs";
-import { join } from "node:path";
+import { sep } from "node:path";
 import { zstdDecompressSync } from "node:zlib";
 import { isObject, type Value } from "../../model/value.ts";
 import { parseLine } from "../../scan/parse-line.ts";
@@ -31,11 +31,14 @@ export function isFile(path: string): boolean {
 
 /** Size and time of plain files in one text, and the newest of the times. A missing file counts as empty. */
 export function stampOf(...paths: readonly string[]): { readonly stamp: string; readonly mtimeMs: number } {
-  const stats = paths.map((path) => lstatSync(path, { throwIfNoEntry: false }));
-  return {
-    stamp: stats.map((stat) => (stat ? `${stat.size}.${stat.mtimeMs}.${stat.ino}` : "-")).join(" "),
-    mtimeMs: Math.max(0, ...stats.map((stat) => stat?.mtimeMs ?? 0)),
-  };
+  const stamps: string[] = [];
+  let newest = 0;
+  for (const path of paths) {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    stamps.push(stat ? `${stat.size}.${stat.mtimeMs}.${stat.ino}` : "-");
+    newest = Math.max(newest, stat?.mtimeMs ?? 0);
+  }
+  return { stamp: stamps.join(" "), mtimeMs: newest };
 }
 
 /** One buffer for all heads: a list reads thousands of them, one after the other. */
@@ -162,7 +165,7 @@ export function originalPart(document: Value | undefined, from: string): string 
 /** Files with a matching name in a folder and its subfolders. Links are not followed. */
 export function filesNamed(folder: string, name: RegExp, problems: Problem[], depth = 8): readonly string[] {
   return entriesIn(folder, problems).flatMap((entry) => {
-    const path = join(folder, entry.name);
+    const path = folder + sep + entry.name;
     if (entry.isDirectory()) return depth > 0 ? filesNamed(path, name, problems, depth - 1) : [];
     return entry.isFile() && name.test(entry.name) ? [path] : [];
   });

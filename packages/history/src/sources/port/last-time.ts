@@ -1,7 +1,9 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
 import { openPlainFile } from "../../scan/read-file.ts";
 
+/** Enough for most last lines. A line with a large result may have its time before the result. */
 const tailBytes = 4096;
+const mostBytes = 16 * 1024 * 1024;
 const tail = Buffer.allocUnsafeSlow(tailBytes);
 const time =
   /"(?:timestamp|time|lastUpdated|sentAt|updated)"\s*:\s*(?:"(\d{4}-\d\d-\d\dT[^"]{1,20})"|(\d{10,16}(?:\.\d+)?))/g;
@@ -17,16 +19,24 @@ export function lastTimeIn(path: string): number | undefined {
   }
   try {
     const { size } = fstatSync(fd);
-    const count = readSync(fd, tail, 0, tailBytes, Math.max(0, size - tailBytes));
-    let last: number | undefined;
-    for (const [, text, number] of tail.toString("latin1", 0, count).matchAll(time)) {
-      const found = text === undefined ? inMilliseconds(Number(number)) : Date.parse(text);
-      if (!Number.isNaN(found)) last = found;
+    for (let bytes = tailBytes; ; bytes *= 16) {
+      const piece = bytes === tailBytes ? tail : Buffer.allocUnsafe(Math.min(bytes, size));
+      const count = readSync(fd, piece, 0, piece.length, Math.max(0, size - piece.length));
+      const found = lastTimeOf(piece.toString("latin1", 0, count));
+      if (found !== undefined || bytes >= size || bytes >= mostBytes) return found;
     }
-    return last;
   } finally {
     closeSync(fd);
   }
+}
+
+function lastTimeOf(text: string): number | undefined {
+  let last: number | undefined;
+  for (const [, date, number] of text.matchAll(time)) {
+    const found = date === undefined ? inMilliseconds(Number(number)) : Date.parse(date);
+    if (!Number.isNaN(found)) last = found;
+  }
+  return last;
 }
 
 function inMilliseconds(time: number): number {

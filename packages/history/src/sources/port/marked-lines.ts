@@ -52,18 +52,16 @@ function everyLine(region: Region, onLine: OnMarked): void {
 
 function linesIn(region: Region, { search, needles }: Marks, onLine: (...line: Parameters<OnMarked>) => boolean): void {
   const { bytes, start: first, end } = region;
-  const next = needles.map(() => first - 1);
+  const places = needles.map((needle) => ({ needle, next: first - 1 }));
   let at = first;
   for (;;) {
     let hit = region.offset === 0 && at === first ? first : end;
-    for (const [which, needle] of needles.entries()) {
-      let found = next[which] ?? end;
-      if (found < at) {
-        found = search.find(needle, at, end);
-        if (found < 0) found = end;
-        next[which] = found;
+    for (const place of places) {
+      if (place.next < at) {
+        const found = search.find(place.needle, at, end);
+        place.next = found < 0 ? end : found;
       }
-      if (found < hit) hit = found;
+      if (place.next < hit) hit = place.next;
     }
     if (hit >= end) return;
     const start = hit === at ? at : Math.max(at, bytes.lastIndexOf(0x0a, hit) + 1);

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
 import { sourceOfRoot } from "../../mirror/source-of-root.ts";
@@ -41,8 +41,10 @@ function hasClaudesLines({ root }: DataFile): boolean {
 /** `/rename` also writes the title into a file in the session's folder. */
 function titleBeside(file: DataFile): string | null {
   if (file.sessionId === undefined) return null;
+  const path = join(file.path.slice(0, -".jsonl".length), "custom-title.json");
+  // Few sessions have such a file, and an exception takes longer than a look.
+  if (!statSync(path, { throwIfNoEntry: false })) return null;
   try {
-    const path = join(file.path.slice(0, -".jsonl".length), "custom-title.json");
     const { customTitle } = JSON.parse(readFileSync(path, "utf8")) as { customTitle?: unknown };
     return typeof customTitle === "string" && customTitle !== "" ? customTitle : null;
   } catch {
