@@ -64,7 +64,7 @@ const add = defineCommand({
     price: { takes: "IN/OUT", about: "Dollars for a million tokens of input and output, for example 0.5/1.5" },
     without: { takes: "ABILITIES", about: `Abilities that it lacks, separated by commas: ${ABILITIES.join(", ")}` },
     with: { takes: "ABILITIES", about: "Abilities that such models usually lack, for example images" },
-    quirks: { takes: "JSON", about: "How its server differs from OpenAI's (docs/guides/agents.md has the list)" },
+    quirks: { takes: "JSON", about: "How its server differs from OpenAI's (docs/reference/agents.md has the list)" },
     default: { about: "Use it for agents without a model of their own" },
     ...OPTIONS,
   },
