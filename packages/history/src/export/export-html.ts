@@ -1,7 +1,5 @@
 /** A session as one HTML file that can be sent to a colleague: nothing in it runs, and nothing is loaded. */
-import { earlierPrice, priceCall } from "@skein/protocol/prices";
 import type { AgentSession, Message, Session } from "../model/types.ts";
-import { objectOf } from "../model/value.ts";
 import { oneLine } from "../scan/line-text.ts";
 import { agentTitles, speakerOf } from "../sources/port/source.ts";
 import { terminalHtml } from "./html/code-html.ts";
@@ -10,6 +8,7 @@ import { escapeHtml } from "./html/escape-html.ts";
 import { messageHtml, shortModel, viewOf, type Conversation, type View } from "./html/message-html.ts";
 import { policy, style } from "./html/page-style.ts";
 import { foldedHtml } from "./html/tagged-html.ts";
+import { count, usageText } from "./html/usage-text.ts";
 
 export function toHtml(session: Session, agents: readonly AgentSession[] = []): string {
   const title = pageTitle(session);
@@ -67,7 +66,7 @@ function facts(session: Session, agents: readonly AgentSession[]): string {
     Project: session.projectPath,
     Branch: session.gitBranch ?? "",
     Model: [...models].filter((model) => model !== "").join(", "),
-    Conversation: `${count(session.messageCount)} messages, ${count(calls.length)} tool calls`,
+    Conversation: `${counted(session.messageCount, "message")}, ${counted(calls.length, "tool call")}`,
     Tokens: tokens,
     Cost: cost === "" ? "" : `${cost}${withAgents}`,
     Agent: `${agentTitles[session.source]} ${session.version}`.trim(),
@@ -79,41 +78,8 @@ function facts(session: Session, agents: readonly AgentSession[]): string {
   return `<dl class="facts">${html.join("")}</dl>`;
 }
 
-function usageText(messages: readonly Message[]): { readonly tokens: string; readonly cost: string } {
-  const sum = { input: 0, output: 0, read: 0, written: 0, micros: 0 };
-  let isPriced = true;
-  const seen = new Set<string>();
-  for (const message of messages) {
-    if (message.role !== "assistant" || message.model === "<synthetic>") continue;
-    if (message.id !== null && seen.has(message.id)) continue;
-    seen.add(message.id ?? message.uuid);
-    const { inputTokens, outputTokens, cacheReadInputTokens, cacheCreationInputTokens } = message.usage;
-    sum.input += inputTokens;
-    sum.output += outputTokens;
-    sum.read += cacheReadInputTokens;
-    sum.written += cacheCreationInputTokens;
-    const last = message.moreLines?.at(-1)?.raw ?? message.raw;
-    const usage = {
-      ...objectOf(objectOf(last["message"])["usage"]),
-      input_tokens: inputTokens,
-      output_tokens: outputTokens,
-      cache_read_input_tokens: cacheReadInputTokens,
-      cache_creation_input_tokens: cacheCreationInputTokens,
-    };
-    const cost = priceCall(message.model, usage, earlierPrice(message.model, message.timestamp.getTime()));
-    if (cost) sum.micros += cost.total_micros;
-    else isPriced = false;
-  }
-  if (sum.input + sum.output + sum.read + sum.written === 0) return { tokens: "", cost: "" };
-  const tokens = `${count(sum.input + sum.written + sum.read)} in (${count(sum.read)} from the cache), ${count(sum.output)} out`;
-  const dollars = `$${(sum.micros / 1_000_000).toFixed(2)}`;
-  return { tokens, cost: isPriced ? dollars : `${dollars}, and calls of models without a price` };
-}
-
-const numbers = new Intl.NumberFormat("en-US");
-
-function count(value: number): string {
-  return numbers.format(value);
+function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
 /** The prompts of the conversation, each a link to its place. */

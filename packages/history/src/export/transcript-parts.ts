@@ -1,6 +1,7 @@
 /** The parts of a message that Markdown and HTML show. */
 import type { Message } from "../model/types.ts";
 import { isKnownLineType } from "../sources/claude-code/format/known-line-types.ts";
+import { agentTitles, isSourceName } from "../sources/port/source.ts";
 import { isObject, objectOf, stringOf } from "../model/value.ts";
 
 export type Part =
@@ -33,7 +34,7 @@ export function shownMessage(message: Message): ShownMessage | undefined {
       title: `Line ${message.lineNumber}`,
       text: JSON.stringify(message.raw, undefined, 2),
     };
-    return { heading: `Unknown line (${message.type})`, kind: "system", parts: [part] };
+    return { heading: unknownLine(message.type), kind: "system", parts: [part] };
   }
   if (message.type !== "system") return undefined;
   const subtype = stringOf(message.raw["subtype"]) ?? "system";
@@ -41,6 +42,14 @@ export function shownMessage(message: Message): ShownMessage | undefined {
     return { heading: "The conversation was compacted here", kind: "system", parts: [] };
   if (typeof message.content !== "string" || message.content === "") return undefined;
   return { heading: `System (${subtype})`, kind: "system", parts: [text(message.content)] };
+}
+
+/** The heading of a line without a form of its own. A record of another agent has the name of its source before its type. */
+export function unknownLine(type: string): string {
+  const [source, ...rest] = type.split(":");
+  return source && isSourceName(source) && rest.length > 0
+    ? `Other record of ${agentTitles[source]} (${rest.join(":")})`
+    : `Unknown line (${type})`;
 }
 
 function shownUser(message: Extract<Message, { role: "user" }>): ShownMessage {

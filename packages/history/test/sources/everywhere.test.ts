@@ -1,7 +1,7 @@
 /** What works on Claude Code's sessions works on those of other agents: watch, archive, blocks, the index, the choice of an agent. */
 import { appendFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
   archive,
   buildIndex,
@@ -197,6 +197,37 @@ test.each(agentNames)(
     }
   },
 );
+
+test.each(agentNames)("a page of %s has the tokens that its usage report has", async (agent) => {
+  const data = agentData(agent);
+  if (agent === "claude-desktop") vi.stubEnv("CLAUDE_CONFIG_DIR", join(data.folder, "home", ".claude"));
+  const config = await libraryOf([data]);
+  const { bySession } = await getUsage({ ...config, timeZone: "UTC" });
+  const { data: sessions } = await listSessions({ ...config, limit: Infinity });
+  const pages = new Map<string, readonly number[]>();
+  for (const { id } of sessions) {
+    const page = await exportSession(id, "html", { ...config, includeAgents: true });
+    const text = /<dt>Tokens<\/dt><dd>([^<]*)</.exec(page)?.[1];
+    if (text !== undefined)
+      pages.set(
+        id,
+        (text.match(/\d[\d,]*(?= )/g) ?? []).map((part) => Number(part.replace(/,/g, ""))),
+      );
+  }
+  // A report counts the copied calls of a fork once, in the session that made them; its page is the whole conversation.
+  const isFork = (id: string): boolean => /^(ses_f|ses_v2|019a0000-.*2)$/.test(id);
+  const own = [...pages].filter(([id]) => !isFork(id));
+  expect(own.length + (agent === "cursor" ? 1 : 0)).toBeGreaterThan(0);
+  const counted = bySession
+    .filter(({ sessionId }) => !isFork(sessionId))
+    .map((session): readonly [string, readonly number[]] => {
+      const { inputTokens, cacheCreationInputTokens, cacheReadInputTokens, outputTokens } = session;
+      const input = inputTokens + cacheCreationInputTokens + cacheReadInputTokens;
+      return [session.sessionId, input === 0 ? [outputTokens] : [input, cacheReadInputTokens, outputTokens]];
+    });
+  expect(new Map(own)).toEqual(new Map(counted));
+  vi.unstubAllEnvs();
+});
 
 test("the first list has the order of every later one, also for copies of files", async () => {
   const config = await libraryOf([agentData("grok"), agentData("opencode"), agentData("copilot")]);

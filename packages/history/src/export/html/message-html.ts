@@ -2,6 +2,7 @@
 import type { Message, Session, ToolResult } from "../../model/types.ts";
 import { objectOf, stringOf, type Value } from "../../model/value.ts";
 import { toolCallsOf } from "../../get/get-tool-calls.ts";
+import { unknownLine } from "../transcript-parts.ts";
 import { isKnownLineType } from "../../sources/claude-code/format/known-line-types.ts";
 import { codeHtml, terminalHtml } from "./code-html.ts";
 import { timeHtml } from "./dates.ts";
@@ -100,7 +101,7 @@ function shownMessage(message: Message, view: View): ShownMessage | undefined {
     const json = codeHtml(JSON.stringify(message.raw, undefined, 2), "json");
     return {
       kind: "system",
-      speaker: `Unknown line (${message.type})`,
+      speaker: unknownLine(message.type),
       body: foldedHtml(`Line ${message.lineNumber}`, json),
     };
   }

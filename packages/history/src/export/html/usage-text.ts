@@ -1,0 +1,69 @@
+/** The tokens and the cost of a page: each model call once, also calls that an agent reports outside its answers. */
+import { earlierPrice, priceCall } from "@skein/protocol/prices";
+import type { Message } from "../../model/types.ts";
+import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
+
+interface Call {
+  readonly id: string;
+  readonly model: string;
+  /** As in the last line of the answer, which has the final counts. */
+  readonly usage: Value;
+}
+
+export function usageText(messages: readonly Message[]): { readonly tokens: string; readonly cost: string } {
+  const sum = { input: 0, output: 0, read: 0, written: 0, micros: 0 };
+  let isPriced = true;
+  let isInputKnown = false;
+  const seen = new Set<string>();
+  for (const message of messages) {
+    const call = callOf(message);
+    if (!call || call.model === "<synthetic>" || seen.has(call.id)) continue;
+    seen.add(call.id);
+    const of = (key: string): number => numberOf(call.usage[key]) ?? 0;
+    isInputKnown ||= call.usage["input_tokens"] !== undefined;
+    sum.input += of("input_tokens");
+    sum.output += of("output_tokens");
+    sum.read += of("cache_read_input_tokens");
+    sum.written += of("cache_creation_input_tokens");
+    const counted = { ...call.usage, input_tokens: of("input_tokens"), output_tokens: of("output_tokens") };
+    const cost = priceCall(call.model, counted, earlierPrice(call.model, message.timestamp.getTime()));
+    if (cost) sum.micros += cost.total_micros;
+    else isPriced = false;
+  }
+  const input = sum.input + sum.written + sum.read;
+  if (input + sum.output === 0) return { tokens: "", cost: "" };
+  const read = isInputKnown ? `${count(input)} in (${count(sum.read)} from the cache), ` : "";
+  const dollars = `$${(sum.micros / 1_000_000).toFixed(2)}`;
+  return {
+    tokens: `${read}${count(sum.output)} out`,
+    cost: isPriced ? dollars : `${dollars}, and calls of models without a price`,
+  };
+}
+
+function callOf(message: Message): Call | undefined {
+  if (message.role === "assistant") {
+    const { inputTokens, outputTokens, cacheReadInputTokens, cacheCreationInputTokens } = message.usage;
+    const last = objectOf(objectOf((message.moreLines?.at(-1)?.raw ?? message.raw)["message"])["usage"]);
+    const isInputKnown = inputTokens + cacheReadInputTokens + cacheCreationInputTokens > 0 || "input_tokens" in last;
+    const usage = {
+      ...last,
+      output_tokens: outputTokens,
+      ...(isInputKnown && {
+        input_tokens: inputTokens,
+        cache_read_input_tokens: cacheReadInputTokens,
+        cache_creation_input_tokens: cacheCreationInputTokens,
+      }),
+    };
+    return { id: message.id ?? message.uuid, model: message.model, usage };
+  }
+  // A translated line names its original. Claude Code's own lines of this type repeat calls of subagents.
+  if (message.type !== "progress" || typeof message.raw["from"] !== "string") return undefined;
+  const { id, model, usage } = objectOf(objectOf(objectOf(message.raw["data"])["message"])["message"]);
+  return { id: String(id), model: stringOf(model) ?? "", usage: objectOf(usage) };
+}
+
+const numbers = new Intl.NumberFormat("en-US");
+
+export function count(value: number): string {
+  return numbers.format(value);
+}
