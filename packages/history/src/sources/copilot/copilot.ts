@@ -36,11 +36,12 @@ function findSessions(root: string): Found {
   const folder = join(root, "session-state");
   const { rows, spans } = usageOf(root, problems);
   const entries = entriesIn(folder, problems);
-  const folders = new Set(entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])));
+  const eventsOf = (id: string): string => join(folder, id, "events.jsonl");
+  const folders = new Set(entries.flatMap(({ name }) => (isFile(eventsOf(name)) ? [name] : [])));
   const units = entries.flatMap((entry): Unit[] => {
     const isOwn = entry.isDirectory();
     const id = basename(entry.name, ".jsonl");
-    const path = isOwn ? join(folder, id, "events.jsonl") : join(folder, entry.name);
+    const path = isOwn ? eventsOf(id) : join(folder, entry.name);
     if (!isOwn && (!entry.name.endsWith(".jsonl") || !entry.isFile() || folders.has(id))) return [];
     if (!isFile(path)) return [];
     const { stamp, mtimeMs } = stampOf(path);
@@ -80,7 +81,10 @@ function usageOf(root: string, problems: Problem[] = []): Usage {
   const { stamp } = stampOf(database, `${database}-wal`, ...paths);
   const before = known.get(root);
   if (before?.stamp === stamp) return before;
+  const problemsBefore = problems.length;
   const usage = { stamp, rows: callRows(database, problems), spans: chatSpans(paths, problems) };
-  known.set(root, usage);
+  // What could not be read is tried again, and reported again.
+  if (problems.length === problemsBefore) known.set(root, usage);
+  else known.delete(root);
   return usage;
 }

@@ -126,6 +126,8 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
   };
   const begin = (data: Value): void => {
     model = stringOf(data["selectedModel"]) ?? model;
+    const version = stringOf(data["copilotVersion"]);
+    if (version) legs.version(version);
     later(() => writer.place(placeOf(data)));
   };
   return {

@@ -1,4 +1,7 @@
-/** The sums that Copilot writes when it ends. Since 1.0.80 they continue over the legs of a session (the starts of the program). */
+/**
+ * The sums that Copilot writes when it ends. Since 1.0.80 they continue over the legs of a session (the starts of the
+ * program). Before, each leg has its own: ccusage's authors saw this in their sessions, and add all of them.
+ */
 import { numberOf, objectOf, type Value } from "../../model/value.ts";
 import type { CallTokens } from "../port/transcript-writer.ts";
 import { tokensOf } from "./usage-rows.ts";
@@ -15,6 +18,8 @@ export interface Legs {
   readonly count: number;
   /** The usage of each model since the end of the previous leg. */
   add(metrics: Value): readonly { readonly name: string; readonly tokens: CallTokens }[];
+  /** The version of the program that writes the next sums. */
+  version(text: string): void;
   /** After a compaction, the sums start again at 0. */
   compacted(): void;
 }
@@ -22,6 +27,7 @@ export interface Legs {
 export function createLegs(): Legs {
   let before = new Map<string, ReadonlyMap<string, number>>();
   let count = 0;
+  let isEachApart = false;
   return {
     get count() {
       return count;
@@ -34,10 +40,15 @@ export function createLegs(): Legs {
         const last = before.get(name);
         before.set(name, now);
         // A smaller sum means a new start: early builds counted each leg separately.
-        const goesOn = last !== undefined && [...now].every(([key, value]) => value >= (last.get(key) ?? 0));
-        const tokens = tokensOf((key) => (now.get(key) ?? 0) - (goesOn ? (last.get(key) ?? 0) : 0));
+        const goesOn =
+          !isEachApart && last !== undefined && [...now].every(([key, value]) => value >= (last.get(key) ?? 0));
+        const tokens = tokensOf(name, (key) => (now.get(key) ?? 0) - (goesOn ? (last.get(key) ?? 0) : 0));
         return (tokens.input ?? 0) + tokens.output + (tokens.cacheRead ?? 0) > 0 ? [{ name, tokens }] : [];
       });
+    },
+    version(text) {
+      const [major = 0, minor = 0, patch = 0] = text.split(".").map(Number);
+      isEachApart = major < 1 || (major === 1 && minor === 0 && patch < 80);
     },
     compacted() {
       before = new Map();

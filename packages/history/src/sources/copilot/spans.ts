@@ -24,8 +24,8 @@ export function chatSpans(paths: readonly string[], problems: Problem[]): Readon
           if (attributes["gen_ai.operation.name"] !== "chat" || session === null) continue;
           const [seconds, nanos] = arrayOf(value["endTime"]).map((part) => numberOf(part) ?? 0);
           const id = stringOf(attributes["gen_ai.response.id"]) ?? String(value["spanId"]);
-          const tokens = tokensOf((name) => numberOf(attributes[names[name] ?? ""]) ?? 0);
           const model = stringOf(attributes["gen_ai.response.model"] ?? attributes["gen_ai.request.model"]) ?? "";
+          const tokens = tokensOf(model, (name) => numberOf(attributes[names[name] ?? ""]) ?? 0);
           const calls = spans.get(session) ?? new Map<string, CallRow>();
           calls.set(id, { id, model, tokens, at: (seconds ?? 0) * 1000 + Math.floor((nanos ?? 0) / 1e6) });
           spans.set(session, calls);

@@ -13,14 +13,18 @@ export interface CallRow {
   readonly at: number | string | null;
 }
 
-/** Copilot's input includes tokens read from the cache and written to it. */
-export function tokensOf(count: (name: string) => number): CallTokens {
+/**
+ * Copilot's input includes tokens read from the cache and written to it. Its output includes reasoning, except for models of
+ * Google. Both were compared with ccusage, whose authors checked them against their own sessions.
+ */
+export function tokensOf(model: string, count: (name: string) => number): CallTokens {
   const [read, write] = [count("cacheRead"), count("cacheWrite")];
+  const thoughtsApart = model.startsWith("gemini-") ? count("reasoning") : 0;
   return {
     input: Math.max(0, count("input") - read - write),
     cacheRead: read,
     cacheWrite: write,
-    output: count("output"),
+    output: count("output") + thoughtsApart,
     reasoning: count("reasoning"),
   };
 }
@@ -45,7 +49,10 @@ export function callRows(path: string, problems: Problem[]): ReadonlyMap<string,
         known.has(name),
       );
       database.each(`SELECT ${chosen.join(", ")} FROM assistant_usage_events ORDER BY id`, [], (row) => {
-        const tokens = tokensOf((name) => numberOf(row[columns[name as keyof typeof columns]]) ?? 0);
+        const tokens = tokensOf(
+          stringOf(row["model"]) ?? "",
+          (name) => numberOf(row[columns[name as keyof typeof columns]]) ?? 0,
+        );
         const session = String(row["session_id"]);
         const call = {
           id: String(row["id"]),

@@ -13,11 +13,13 @@ export const goose: TranslatedSource = {
     if (env["GOOSE_PATH_ROOT"]) return [join(env["GOOSE_PATH_ROOT"], "data", "sessions")];
     const onWindows = (roaming: string): string => join(roaming, "Block", "goose", "data", "sessions");
     if (platform === "win32") return env["APPDATA"] ? [onWindows(env["APPDATA"])] : [];
-    return homes.map((home) =>
-      home.startsWith("/mnt/")
-        ? onWindows(join(home, "AppData", "Roaming"))
-        : join(env["XDG_DATA_HOME"] ?? join(home, ".local", "share"), "goose", "sessions"),
-    );
+    return homes.flatMap((home) => {
+      if (home.startsWith("/mnt/")) return [onWindows(join(home, "AppData", "Roaming"))];
+      const data = env["XDG_DATA_HOME"] ?? join(home, ".local", "share");
+      // The second and third are those of other builds, which ccusage reads too.
+      const mac = platform === "darwin" ? [join(home, "Library", "Application Support", "goose", "sessions")] : [];
+      return [join(data, "goose", "sessions"), join(data, "Block", "goose", "sessions"), ...mac];
+    });
   },
   owns(path) {
     try {

@@ -1,9 +1,6 @@
 /** Reads the databases of other agents: read-only, in one short transaction, without blocking the agent. */
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { connect, type Connection } from "./sqlite-connection.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -14,33 +11,34 @@ export interface OpenDatabase {
   columns(table: string): ReadonlySet<string>;
 }
 
-/**
- * Runs `work` on one state of the database. If it cannot be opened where it is (in a read-only folder, SQLite cannot create
- * the shared memory of the log), a copy of the database and its log is read.
- */
+/** Runs `work` on one state of the database. */
 export function readDatabase<T>(path: string, work: (database: OpenDatabase) => T): T {
-  try {
-    return inTransaction(path, work);
-  } catch (error) {
-    if (!isUnopened(error)) throw error;
-    return fromCopy(path, work);
-  }
-}
-
-function inTransaction<T>(path: string, work: (database: OpenDatabase) => T): T {
-  const database = held.get(path) ?? open(path);
+  const connection = connectionTo(path);
+  const { database } = connection;
   try {
     database.exec("BEGIN");
-    return work(wrap(database));
+    const result = work(wrap(database));
+    if (!connection.isWhole())
+      throw new Error("the database was changed while it was read; the next call reads it again");
+    return result;
   } finally {
     if (database.isTransaction) database.exec("ROLLBACK");
-    if (holders > 0) held.set(path, database);
-    else database.close();
+    if (holders === 0) connection.close();
   }
 }
 
 let holders = 0;
-const held = new Map<string, DatabaseSync>();
+const held = new Map<string, Connection>();
+
+function connectionTo(path: string): Connection {
+  const known = held.get(path);
+  if (known?.isCurrent()) return known;
+  known?.close();
+  held.delete(path);
+  const made = connect(path);
+  if (holders > 0) held.set(path, made);
+  return made;
+}
 
 /**
  * Keeps databases open between transactions while asynchronous `work` runs: opening a database takes longer than reading a
@@ -68,13 +66,8 @@ export function keepDatabases<T>(work: () => T): T {
 function release(): void {
   holders -= 1;
   if (holders > 0) return;
-  for (const database of held.values()) database.close();
+  for (const connection of held.values()) connection.close();
   held.clear();
-}
-
-function open(path: string): DatabaseSync {
-  const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
-  return new Database(path, { readOnly: true, timeout: 2000 });
 }
 
 /** Prepared statements are kept, because thousands of sessions are read with the same few statements. */
@@ -102,21 +95,4 @@ function wrap(database: DatabaseSync): OpenDatabase {
           .map((row) => String(row["name"])),
       ),
   };
-}
-
-function fromCopy<T>(path: string, work: (database: OpenDatabase) => T): T {
-  const folder = mkdtempSync(join(tmpdir(), "skein-copy-"));
-  try {
-    for (const suffix of ["", "-wal"])
-      if (existsSync(`${path}${suffix}`)) copyFileSync(`${path}${suffix}`, join(folder, `db${suffix}`));
-    return inTransaction(join(folder, "db"), work);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** SQLITE_CANTOPEN, SQLITE_READONLY (and its variants), SQLITE_IOERR. */
-function isUnopened(error: unknown): boolean {
-  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined;
-  return code === 14 || code === 8 || code === 10;
 }

@@ -1,6 +1,8 @@
 /** Rules of GitHub Copilot CLI's events and its usage. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
+import { sources } from "../../../src/sources/registry.ts";
 import { callsIn, execute, folderWith, readAll, readOne, saidIn, threadOf, titleOf } from "./one-source.ts";
 
 afterEach(() => void vi.unstubAllEnvs());
@@ -47,6 +49,42 @@ test("sums at the end of a leg count on: the difference is what the leg used", (
     [100, 10],
     [150, 20],
   ]);
+});
+
+test("before 1.0.80 each leg has a sum of its own, also if it is larger than the one before", () => {
+  const by = (copilotVersion: string): object => event("session.start", { sessionId: ID, copilotVersion });
+  expect(sums(by("1.0.79"), shutdown(100, 10), shutdown(250, 30))).toEqual([
+    [100, 10],
+    [250, 30],
+  ]);
+  expect(sums(by("1.0.80"), shutdown(100, 10), shutdown(250, 30))).toEqual([
+    [100, 10],
+    [150, 20],
+  ]);
+  const later = event("session.resume", { copilotVersion: "1.1.0" });
+  expect(sums(by("0.9.99"), shutdown(100, 10), later, shutdown(250, 30)).at(-1)).toEqual([150, 20]);
+});
+
+test("thoughts are a part of the output, but of Gemini's models they come on top", () => {
+  const used = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 7 };
+  const metrics = { "gpt-5.2": { usage: used }, "gemini-3-pro": { usage: used } };
+  const session = readOne("copilot", { [PLACE]: [start(), event("session.shutdown", { modelMetrics: metrics })] });
+  expect(callsIn("copilot", [session])).toMatchObject([
+    { model: "gpt-5.2", output: 10, reasoning: 7 },
+    { model: "gemini-3-pro", output: 17, reasoning: 7 },
+  ]);
+});
+
+test("a database that cannot be read is reported by every call, and its rows count when it can be read again", () => {
+  const folder = folderWith({ [PLACE]: [start(), answer("a1", 10)], "session-store.db": ROWS });
+  const path = join(folder, "session-store.db");
+  const whole = readFileSync(path);
+  writeFileSync(path, "not a database".repeat(500));
+  const source = sources.find(({ name }) => name === "copilot");
+  for (const _call of [1, 2]) expect(source?.units(folder).problems).toMatchObject([{ path }]);
+  writeFileSync(path, whole);
+  expect(source?.units(folder).problems).toEqual([]);
+  expect(callsIn("copilot", readAll("copilot", folder))).toMatchObject([{ input: 100, output: 10 }]);
 });
 
 test("a smaller sum is a new beginning, also if only one of its counters is smaller, and so is one after a compaction", () => {
@@ -136,6 +174,14 @@ test("a failed call, what a skill said, a change of the model and a title", () =
   expect(threadOf(session)).toEqual(["meta: from a skill", "a1", "failed: not found"]);
   expect(callsIn("copilot", [session]).map(({ model }) => model)).toEqual(["second-model"]);
   expect(titleOf(session)).toBe("Told later");
+});
+
+test("a folder without events does not hide the older file of a session", () => {
+  const session = readOne("copilot", {
+    [`session-state/${ID}.jsonl`]: [start(), user("old")],
+    [`session-state/${ID}/workspace.yaml`]: 'name: "Named"\n',
+  });
+  expect(threadOf(session)).toEqual(["old"]);
 });
 
 test("the folder of a session hides its older file; a new title and new rows are changes", () => {

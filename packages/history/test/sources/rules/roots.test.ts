@@ -38,8 +38,8 @@ test.each<[SourceName, Environment, readonly string[]]>([
   ["kimi", { KIMI_SHARE_DIR: "/x", KIMI_CODE_HOME: "/y" }, ["/x", "/y"]],
   ["amp", {}, ["/home/ada/.local/share/amp"]],
   ["amp", { AMP_DATA_DIR: "/x" }, ["/x"]],
-  ["goose", {}, ["/home/ada/.local/share/goose/sessions"]],
-  ["goose", { XDG_DATA_HOME: "/x" }, ["/x/goose/sessions"]],
+  ["goose", {}, ["/home/ada/.local/share/goose/sessions", "/home/ada/.local/share/Block/goose/sessions"]],
+  ["goose", { XDG_DATA_HOME: "/x" }, ["/x/goose/sessions", "/x/Block/goose/sessions"]],
   ["goose", { GOOSE_PATH_ROOT: "/x" }, ["/x/data/sessions"]],
   ["claude-desktop", {}, ["/home/ada/.config/Claude"]],
   ["claude-desktop", { XDG_CONFIG_HOME: "/x" }, ["/x/Claude"]],
@@ -66,6 +66,7 @@ test("under WSL the homes of Windows are looked in too, each in the form of Wind
   ]);
   expect(rootsOf("goose", {}, "linux", homes)).toEqual([
     "/home/ada/.local/share/goose/sessions",
+    "/home/ada/.local/share/Block/goose/sessions",
     "/mnt/c/Users/ada/AppData/Roaming/Block/goose/data/sessions",
   ]);
 });

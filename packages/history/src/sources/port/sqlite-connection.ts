@@ -1,0 +1,121 @@
+/**
+ * Opens a database of another agent so that nothing is written beside it. SQLite creates the files of a write-ahead log
+ * (`-wal`, `-shm`) even for a reader and leaves them there; if they belong to another user, the agent cannot start.
+ */
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+
+export interface Connection {
+  readonly database: DatabaseSync;
+  /** False if a database that is read without locks was changed: what was read may be of two states. */
+  isWhole(): boolean;
+  /** False if a new connection would see more. */
+  isCurrent(): boolean;
+  close(): void;
+}
+
+export function connect(path: string): Connection {
+  if (existsSync(path) && hasLog(path)) {
+    if (isAtRest(path)) return openUnlocked(path);
+    if (!existsSync(`${path}-shm`)) return openCopy(path);
+  }
+  try {
+    return openLocked(path);
+  } catch (error) {
+    // SQLite needs to write if this user may not use the shared memory of a log, or if a crash has left a journal.
+    if (isUnopened(error)) return openCopy(path);
+    throw error;
+  }
+}
+
+/** Whether the database uses a write-ahead log: bytes 18 and 19 of its header are 2. */
+function hasLog(path: string): boolean {
+  const header = Buffer.alloc(20);
+  const fd = openSync(path, "r");
+  try {
+    readSync(fd, header, 0, header.length, 0);
+  } finally {
+    closeSync(fd);
+  }
+  return header[18] === 2 || header[19] === 2;
+}
+
+/** Nobody has the database open, or its log has nothing that the database itself lacks. */
+function isAtRest(path: string): boolean {
+  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
+
+/** Without locks and without other files: what an agent writes from now on is first in its log. */
+function openUnlocked(path: string): Connection {
+  const url = pathToFileURL(path);
+  url.searchParams.set("immutable", "1");
+  const before = stampOf(path);
+  const database = open(url);
+  const isWhole = (): boolean => stampOf(path) === before;
+  return { database, isWhole, isCurrent: () => isWhole() && isAtRest(path), close: () => database.close() };
+}
+
+function stampOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat ? `${stat.size}.${stat.mtimeMs}.${stat.ino}` : "";
+}
+
+function openLocked(path: string): Connection {
+  const database = open(path);
+  const inode = (): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino;
+  const before = inode();
+  return { database, isWhole: () => true, isCurrent: () => inode() === before, close: () => database.close() };
+}
+
+function openCopy(path: string): Connection {
+  const folder = mkdtempSync(join(tmpdir(), "skein-copy-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  try {
+    const copy = join(folder, "db");
+    for (const suffix of ["", "-wal", "-journal"])
+      if (existsSync(`${path}${suffix}`)) copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
+    chmodSync(copy, 0o600);
+    const database = open(copy, false);
+    const close = (): void => {
+      database.close();
+      remove();
+    };
+    return { database, isWhole: () => true, isCurrent: () => true, close };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+function open(place: string | URL, readOnly = true): DatabaseSync {
+  const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+  const database = new Database(place, { readOnly, timeout: 2000 });
+  try {
+    // SQLite reads the file at the first question, so a file that it cannot use is noticed here.
+    database.prepare("SELECT count(*) FROM sqlite_schema").get();
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** SQLITE_CANTOPEN, SQLITE_READONLY (and its variants), SQLITE_IOERR. */
+function isUnopened(error: unknown): boolean {
+  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined;
+  return code === 14 || code === 8 || code === 10;
+}

@@ -1,0 +1,199 @@
+/** How databases of other agents are opened: nothing is written, nobody waits, and no row of the log is missed. */
+import { spawnSync } from "node:child_process";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { keepDatabases, readDatabase } from "../../../src/sources/port/sqlite.ts";
+import { agentData, temporaryFolder } from "../agent-data.ts";
+
+const rowsIn = (path: string): number => readDatabase(path, (database) => database.all("SELECT a FROM t").length);
+
+/** A database with one row, and a connection that has it open, as an agent that runs. */
+function live(mode: "wal" | "delete" = "wal"): { readonly path: string; readonly agent: DatabaseSync } {
+  const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+  const path = join(temporaryFolder(), "agent.db");
+  const agent = new Database(path, { timeout: 0 });
+  agent.exec(`PRAGMA journal_mode = ${mode}; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (a)`);
+  agent.exec("INSERT INTO t VALUES (1)");
+  onTestFinished(() => {
+    if (agent.isOpen) agent.close();
+  });
+  return { path, agent };
+}
+
+test.each(["wal", "delete"] as const)("a database with journal mode %s cannot be written by a reader", (mode) => {
+  const { path, agent } = live(mode);
+  const write = (): unknown => readDatabase(path, (database) => database.all("INSERT INTO t VALUES (2)"));
+  expect(write).toThrow(/readonly/);
+  agent.close();
+  expect(write).toThrow(/readonly/);
+  expect(rowsIn(path)).toBe(1);
+});
+
+test("a database whose agent does not run is read without a file beside it", () => {
+  const { path, agent } = live();
+  agent.close();
+  expect(rowsIn(path)).toBe(1);
+  expect(readdirSync(join(path, ".."))).toEqual(["agent.db"]);
+});
+
+test("an agent writes while its database is read; the reader has one state, and the next one sees the change", () => {
+  const { path, agent } = live();
+  readDatabase(path, (database) => {
+    expect(database.all("SELECT a FROM t")).toHaveLength(1);
+    agent.exec("INSERT INTO t VALUES (2)");
+    expect(database.all("SELECT a FROM t")).toHaveLength(1);
+  });
+  expect(rowsIn(path)).toBe(2);
+});
+
+test("an agent that starts while its database is read is not missed by the next reader", () => {
+  const { path, agent } = live();
+  agent.close();
+  const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+  keepDatabases(() => {
+    expect(rowsIn(path)).toBe(1);
+    const later = new Database(path);
+    later.exec("INSERT INTO t VALUES (2)");
+    expect(rowsIn(path)).toBe(2);
+    later.close();
+  });
+});
+
+test("a database that its agent changes while it is read without locks is not believed", () => {
+  const { path, agent } = live();
+  agent.close();
+  const read = (): void =>
+    readDatabase(path, () => {
+      const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
+      const later = new Database(path);
+      later.exec("INSERT INTO t VALUES (2)");
+      later.close();
+    });
+  expect(read).toThrow("was changed while it was read");
+  expect(rowsIn(path)).toBe(2);
+});
+
+test("a log without its shared memory is read from a copy, with rows that are only in the log", () => {
+  const { path } = live();
+  const copy = join(temporaryFolder(), "copy.db");
+  for (const suffix of ["", "-wal"]) copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
+  expect(rowsIn(copy)).toBe(1);
+  expect(readdirSync(join(copy, ".."))).toEqual(["copy.db", "copy.db-wal"]);
+});
+
+test("while databases are held, a copy is made once and is removed at the end", () => {
+  const { path } = live();
+  const folder = temporaryFolder();
+  const [copy, temporary] = [join(folder, "copy.db"), join(folder, "tmp")];
+  mkdirSync(temporary);
+  for (const suffix of ["", "-wal"]) copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
+  const before = process.env["TMPDIR"];
+  process.env["TMPDIR"] = temporary;
+  try {
+    keepDatabases(() => {
+      for (let at = 0; at < 3; at += 1) expect(rowsIn(copy)).toBe(1);
+      expect(readdirSync(temporary)).toHaveLength(1);
+    });
+    expect(readdirSync(temporary)).toEqual([]);
+  } finally {
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+  }
+});
+
+test("a database that an agent left in the middle of a change is read as it was before the change", () => {
+  const { path, agent } = live("delete");
+  const crashed = join(temporaryFolder(), "crashed.db");
+  agent.exec("PRAGMA cache_size = 1; BEGIN");
+  for (let at = 0; at < 200; at += 1) agent.exec(`INSERT INTO t VALUES (hex(randomblob(2000)))`);
+  for (const suffix of ["", "-journal"]) copyFileSync(`${path}${suffix}`, `${crashed}${suffix}`);
+  expect(rowsIn(crashed)).toBe(1);
+  expect(readdirSync(join(crashed, ".."))).toEqual(["crashed.db", "crashed.db-journal"]);
+});
+
+/** Runs statements as a user without rights. Root may read and write everything. */
+function asNobody(script: string): unknown {
+  const temporary = temporaryFolder();
+  chmodSync(temporary, 0o777);
+  const source = (file: string): string => JSON.stringify(join(import.meta.dirname, "../../../src", file));
+  const run = spawnSync(
+    process.execPath,
+    [
+      "--conditions=@skein/source",
+      "--disable-warning=ExperimentalWarning",
+      "--input-type=module",
+      "-e",
+      `import * as library from ${source("index.ts")};
+       import { readDatabase } from ${source("sources/port/sqlite.ts")};
+       ${script}`,
+    ],
+    {
+      encoding: "utf8",
+      env: { PATH: process.env["PATH"], TMPDIR: temporary },
+      ...(process.getuid?.() === 0 && { uid: 65_534, gid: 65_534 }),
+    },
+  );
+  if (run.status !== 0) throw new Error(run.stderr);
+  return JSON.parse(run.stdout) as unknown;
+}
+
+describe.skipIf(process.platform === "win32")("of another user", () => {
+  test("a live database that may only be read, in a folder that may only be read, is read with its log", () => {
+    const { path } = live();
+    // Not the files that a connection of this process has locked: closing a copy of them would drop its locks.
+    const folder = temporaryFolder();
+    const copies = [["", "-wal", "-shm"], ["", "-wal"], [""]].map((suffixes, at) => {
+      const copy = join(folder, `${at}.db`);
+      for (const suffix of suffixes) {
+        copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
+        chmodSync(`${copy}${suffix}`, 0o444);
+      }
+      return copy;
+    });
+    chmodSync(folder, 0o555);
+    const counts = asNobody(`console.log(JSON.stringify(${JSON.stringify(copies)}.map((path) =>
+      readDatabase(path, (db) => db.columns("t").size))))`);
+    chmodSync(folder, 0o755);
+    // The table is only in the log.
+    expect(counts).toEqual([1, 1, 0]);
+  });
+
+  test("a folder that may not be read is reported, and the sessions beside it are listed", () => {
+    const data = agentData("codex");
+    const closed = join(data.folder, "sessions", "2026", "08", "20");
+    const cache = temporaryFolder();
+    chmodSync(data.folder, 0o755);
+    chmodSync(cache, 0o777);
+    const script = `
+      const { config, problems } = await library.withSources({
+        dataPath: ${JSON.stringify(data.folder)}, cacheFolder: ${JSON.stringify(cache)}, lines: "as-needed" });
+      const { data } = await library.listSessions(config);
+      const { skipped } = await library.verify(config);
+      console.log(JSON.stringify({ problems, ids: data.map(({ id }) => id.slice(-1)).sort(), skipped: skipped.map(({ path }) => path) }));`;
+    expect(asNobody(script)).toMatchObject({ problems: [], ids: ["a", "c", "d"] });
+    chmodSync(closed, 0);
+    const kept = asNobody(script);
+    rmSync(cache, { recursive: true });
+    mkdirSync(cache);
+    chmodSync(cache, 0o777);
+    const first = asNobody(script);
+    chmodSync(closed, 0o755);
+    const problems = [{ source: "codex", path: closed, message: "EACCES" }];
+    // Sessions that were read before are kept; without them the list has what it can read.
+    expect(kept).toMatchObject({ problems, ids: ["a", "c", "d"] });
+    expect(first).toMatchObject({ problems, ids: ["c", "d"] });
+    expect(first).toMatchObject({ skipped: [closed] });
+  });
+});
+
+test("a file that is no database is an error that names it, and stays as it is", () => {
+  const path = join(temporaryFolder(), "agent.db");
+  writeFileSync(path, "x");
+  expect(() => rowsIn(path)).toThrow();
+  expect(() => rowsIn(`${path}.missing`)).toThrow();
+  expect(existsSync(`${path}.missing`)).toBe(false);
+  expect(readdirSync(join(path, ".."))).toEqual(["agent.db"]);
+});
