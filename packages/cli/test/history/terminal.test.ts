@@ -21,7 +21,11 @@ function onTerminal(
     .join(" ");
   const { stdout } = spawnSync(
     "script",
-    ["-qec", `stty rows ${env["LINES"] ?? 24}; ${command}`, join(world.folder, "typescript")],
+    [
+      "-qec",
+      `stty rows ${env["LINES"] ?? 24} cols ${env["COLUMNS"] ?? 100}; ${command}`,
+      join(world.folder, "typescript"),
+    ],
     {
       encoding: "utf8",
       env: { ...process.env, ...world.env, TERM: "xterm-256color", COLUMNS: "100", NO_COLOR: "", ...env },
@@ -50,6 +54,50 @@ test.skipIf(!hasScript)("on a terminal no control sequence of a transcript takes
     expect(out).toContain(String.raw`\x1b]52;c;`);
     for (const acting of ["\u001B]", "\u001B[2J", "\u009B", "\u202E", "\u200B"]) expect(out).not.toContain(acting);
   }
+});
+
+test.skipIf(!hasScript)("on 80 columns, lists and numbers of several agents are one line each", () => {
+  const world = createWorld();
+  const line = (type: string, payload: object): string =>
+    `${JSON.stringify({ timestamp: "2025-08-20T10:00:00.000Z", type, payload })}\n`;
+  const large = { input_tokens: 1_234_567_890, cached_input_tokens: 1_200_000_000, output_tokens: 12_345_678 };
+  const ids = ["0198c0de-1234-7abc-8000-0000000000ab", "0198c0de-1234-7abd-8000-0000000000ab"];
+  for (const id of ids)
+    world.write(
+      `../codex/sessions/2025/08/20/rollout-2025-08-20T10-00-00-${id}.jsonl`,
+      [
+        line("session_meta", { id, cwd: "/srv/a/long/way/down/to/the/project", cli_version: "1" }),
+        line("turn_context", { turn_id: id, model: "gpt-5-codex" }),
+        line("response_item", {
+          type: "message",
+          role: "user",
+          content: [{ type: "input_text", text: "Why? ".repeat(40) }],
+        }),
+        line("event_msg", { type: "user_message", message: "Why? ".repeat(40) }),
+        line("event_msg", { type: "token_count", info: { total_token_usage: large, last_token_usage: large } }),
+      ].join(""),
+    );
+  const terminal = { PAGER: "cat", NO_COLOR: "1", COLUMNS: "80" };
+  const lines = (...args: readonly string[]): readonly string[] =>
+    onTerminal(world, terminal, ...args, "--root", join(world.folder, "codex"))
+      .trimEnd()
+      .split("\r\n");
+  const list = lines("list");
+  expect(list[0]).toMatch(/^#\s+ID\s+AGENT\s+LAST ACTIVE\s.*PROJECT\s+TITLE$/);
+  // As much of an id as tells it from the others.
+  expect(list.slice(1).flatMap((row) => /\s(0198\S+)\s+codex\s/.exec(row)?.[1] ?? [])).toEqual(
+    ids.map((id) => id.slice(0, "0198c0de-1234-7abc".length)),
+  );
+  const usage = lines("usage");
+  // In full where they fit, else short.
+  expect(usage.find((row) => row.startsWith("2025-08-20"))).toContain("2,400,000,000");
+  expect(usage.find((row) => row.startsWith("gpt-5-codex"))).toMatch(/69\.1M +24\.7M +0 +2\.40B +2 +633\.33$/);
+  expect(usage.filter((row) => /^(DAY|AGENT|MODEL) /.test(row)).map((row) => row.split(" ")[0])).toEqual([
+    "DAY",
+    "AGENT",
+    "MODEL",
+  ]);
+  for (const row of [...list, ...usage]) expect(row).toMatch(/^(\S.{0,79}|\s?\d.{0,78}|)$/);
 });
 
 test.each(["show 0 --json", "show 0 --all --full"])("a closed output is not an error: %s | head", (command) => {

@@ -1,12 +1,12 @@
-import { listSessions } from "@skein/history";
+import { listSessions, type SessionSummary } from "@skein/history";
 import { historyCommand } from "./command.ts";
-import { shortenPath, shortId } from "./short-names.ts";
+import { shortenPath, shortIds } from "./short-names.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { styledText } from "../../terminal/styled.ts";
-import { shorten } from "../../terminal/width.ts";
-import { table } from "../../terminal/table.ts";
+import { piece, styledText, type Paint, type Styled } from "../../terminal/styled.ts";
+import { shorten, widthOf } from "../../terminal/width.ts";
+import { table, type Column } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
-import { shortTime } from "../../terminal/times.ts";
+import { shorterTime, shortTime } from "../../terminal/times.ts";
 
 export const list = historyCommand({
   name: "history list",
@@ -36,41 +36,41 @@ export const list = historyCommand({
       return EXIT.completed;
     }
     // An index refers to the same session in other commands only if the list was not filtered.
+    const { offset } = pagination;
     const isWhole = values.project === undefined && values.since === undefined && values.until === undefined;
     const isNarrow = screen.columns < NARROW;
-    const projectWidth = isNarrow ? 14 : Math.min(36, Math.floor(screen.columns / 4));
-    const counts = data.map(({ messageCount }) => count(messageCount).length);
-    const others = projectWidth + Math.max(4, ...counts) + (isWhole ? 4 + String(pagination.total).length : 0);
     // The agent's name is shown only if there is more than one agent.
     const isMixed = data.some(({ source }) => source !== "claude-code");
-    const idWidth = Math.max(...data.map(({ id }) => shortId(id).length));
-    const rows = data.map((session, at) => [
-      ...(isWhole ? [paint.cyan(pagination.offset + at)] : []),
-      paint.cyan(shortId(session.id)),
-      ...(isMixed ? [session.source] : []),
-      paint.dim(shortTime(session.lastActivityAt)),
-      count(session.messageCount),
-      ...(isNarrow ? [] : [session.agentIds.length === 0 ? "" : paint.dim(count(session.agentIds.length))]),
-      paint.blue(shortenPath(session.projectPath, projectWidth)),
-      session.summary === null
-        ? paint.dim("(no title)")
-        : shorten(
-            session.summary,
-            titleWidth(screen.columns, others + (isNarrow ? 0 : 8) + (isMixed ? 16 : 0) + idWidth - 8),
-          ),
-    ]);
-    const columns = [
-      ...(isWhole ? [{ title: "#", align: "right" as const }] : []),
-      { title: "ID" },
-      ...(isMixed ? [{ title: "AGENT" }] : []),
-      { title: "LAST ACTIVITY" },
-      { title: "MSGS", align: "right" as const },
-      ...(isNarrow ? [] : [{ title: "AGENTS", align: "right" as const }]),
-      { title: "PROJECT" },
-      { title: "TITLE" },
+    const idOf = shortIds(data.map(({ id }) => id));
+    const timeOf = isNarrow ? shorterTime(new Date()) : shortTime;
+    const columnsWith = (projectWidth: number): readonly ListColumn[] => [
+      ...(isWhole
+        ? [{ title: "#", align: "right" as const, cell: (_: Row, at: number) => paint.cyan(offset + at) }]
+        : []),
+      { title: "ID", cell: ({ id }) => paint.cyan(idOf(id)) },
+      ...(isMixed ? [{ title: "AGENT", cell: ({ source }: Row) => piece(source) }] : []),
+      {
+        title: isNarrow ? "LAST ACTIVE" : "LAST ACTIVITY",
+        cell: ({ lastActivityAt }) => paint.dim(timeOf(lastActivityAt)),
+      },
+      { title: "MSGS", align: "right", cell: ({ messageCount }) => piece(count(messageCount)) },
+      ...(isNarrow ? [] : [{ title: "AGENTS", align: "right" as const, cell: agentsCell(paint) }]),
+      { title: "PROJECT", cell: ({ projectPath }) => paint.blue(shortenPath(projectPath, projectWidth)) },
     ];
-    await screen.print(...table(columns, rows, screen.columns));
-    const { offset, total, hasMore } = pagination;
+    const withoutCount = (columns: readonly ListColumn[]) => columns.filter(({ title }) => title !== "MSGS");
+    // The title says more than the number of messages and the beginning of a path.
+    const layouts = isNarrow
+      ? [columnsWith(14), withoutCount(columnsWith(14)), withoutCount(columnsWith(10))]
+      : [columnsWith(Math.min(36, Math.floor(screen.columns / 4)))];
+    const leftBy = (columns: readonly ListColumn[]): number => titleWidth(screen.columns, columns, data);
+    const shown = layouts.find((columns) => leftBy(columns) >= USUAL_TITLE) ?? layouts.at(-1) ?? [];
+    const width = Math.max(LEAST_TITLE, leftBy(shown));
+    const rows = data.map((session, at) => [
+      ...shown.map(({ cell }) => cell(session, at)),
+      session.summary === null ? paint.dim("(no title)") : shorten(session.summary, width),
+    ]);
+    await screen.print(...table([...shown, { title: "TITLE" }], rows, screen.columns));
+    const { total, hasMore } = pagination;
     if (hasMore) {
       const next = offset + data.length;
       await screen.print(
@@ -86,7 +86,25 @@ export const list = historyCommand({
 /** A terminal that has no room for every column. */
 const NARROW = 100;
 
-/** The width that is left beside the id, the time and the other columns. */
-function titleWidth(columns: number, others: number): number {
-  return Number.isFinite(columns) ? Math.max(16, columns - others - 32) : 200;
+/** With less room than this for the title, other columns give way to it. */
+const USUAL_TITLE = 16;
+const LEAST_TITLE = 10;
+
+type Row = SessionSummary;
+
+interface ListColumn extends Column {
+  cell(row: Row, at: number): Styled;
+}
+
+/** The width that is left beside the other columns. */
+function titleWidth(columns: number, shown: readonly ListColumn[], data: readonly Row[]): number {
+  if (!Number.isFinite(columns)) return 200;
+  const widths = shown.map(({ title, cell }) =>
+    Math.max(widthOf(title), ...data.map((session, at) => cell(session, at).width)),
+  );
+  return columns - widths.reduce((sum, width) => sum + width + 2, 0);
+}
+
+function agentsCell(paint: Paint): ListColumn["cell"] {
+  return ({ agentIds }) => (agentIds.length === 0 ? piece("") : paint.dim(count(agentIds.length)));
 }

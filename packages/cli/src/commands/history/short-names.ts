@@ -1,9 +1,33 @@
 /** Ids, paths and models as tables show them. */
 import { homedir } from "node:os";
 
-/** The shortest prefix of an id that is unique: ids of some agents begin with the kind or with the time. */
+/**
+ * The beginning of an id that is enough to find the session: ids of some agents begin with their kind (`ses_`), others with
+ * the time, which is unique to the millisecond.
+ */
 export function shortId(id: string): string {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-[1-5]/.test(id) ? id.slice(0, 8) : id.length <= 44 ? id : id.slice(0, 44);
+  const kind = /^(?:ses(?:sion)?_|T-)/.exec(id)?.[0].length ?? 0;
+  const own = id.slice(kind);
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-[1-5]/.test(own)) return id.slice(0, kind + 8);
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(own)) return id.slice(0, kind + 13);
+  return kind === 4 ? id.slice(0, kind + 9) : id.slice(0, 44);
+}
+
+/** Like `shortId` for each of these ids, but longer where two of them begin alike. */
+export function shortIds(ids: readonly string[]): (id: string) => string {
+  const sorted = ids.toSorted();
+  const needed = new Map<string, number>();
+  for (const [at, id] of sorted.entries())
+    for (const other of [sorted[at - 1], sorted[at + 1]])
+      if (other !== undefined && other !== id)
+        needed.set(id, Math.max(needed.get(id) ?? 0, commonLength(id, other) + 1));
+  return (id) => id.slice(0, Math.max(shortId(id).length, needed.get(id) ?? 0));
+}
+
+function commonLength(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return length;
 }
 
 /** The end of a path says more than its beginning. */

@@ -4,11 +4,11 @@ import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/option-kinds.ts";
 import { pageOf } from "./page.ts";
-import { shortenPath, shortId, shortModel } from "./short-names.ts";
+import { shortenPath, shortIds, shortModel } from "./short-names.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
-import { type Piece, type Styled, styledText, wrap } from "../../terminal/styled.ts";
+import { type Paint, type Piece, type Styled, styledText, wrap } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
-import { count, counted } from "../../terminal/counts.ts";
+import { count, counted, shortCount } from "../../terminal/counts.ts";
 import { hours, shortTime } from "../../terminal/times.ts";
 
 const views = ["day", "week", "month", "model", "project", "source", "session", "block"] as const;
@@ -44,7 +44,6 @@ export const usage = historyCommand({
     ],
   ],
   async run({ screen, values, library }) {
-    const shown = values.by ?? (["day", "model"] as const);
     const report = await getUsage({
       ...library,
       ...(values.timezone === undefined ? {} : { timeZone: values.timezone }),
@@ -53,6 +52,9 @@ export const usage = historyCommand({
       },
     });
     screen.progress(undefined);
+    // Which agent used what is the first question of somebody who has several.
+    const usual = report.bySource.length > 1 ? (["day", "source", "model"] as const) : (["day", "model"] as const);
+    const shown = values.by ?? usual;
     if (values.json) await screen.json(report);
     else {
       for (const view of shown) {
@@ -82,26 +84,35 @@ function viewLines(
   const rows = ENDS_WITH_NEWEST.has(view)
     ? pageOf(all.toReversed(), { ...page, limit }).data.toReversed()
     : pageOf(all, { ...page, limit }).data;
-  const columns = [
-    { title: view.toUpperCase() },
-    { title: "INPUT", align: "right" as const },
-    { title: "OUTPUT", align: "right" as const },
-    { title: "CACHE WRITE", align: "right" as const },
-    { title: "CACHE READ", align: "right" as const },
-    { title: "CALLS", align: "right" as const },
-    { title: "COST USD", align: "right" as const },
-  ];
-  const cells = rows.flatMap(([name, totals]) => [
-    [name, ...numbers(totals)],
-    ...(page.isSplit && "models" in totals
-      ? (totals as UsageReport["byDay"][number]).models.map((part) =>
-          [styledText`  ${shortModel(part.model)}`, ...numbers(part)].map((cell) => paint.dim(cell)),
-        )
-      : []),
-  ]);
-  const total = [paint.bold("Total"), ...numbers(report.totals).map((text) => paint.bold(text))];
-  return table(columns, [...cells, total], screen.columns);
+  const lines = (form: NumberForm): readonly Styled[] => {
+    const cells = rows.flatMap(([name, totals]) => [
+      [name, ...numbers(totals, form, paint)],
+      ...(page.isSplit && "models" in totals
+        ? (totals as UsageReport["byDay"][number]).models.map((part) =>
+            [styledText`  ${shortModel(part.model)}`, ...numbers(part, form, paint)].map((cell) => paint.dim(cell)),
+          )
+        : []),
+    ]);
+    const total = [paint.bold("Total"), ...numbers(report.totals, form, paint).map((text) => paint.bold(text))];
+    const columns = [
+      { title: view === "source" ? "AGENT" : view.toUpperCase() },
+      ...form.titles.map((title) => ({ title, align: "right" as const })),
+    ];
+    const made = table(columns, [...cells, total], screen.columns);
+    // With columns below the others, a table of numbers is hard to read.
+    return form === whole && made.length > cells.length + 2 ? lines(short) : made;
+  };
+  return lines(whole);
 }
+
+/** How numbers are written: in full, or shorter where a terminal has no room. */
+interface NumberForm {
+  readonly titles: readonly string[];
+  readonly count: (value: number) => string;
+}
+
+const whole: NumberForm = { titles: ["INPUT", "OUTPUT", "CACHE WRITE", "CACHE READ", "CALLS", "COST USD"], count };
+const short: NumberForm = { titles: ["INPUT", "OUTPUT", "WRITTEN", "READ", "CALLS", "COST USD"], count: shortCount };
 
 function rowsOf(
   view: View,
@@ -119,22 +130,23 @@ function rowsOf(
     case "model":
       return report.byModel.map((model) => {
         // The name keeps its date: two versions of a model get two rows.
-        const name = model.model.replace(/^claude-/, "");
-        return [model.isPriced ? name : styledText`${name} ${paint.yellow("(unpriced)")}`, model];
+        return [model.model.replace(/^claude-/, ""), model];
       });
     case "project":
       return report.byProject.map((project) => [shortenPath(project.projectPath, width), project]);
     case "source":
       return report.bySource.map((source) => [source.source, source]);
-    case "session":
+    case "session": {
+      const idOf = shortIds(report.bySession.map(({ sessionId }) => sessionId));
       return report.bySession.map((session) => {
         const own =
           session.costStateUsd === null ? "" : paint.dim(` Claude Code says $${session.costStateUsd.toFixed(2)}`);
         return [
-          styledText`${shortId(session.sessionId)} ${paint.dim(shortTime(session.lastActivityAt))}${session.source === "claude-code" ? "" : ` ${session.source}`}${own}`,
+          styledText`${idOf(session.sessionId)} ${paint.dim(shortTime(session.lastActivityAt))}${session.source === "claude-code" ? "" : ` ${session.source}`}${own}`,
           session,
         ];
       });
+    }
     case "block":
       return report.blocks
         .filter(({ isGap }) => !isGap)
@@ -162,14 +174,14 @@ function forecastLines(forecast: UsageReport["activeBlock"], { paint }: StyledSc
   ];
 }
 
-function numbers(totals: UsageTotals): readonly string[] {
+function numbers(totals: UsageTotals, { count: text }: NumberForm, paint: Paint): readonly Piece[] {
   return [
-    count(totals.inputTokens),
-    count(totals.outputTokens),
-    count(totals.cacheCreationInputTokens),
-    count(totals.cacheReadInputTokens),
-    count(totals.calls),
-    totals.costUsd.toFixed(2),
+    text(totals.inputTokens),
+    text(totals.outputTokens),
+    text(totals.cacheCreationInputTokens),
+    text(totals.cacheReadInputTokens),
+    text(totals.calls),
+    totals.calls > 0 && totals.unpricedCalls === totals.calls ? paint.yellow("no price") : totals.costUsd.toFixed(2),
   ];
 }
 
