@@ -8,11 +8,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { keepDatabases, readDatabase } from "../../../src/sources/port/sqlite.ts";
 import { agentData, temporaryFolder } from "../agent-data.ts";
 
+const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite");
+
 const rowsIn = (path: string): number => readDatabase(path, (database) => database.all("SELECT a FROM t").length);
 
 /** A database with one row, and a connection that has it open, as an agent that runs. */
 function live(mode: "wal" | "delete" = "wal"): { readonly path: string; readonly agent: DatabaseSync } {
-  const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const path = join(temporaryFolder(), "agent.db");
   const agent = new Database(path, { timeout: 0 });
   agent.exec(`PRAGMA journal_mode = ${mode}; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (a)`);
@@ -52,7 +53,6 @@ test("an agent writes while its database is read; the reader has one state, and 
 test("an agent that starts while its database is read is not missed by the next reader", () => {
   const { path, agent } = live();
   agent.close();
-  const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   keepDatabases(() => {
     expect(rowsIn(path)).toBe(1);
     const later = new Database(path);
@@ -67,7 +67,6 @@ test("a database that its agent changes while it is read without locks is not be
   agent.close();
   const read = (): void =>
     readDatabase(path, () => {
-      const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
       const later = new Database(path);
       later.exec("INSERT INTO t VALUES (2)");
       later.close();
