@@ -1,4 +1,5 @@
-import { lstat, opendir } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { lstat, opendir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 /** The size of a disk block in `stat`, in bytes. */
@@ -6,7 +7,8 @@ const BLOCK_BYTES = 512;
 
 /**
  * The bytes on disk of everything in a folder. Counting stops above `most`. Links are not followed, and files that are
- * deleted in the meantime count as 0.
+ * deleted in the meantime count as 0. Infinity if a path is too long for this system: programs can make such paths step
+ * by step, and what is below them cannot be measured.
  */
 export async function folderBytesAbove(folder: string, most: number, signal: AbortSignal): Promise<number> {
   let bytes = 0;
@@ -16,15 +18,31 @@ export async function folderBytesAbove(folder: string, most: number, signal: Abo
       for await (const entry of await opendir(next)) {
         const path = join(next, entry.name);
         if (entry.isDirectory()) folders.push(path);
-        bytes += await lstat(path).then(
-          ({ blocks }) => blocks * BLOCK_BYTES,
-          () => 0,
-        );
+        bytes += await lstat(path).then(({ blocks }) => blocks * BLOCK_BYTES, unmeasured);
         if (bytes > most || signal.aborted) return bytes;
       }
-    } catch {
-      // The file was deleted, or this server may not read it.
+    } catch (error) {
+      bytes += unmeasured(error);
     }
   }
   return bytes;
 }
+
+/** The bytes of a file that was deleted, or that this server may not read: 0. */
+function unmeasured(error: unknown): number {
+  return (error as NodeJS.ErrnoException).code === "ENAMETOOLONG" ? Infinity : 0;
+}
+
+/** The bytes on disk of files that these processes have open and that are in no folder any more. */
+export async function deletedBytes(processes: readonly number[]): Promise<number> {
+  const files = new Map<string, number>();
+  for (const pid of processes) {
+    const folder = `/proc/${pid}/fd`;
+    for (const number of await readdir(folder).catch(() => []))
+      for (const found of await stat(join(folder, number)).then(deletedFile, () => []))
+        files.set(`${found.dev}:${found.ino}`, found.blocks * BLOCK_BYTES);
+  }
+  return [...files.values()].reduce((sum, bytes) => sum + bytes, 0);
+}
+
+const deletedFile = (found: Stats): readonly Stats[] => (found.isFile() && found.nlink === 0 ? [found] : []);

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import type { SandboxedEnd, SandboxedProcess, SandboxLimits } from "@skein/core";
 import type { Cgroup } from "./cgroups.ts";
 import { seconds } from "./guard.ts";
-import { watchLimits } from "./watch-limits.ts";
+import { type WatchedFolder, watchLimits } from "./watch-limits.ts";
 
 /** A command line that ends with the guard and the guarded program. */
 export interface GuardedCommand {
@@ -13,7 +13,7 @@ export interface GuardedCommand {
   /** Limits that are watched from outside. */
   readonly limits?: SandboxLimits | undefined;
   /** Folders whose size is limited. */
-  readonly folders?: readonly string[];
+  readonly folders?: readonly WatchedFolder[];
   /** The control group that the command joins. */
   readonly cgroup?: Cgroup | undefined;
   /** The content of descriptors 4, 5, 6 … of the command. */

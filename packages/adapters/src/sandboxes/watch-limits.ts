@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import type { SandboxLimits } from "@skein/core";
 import type { Cgroup } from "./cgroups.ts";
-import { folderBytesAbove } from "./folder-size.ts";
+import { deletedBytes, folderBytesAbove } from "./folder-size.ts";
 
 /**
  * Checks every second what a sandboxed program and everything that it started use together, and whether its control
@@ -24,16 +24,24 @@ export function watchLimits(
     if (reason !== undefined) exceeded(reason);
   }, LOOK_MS);
   timer.unref();
-  if (folderBytes !== undefined) void watchFolders(folders, folderBytes, { exceeded, signal: stopped.signal });
+  if (folderBytes !== undefined)
+    void watchFolders(pid, folders, { limit: folderBytes, exceeded, signal: stopped.signal });
   return () => {
     clearInterval(timer);
     stopped.abort();
   };
 }
 
+/** A folder whose size is limited. */
+export interface WatchedFolder {
+  readonly path: string;
+  /** Whether it is a folder of the operator, which may be large already. */
+  readonly isNamed: boolean;
+}
+
 interface Watched {
   readonly limits: SandboxLimits;
-  readonly folders: readonly string[];
+  readonly folders: readonly WatchedFolder[];
   readonly cgroup?: Pick<Cgroup, "exceeded"> | undefined;
 }
 
@@ -60,6 +68,7 @@ function processReason(all: readonly number[], limits: SandboxLimits): string | 
 }
 
 interface Watching {
+  readonly limit: number;
   readonly exceeded: (reason: string) => void;
   readonly signal: AbortSignal;
 }
@@ -67,23 +76,36 @@ interface Watching {
 /** Measuring a large folder takes time. All measurements together may take at most this fraction of the time. */
 const LOOKING_SHARE = 0.05;
 
-/** A folder that was above the limit from the beginning, such as one of the operator's, may grow by the limit. */
-async function watchFolders(folders: readonly string[], limit: number, { exceeded, signal }: Watching): Promise<void> {
-  const sizeOf = async (most: number): Promise<number> => {
+/** A folder of the operator that was above the limit from the beginning may grow by the limit. */
+async function watchFolders(
+  pid: number,
+  folders: readonly WatchedFolder[],
+  { limit, exceeded, signal }: Watching,
+): Promise<void> {
+  const sizeOf = async (some: readonly WatchedFolder[], most: number): Promise<number> => {
     let bytes = 0;
-    for (const folder of folders) bytes += await folderBytesAbove(folder, most - bytes, signal);
+    for (const { path } of some) bytes += await folderBytesAbove(path, most - bytes, signal);
     return bytes;
   };
-  const first = await sizeOf(Infinity);
-  const most = first > limit ? first + limit : limit;
+  const named = folders.filter(({ isNamed }) => isNamed);
+  const first = await sizeOf(named, Infinity);
+  const most = first > limit && Number.isFinite(first) ? first + limit : limit;
   for (let lookMs = 0; !signal.aborted;) {
     await pause(Math.max(LOOK_MS, lookMs / LOOKING_SHARE), signal);
+    if (signal.aborted) return;
     const started = performance.now();
-    const bytes = signal.aborted ? 0 : await sizeOf(most);
+    let bytes = await sizeOf(folders, most);
+    // A file that is deleted while it is open takes room until it is closed.
+    if (bytes <= most) bytes += await deletedBytes(descendantsOf(pid));
     lookMs = performance.now() - started;
-    if (!signal.aborted && bytes > most)
-      return exceeded(`its folders had more than ${mebibytes(most)} MiB on disk, which is all that they may have`);
+    if (!signal.aborted && bytes > most) return exceeded(folderReason(bytes, most));
   }
+}
+
+function folderReason(bytes: number, most: number): string {
+  return bytes === Infinity
+    ? "its folders had a path that is too long to measure what is below it"
+    : `its folders had more than ${mebibytes(most)} MiB on disk, which is all that they may have`;
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

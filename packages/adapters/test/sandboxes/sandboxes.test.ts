@@ -2,6 +2,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Sandbox, SandboxLimits } from "@skein/core";
 import { describeSandbox } from "@skein/core/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openBubblewrap } from "../../src/sandboxes/bubblewrap/index.ts";
@@ -37,6 +39,61 @@ describe.skipIf(!hasBubblewrap)("with bubblewrap", () => {
     return opened.sandbox;
   });
 });
+
+/** What a script prints in a sandbox of its own. */
+async function printed(sandbox: Sandbox, script: string, limits: SandboxLimits = {}): Promise<string> {
+  const cwd = mkdtempSync(join(tmpdir(), "skein-printed-"));
+  onTestFinished(() => rmSync(cwd, { recursive: true }));
+  const { stdout } = sandbox.start({
+    command: "/bin/bash",
+    args: ["-c", script],
+    cwd,
+    env: { PATH: "/usr/bin:/bin" },
+    places: [{ path: cwd, access: "write" }],
+    limits,
+  });
+  return (await text(stdout)).replaceAll(cwd, "CWD");
+}
+
+async function bubblewrap(arch?: string): Promise<Sandbox> {
+  const opened = await openBubblewrap(findProgram, arch);
+  if ("problem" in opened) throw new Error(opened.problem);
+  return opened.sandbox;
+}
+
+test.skipIf(!hasBubblewrap)("a program in bubblewrap has no capability, and limits that it cannot raise", async () => {
+  const script = `grep -h ^Cap /proc/self/status /proc/1/status | sort -u | tr -d '\\n'; echo; ulimit -Ht; ulimit -Hu; ulimit -Hc; ulimit -Hf; ulimit -Hd`;
+  const limits = { cpuSeconds: 20, processes: 30, fileBytes: 2 ** 20, memoryBytes: 2 ** 30 };
+  const [capabilities = "", ...limited] = (await printed(await bubblewrap(), script, limits)).split("\n");
+  expect(capabilities.replaceAll(/\s/g, "")).toMatch(/^(Cap\w{3}:0{16}){5}$/);
+  // CPU time after the watch, tasks, core files, and blocks of 1024 bytes.
+  expect(limited).toEqual(["25", String(4 * 30 + 64), "0", "1024", "1048576", ""]);
+});
+
+test.skipIf(!hasBubblewrap)(
+  "nothing is mounted in bubblewrap but the system without its secrets, and the given places",
+  async () => {
+    const points = (await printed(await bubblewrap(), "cut -d' ' -f5 /proc/self/mountinfo")).trim().split("\n");
+    const known =
+      /^(\/|\/(usr|bin|sbin|lib|lib32|lib64|tmp|proc|dev|nix\/store|run\/current-system)|\/proc\/(sys|sysrq-trigger|irq|bus)|\/dev\/(null|zero|full|random|urandom|tty|pts|shm|console)|\/etc\/(ssl\/certs|ca-certificates|pki|alternatives|ld\.so\.cache|localtime|timezone|locale\.conf|mime\.types|passwd|group|hosts)|CWD)$/;
+    expect(points.filter((point) => !known.test(point))).toEqual([]);
+    expect(points).toContain("CWD");
+  },
+);
+
+test.skipIf(!hasBubblewrap)(
+  "without a filter of kernel calls, bubblewrap itself refuses further namespaces",
+  async () => {
+    const sandbox = await bubblewrap("riscv64");
+    expect(sandbox.walls).toMatchObject({
+      kernelCalls: false,
+      summary: expect.stringContaining("has no filter for riscv64") as string,
+    });
+    expect(
+      await printed(sandbox, "unshare -U true 2>&1 || echo refused; bwrap --ro-bind / / true 2>&1 || echo refused"),
+    ).toMatch(/refused\n(.*\n)*.*refused\n$/);
+  },
+);
 
 test.skipIf(!hasBubblewrap)("if bubblewrap may not create namespaces, the error says what to do", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-refused-"));

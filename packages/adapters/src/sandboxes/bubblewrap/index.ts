@@ -17,7 +17,7 @@ export type OpenedSandbox = { readonly sandbox: Sandbox } | { readonly problem: 
  * The sandbox is tested before it is returned: a program inside looks for things that it must not find. Reasons:
  * decision 170.
  */
-export async function openBubblewrap(find = findProgram): Promise<OpenedSandbox> {
+export async function openBubblewrap(find = findProgram, arch: string = process.arch): Promise<OpenedSandbox> {
   if (process.platform !== "linux") return { problem: "The sandbox needs bubblewrap, which runs on Linux only." };
   const [bwrap, bash, setpriv] = [find("bwrap"), find("bash"), find("setpriv")];
   if (bwrap === undefined)
@@ -28,7 +28,7 @@ export async function openBubblewrap(find = findProgram): Promise<OpenedSandbox>
     return {
       problem: `The sandbox needs ${bash === undefined ? "bash" : "setpriv (util-linux)"}, which is not on this machine.`,
     };
-  const sandbox = createBubblewrap({ bwrap, bash, setpriv }, openCgroups());
+  const sandbox = createBubblewrap({ bwrap, bash, setpriv, arch }, openCgroups());
   const problem = await proveWalls(sandbox);
   return problem === undefined ? { sandbox } : { problem };
 }
@@ -49,11 +49,13 @@ interface Programs {
   readonly bwrap: string;
   readonly bash: string;
   readonly setpriv: string;
+  /** The processor, whose kernel calls are filtered. */
+  readonly arch: string;
 }
 
-function createBubblewrap({ bwrap, bash, setpriv }: Programs, found: ReturnType<typeof openCgroups>): Sandbox {
+function createBubblewrap({ bwrap, bash, setpriv, arch }: Programs, found: ReturnType<typeof openCgroups>): Sandbox {
   const cgroups = "problem" in found ? undefined : found;
-  const filter = syscallFilter(process.arch, { sockets: true });
+  const filter = syscallFilter(arch, { sockets: true });
   const inputs = [USER_FILES.passwd, USER_FILES.group, USER_FILES.hosts, ...(filter ? [filter] : [])];
   const pipes = {
     passwd: FIRST_INPUT + 1,
@@ -86,7 +88,9 @@ function createBubblewrap({ bwrap, bash, setpriv }: Programs, found: ReturnType<
       // Empty, because bubblewrap's own environment can be read inside the sandbox.
       env: {},
       limits: program.limits,
-      folders: program.places.filter(({ access }) => access === "write").map(({ path }) => path),
+      folders: program.places
+        .filter(({ access }) => access === "write")
+        .map(({ path, identity }) => ({ path, isNamed: identity !== undefined })),
       inputs: [args.join(""), ...inputs],
     });
   }
@@ -101,7 +105,7 @@ function createBubblewrap({ bwrap, bash, setpriv }: Programs, found: ReturnType<
       limits: limitsSentence(found),
       summary: filter
         ? "Programs of a session run in a sandbox of their own (bubblewrap, with a filter of kernel calls)."
-        : `Programs of a session run in a sandbox of their own (bubblewrap). Their kernel calls are not filtered: Skein has no filter for ${process.arch}.`,
+        : `Programs of a session run in a sandbox of their own (bubblewrap). Their kernel calls are not filtered: Skein has no filter for ${arch}.`,
     },
     start,
   };
