@@ -8,6 +8,8 @@ export interface AskedUse {
   readonly tools?: readonly string[];
   readonly permissionMode?: string | null | undefined;
   readonly hosts?: readonly string[];
+  /** Whether files in the working folder may set what runs. */
+  readonly loadsSettings?: boolean;
 }
 
 /** The reason why a key may not run this, as a sentence for the caller; undefined if it may. */
@@ -19,6 +21,9 @@ export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefin
   if (typeof model === "string") return refusal("model", model, models);
   const tool = asked.tools?.find((name) => !isAmong(tools, toolNameOf(name)));
   if (tool !== undefined) return refusal("tool", toolNameOf(tool), tools);
+  // A session that may write files could write hooks and MCP servers there, which are commands.
+  if (asked.loadsSettings && !isAmong(tools, "Bash"))
+    return `setting_sources: Settings in a folder can name commands. ${refusal("tool", "Bash", tools)}`;
   if (permissionMode && !isAmong(permissionModes, permissionMode))
     return refusal("permission mode", permissionMode, permissionModes);
   const host = hosts && asked.hosts?.find((name) => !isHostAmong(hosts, name));
@@ -28,12 +33,13 @@ export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefin
 
 /** What a request for Claude Code asks for in its options. */
 export function askedByOptions(options: Partial<ClaudeOptions>): AskedUse {
-  const { model, fallback_model, allowed_tools = [], permission_mode } = options;
+  const { model, fallback_model, allowed_tools = [], permission_mode, setting_sources } = options;
   const agents = Object.values(options.agents ?? {});
   return {
     models: [model, fallback_model, ...agents.map((agent) => (agent.model === "inherit" ? null : agent.model))],
     tools: [...allowed_tools, ...agents.flatMap(({ tools }) => tools ?? [])],
     permissionMode: permission_mode,
+    loadsSettings: (setting_sources?.length ?? 0) > 0,
   };
 }
 
