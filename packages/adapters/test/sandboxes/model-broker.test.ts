@@ -178,6 +178,31 @@ test.each([
   expect([status, body, asked]).toEqual([400, expect.stringContaining("max_tokens"), []]);
 });
 
+test("a member that is there twice is sent on once, as it was checked", async () => {
+  const sent: string[] = [];
+  const watched = createModelBroker({
+    baseUrl: simulator.url,
+    credentials: { "x-api-key": "the real key" },
+    fetch: async (url, init) => (sent.push(await new Response(init?.body).text()), fetch(url, init)),
+  });
+  onTestFinished(() => watched.close());
+  const pass = await watched.issue({ refusal: (model) => (model === MODEL ? undefined : "not this one") });
+  pass.open();
+  const rest = { model: MODEL, max_tokens: 9, messages: [{ role: "user", content: "Hi." }] };
+  const form = { "content-type": "application/json", "anthropic-version": "2023-06-01" };
+  const headers = { "x-api-key": pass.token, ...form };
+  const status = await new Promise((resolve, reject) => {
+    request({ socketPath: pass.socket, path: "/v1/messages", method: "POST", headers }, (response) => {
+      response.resume().once("end", () => resolve(response.statusCode));
+    })
+      .on("error", reject)
+      .end(`{"model":"claude-fable-5","max_tokens":90000,${JSON.stringify(rest).slice(1)}`);
+  });
+  expect(status).toBe(200);
+  expect(sent).toHaveLength(1);
+  expect(sent[0]).not.toMatch(/fable|90000/);
+});
+
 test("a body without an announced length is read up to the same limit", async () => {
   const pass = await issue();
   pass.open();

@@ -16,8 +16,8 @@ export { type BrokeredModel, type Upstream, createHttpUpstream } from "./upstrea
  * Connects sandboxes to the model. The real key stays in this process: a sandboxed program gets a socket and a token
  * that is valid for one session, for the models of that session, and only while the pass is open.
  *
- * The broker reads requests of the Messages API. Requests and answers pass unchanged, except for the name of a model that
- * has an address of its own.
+ * The broker reads requests of the Messages API, and sends on what it has read and checked. Answers pass unchanged, except
+ * for the name of a model that has an address of its own.
  */
 export interface ModelBroker {
   /** Makes a socket and a token for one program. They do not work until the pass is opened. */
@@ -136,8 +136,11 @@ async function createPass(socket: string, rules: PassRules, server: Upstream): P
     const forwarded = { request, response, path: `${pathname}${search}`, asked, signal, ...tap };
     await (
       own
-        ? forwardRequest({ ...forwarded, body: withModel(body, own.modelName), nameInAnswer: model }, own.upstream)
-        : forwardRequest({ ...forwarded, body }, server)
+        ? forwardRequest(
+            { ...forwarded, body: checked({ ...call, model: own.modelName }), nameInAnswer: model },
+            own.upstream,
+          )
+        : forwardRequest({ ...forwarded, body: checked(call) }, server)
     ).finally(() => paid?.settle(usage));
   }
 
@@ -222,10 +225,12 @@ function callIn(body: Uint8Array, costs: boolean): z.infer<typeof Call> | string
   return costs && call.max_tokens === undefined ? "max_tokens: Expected a whole number of tokens." : call;
 }
 
-/** The request with the name that the model's server knows. */
-function withModel(body: Uint8Array, model: string): Uint8Array<ArrayBuffer> {
-  const asked = JSON.parse(new TextDecoder().decode(body)) as object;
-  return new TextEncoder().encode(JSON.stringify({ ...asked, model }));
+/**
+ * A call as it was checked. The bytes of the program are not sent on: if a member is there twice, the model's server could
+ * read the one that was not checked.
+ */
+function checked(call: z.infer<typeof Call>): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(JSON.stringify(call));
 }
 
 /** An error in the format of the Messages API, which its clients understand. */
