@@ -1,5 +1,5 @@
 /** The operator's policy on a real server: what each key may run, and the sentence of each rejection. A stub replaces Claude Code. */
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createKeys } from "@skein/server";
@@ -19,9 +19,15 @@ beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), "skein-policy-")));
   const storeUrl = `sqlite:${home}/skein.db`;
   ({ executable } = await createStub(home, "exit 3"));
+  const docs = join(home, "docs");
+  mkdirSync(docs);
   server = await claudeServer({
     storeUrl,
-    claude: { executable, keys: ["narrow", "wide", "looper"], folders: { docs: { path: home, access: "read" } } },
+    claude: {
+      executable,
+      keys: ["narrow", "wide", "looper"],
+      folders: { docs: { path: docs, access: "read" }, store: home },
+    },
     policy: {
       sandbox: "off",
       keys: {
@@ -66,6 +72,11 @@ test.each([
     { agents: { helper: { description: "d", prompt: "p", tools: ["Write"] } } },
     'use the tool "Write"',
   ],
+  [
+    "settings of a folder, which can name commands,",
+    { setting_sources: ["project"] },
+    'setting_sources: Settings in a folder can name commands. The policy of this server does not let this key use the tool "Bash".',
+  ],
 ])("a query that asks for %s beyond the rules of its key is refused with a sentence", async (_, asked, sentence) => {
   const { status, body } = await as("narrow")("POST", "/api/v1/query/single", { prompt, model, ...asked });
   expect(status === 403 || status === 422).toBe(true);
@@ -74,6 +85,20 @@ test.each([
   const other = await as("wide")("POST", "/api/v1/query/single", { prompt, model, ...asked });
   if (!("cwd" in asked)) expect(other.status).toBe(200);
 });
+
+test.each([
+  ["cwd", { cwd: "store" }],
+  ["add_dirs", { add_dirs: ["store"] }],
+])(
+  "a folder with the data of the server is no folder of a session, even if the operator opened it: %s",
+  async (field, asked) => {
+    const { status, body } = await as("wide")("POST", "/api/v1/query/single", { prompt, ...asked });
+    expect([status, body.error.message]).toEqual([
+      403,
+      `${field}: This folder contains data of the server, which no session may see. Name another folder, or keep the data elsewhere (--data, --store, --files).`,
+    ]);
+  },
+);
 
 test("a key cannot continue a session with more rights than its own rules, by any route", async () => {
   const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt });
@@ -147,7 +172,7 @@ test("a read-only folder needs a sandbox, and the audit log has the rejection", 
 });
 
 test.each([
-  [{ tools: ["Bush"] }, 'policy.tools: There is no tool "Bush" on this server.'],
+  [{ tools: ["Bush"] }, 'policy.tools: There is no tool "Bush" on this server. Did you mean "Bash"?'],
   [{ sandbox: "off" as const, hosts: ["a.test"] }, 'policy.hosts: "a.test" is not opened by claude.hosts.'],
   [{ keys: { ci: { folders: ["docs"] } } }, 'policy.keys.ci.folders: "docs" is neither a name in claude.folders'],
 ])("a server does not start with the policy %j", async (policy, sentence) => {

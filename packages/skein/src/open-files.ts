@@ -55,7 +55,7 @@ async function folderOf(folder: string): Promise<FileStore> {
   return createFolderFileStore({ folder });
 }
 
-function folderIn(address: string): string {
+export function folderIn(address: string): string {
   return address.startsWith("file:") ? placeOf(address).place : address;
 }
 

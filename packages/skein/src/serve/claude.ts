@@ -31,6 +31,8 @@ import { hookSecret } from "./hook-secret.ts";
 
 export interface ClaudeDeps {
   readonly dataDir: string;
+  /** Files and folders of the store and of generated files, which may be elsewhere. */
+  readonly storePlaces: readonly string[];
   readonly records: Records;
   /** What the operator has allowed. */
   readonly settings: ClaudeSettings;
@@ -85,6 +87,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
     settings,
     records,
     defaultFolder: (tenant, sessionId) => ownFolder(tenant, "work", sessionId),
+    ownData: [dataDir, ...deps.storePlaces],
     places,
     proxy: async () => (await (proxy ??= createGuardedProxy(places))).url,
     modelHost: new URL((oauth ?? api).baseUrl ?? MODEL).hostname,

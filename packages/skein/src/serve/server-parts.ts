@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import { type Bus, type FileStore, type Store, type WorkerInfo, createAuditLog, createWorkers } from "@skein/core";
@@ -8,9 +8,10 @@ import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
 import { type Host, createHost } from "../host.ts";
 import { catalogWith } from "../open-catalog.ts";
 import { type OpenModel, openModel } from "../open-model.ts";
-import { openServerFiles } from "../open-files.ts";
+import { folderIn, openServerFiles } from "../open-files.ts";
 import { openMemoriesNamed } from "../open-memories.ts";
 import { loadPart } from "../optional-parts.ts";
+import { placeOf } from "../store-address.ts";
 import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { placesWith } from "@skein/adapters/tools";
 import { type Claude, createClaude } from "./claude.ts";
@@ -66,6 +67,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
       ? undefined
       : createClaude({
           dataDir,
+          storePlaces: placesOf(options),
           records: store.records,
           settings: options.claudeSettings,
           rules: options.rules,
@@ -222,6 +224,15 @@ async function openAdoption(store: Store): Promise<Adoption> {
 }
 
 /** Opens the history of Claude Code's sessions, if the operator opened it. */
+/** Files and folders on this machine that the store and generated files are in. */
+function placesOf({ storeUrl, filesUrl }: Pick<StartOptions, "storeUrl" | "filesUrl">): readonly string[] {
+  const { scheme, place } = placeOf(storeUrl);
+  return [
+    ...(["sqlite", "file"].includes(scheme) ? [resolve(place)] : []),
+    ...(filesUrl === undefined || filesUrl.startsWith("s3://") ? [] : [resolve(folderIn(filesUrl))]),
+  ];
+}
+
 async function openHistory(store: Store, { history, dataDir }: StartOptions): Promise<ServerParts["history"]> {
   if (!history) return undefined;
   try {

@@ -20,8 +20,15 @@ export interface Folders {
 
 type NamedFolders = Readonly<Record<string, { readonly path: string; readonly access: "read" | "write" }>>;
 
-/** Folders that requests may work in: those registered by name, and all folders inside a root. */
-export function createFolders(roots: readonly string[], registeredFolders: NamedFolders): Folders {
+/**
+ * Folders that requests may work in: those registered by name, and all folders inside a root. A folder that contains a
+ * place of the server's own data, or is inside one, is refused: its sessions could read keys and other sessions.
+ */
+export function createFolders(
+  roots: readonly string[],
+  registeredFolders: NamedFolders,
+  ownData: readonly string[] = [],
+): Folders {
   const realPlaces = (all: readonly string[]): Promise<readonly string[]> =>
     Promise.all(all.map((root) => realpath(root).catch(() => root)));
 
@@ -53,6 +60,11 @@ export function createFolders(roots: readonly string[], registeredFolders: Named
       const place = await realpath(given).catch(() => undefined);
       if (place === undefined) throw new KnownError("invalid", `${field}: There is no such folder.`);
       if (!places.some((root) => isWithin(root, place))) throw outside(field);
+      if ((await realPlaces(ownData)).some((data) => isWithin(data, place) || isWithin(place, data)))
+        throw new KnownError(
+          "not_allowed",
+          `${field}: This folder contains data of the server, which no session may see. Name another folder, or keep the data elsewhere (--data, --store, --files).`,
+        );
       if (!(await stat(place)).isDirectory()) throw new KnownError("invalid", `${field}: This is not a folder.`);
       return place;
     },

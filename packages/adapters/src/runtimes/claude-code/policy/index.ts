@@ -74,6 +74,8 @@ export interface ClaudePolicyDeps {
   readonly records: Records;
   /** The working folder of a session that names none. It is created. */
   readonly defaultFolder: (tenant: string, sessionId: string) => string;
+  /** Where the server keeps its data. No request may name a folder with any of it. */
+  readonly ownData?: readonly string[];
   /** The addresses that may be called besides the public internet. */
   readonly places?: Places;
   /** The proxy through which a child reaches MCP servers of a request. It checks the resolved addresses. */
@@ -101,7 +103,7 @@ const KIND = "claude_session";
 export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
   const { settings, records, places = {}, rules = NO_RULES } = deps;
   const ownHosts = hostsOf(settings, deps.modelHost);
-  const folders = createFolders(settings.roots, settings.folders);
+  const folders = createFolders(settings.roots, settings.folders, deps.ownData);
 
   async function keptOf(tenant: string, sessionId: string): Promise<Kept> {
     const record = await records.get(tenant, KIND, sessionId);
