@@ -19,11 +19,16 @@ describe("the audit log of a server", () => {
     expect((await ci("POST", "/v1/agents", { name: "Mine" })).status).toBe(403);
     const { id, path } = await session(call);
     expect((await ci("POST", `${path}/awaits/toolu_none`, { content: "yes" })).status).toBe(409);
-    expect((await call("GET", `${path}/export`)).status).toBe(200);
+    const exported = await call("GET", `${path}/export`);
+    expect(exported.status).toBe(200);
     await call("POST", "/v1/webhooks", { url: "http://127.0.0.1:9/secret-path", events: ["session.completed"] });
     expect((await ci("DELETE", path)).status).toBe(204);
+    const imported = await call("POST", "/v1/sessions/import", exported.body);
+    expect(imported.status).toBe(201);
+    expect((await call("POST", "/api/v1/sessions/adopt", { files: [] })).status).toBe(422);
     expect((await caller(url, "skein_wrong")("GET", "/v1/me")).status).toBe(401);
     expect((await call("POST", "/v1/login", { key: key.body["key"] })).status).toBe(204);
+    expect((await call("POST", `/v1/keys/${key.body.id}/rotate`, {})).status).toBe(201);
     expect((await call("DELETE", `/v1/keys/${key.body.id}`)).status).toBe(204);
 
     const { body } = await call("GET", "/v1/audit?limit=200");
@@ -39,8 +44,11 @@ describe("the audit log of a server", () => {
       ["session.export", admin, id, "done"],
       ["webhook.create", admin, "127.0.0.1:9", "done"],
       ["session.delete", "ci", id, "done"],
+      ["session.import", admin, imported.body.id, "done"],
+      ["session.adopt", admin, null, "refused"],
       ["key.wrong", null, null, "refused"],
       ["login", "ci", null, "done"],
+      ["key.rotate", admin, key.body.id, "done"],
       ["key.revoke", admin, key.body.id, "done"],
     ]);
     expect(body.data.every(({ address, request_id }: Entry) => address === "127.0.0.1" && request_id !== null)).toBe(
@@ -177,4 +185,17 @@ test("audit entries are removed after their retention, and not earlier", async (
   await audit.sweep();
   expect((await audit.list("a")).items.map(({ action }) => action)).toEqual(["day.20"]);
   expect((await audit.list("b")).items).toEqual([]);
+});
+
+test("the entries of every tenant are removed after their retention, also on a server with many tenants", async () => {
+  const { records } = createMemoryStore();
+  let time = Date.parse("2026-01-01T00:00:00Z");
+  const now = (): number => time;
+  const audit = createAuditLog({ records, ids: createIds({ now }), now, keepDays: 30 });
+  const tenants = Array.from({ length: 1001 }, (_, index) => `t${index}`);
+  for (const tenant of tenants) await audit.append(tenant, { action: "key.create" });
+  time = Date.parse("2026-02-10T00:00:00Z");
+  await audit.sweep();
+  const left = await Promise.all(tenants.map(async (tenant) => (await audit.list(tenant)).items));
+  expect(left.flat()).toEqual([]);
 });

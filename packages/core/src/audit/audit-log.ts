@@ -107,11 +107,18 @@ export function createAuditLog({ records, ids, now, keepDays = AUDIT_DAYS }: Aud
     },
     async sweep() {
       const oldest = now() - keepDays * DAY_MS;
-      const { items } = await records.list({ ...TENANTS, limit: 1000 });
-      for (const { id: tenant } of items)
-        // Entries are sorted by id, and an id begins with its time.
-        for await (const { id, created_at } of entries(tenant, undefined, firstIdAt(oldest)))
-          if (Date.parse(created_at) < oldest) await records.delete(tenant, KIND, id);
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const page: Awaited<ReturnType<Records["list"]>> = await records.list({
+          ...TENANTS,
+          limit: PAGE,
+          ...(cursor !== undefined && { cursor }),
+        });
+        for (const { id: tenant } of page.items)
+          // Entries are sorted by id, and an id begins with its time.
+          for await (const { id, created_at } of entries(tenant, undefined, firstIdAt(oldest)))
+            if (Date.parse(created_at) < oldest) await records.delete(tenant, KIND, id);
+        ({ cursor } = page);
+      }
     },
   };
 }

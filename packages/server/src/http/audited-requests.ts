@@ -53,7 +53,7 @@ export function auditRequests(
 ): void {
   app.decorateRequest("problem", undefined);
   let wrongKeyMinute = -1;
-  app.addHook("onSend", async (request, reply) => {
+  app.addHook("onSend", async (request, reply, payload) => {
     const { route } = request.routeOptions.config;
     const { problem, principal } = request;
     const isRefused = problem !== undefined && REFUSED.has(problem.code);
@@ -68,7 +68,7 @@ export function auditRequests(
         await audit.append(principal.tenant, {
           ...entry,
           action,
-          target: targetOf(request),
+          target: targetOf(request) ?? madeIn(payload),
           outcome: reply.statusCode < 400 ? "done" : reply.statusCode < 500 ? "refused" : "failed",
           actor: principal.name,
           key_id: principal.keyId.slice(0, 12),
@@ -99,4 +99,9 @@ function targetOf({ params, body }: FastifyRequest): string | null {
   if (typeof name === "string") return name.slice(0, 100);
   // Only the host of an address: the rest may contain a secret.
   return typeof url === "string" ? (URL.parse(url)?.host ?? null) : null;
+}
+
+/** The id of the session that an import or an adoption has made. */
+function madeIn(payload: unknown): string | null {
+  return typeof payload === "string" ? (/^\{"(?:session_)?id":"([\w-]{1,100})"/.exec(payload)?.[1] ?? null) : null;
 }
