@@ -105,6 +105,12 @@ test("doctor reports what works, what is not set up yet and what is wrong", asyn
   expect(wrong.code).toBe(1);
   expect(wrong.out).toMatch(/wrong {2}store/);
   expect(wrong.out).toMatch(/wrong {2}code .*default export/);
+  const other = join(data, "other.config.ts");
+  writeFileSync(other, 'export default { claude: { folders: { docs: "/no/such/folder" } } };');
+  const { out } = await skein(data, "doctor", "--port", "0", "--config", other);
+  expect(out.replaceAll(/\s+/g, " ")).toContain(
+    "claude.folders.docs: /no/such/folder does not exist. Make it, or correct the path.",
+  );
 });
 
 test("doctor says whether the secrets of the store are sealed, and names a key that is lost", async () => {

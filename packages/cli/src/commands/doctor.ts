@@ -207,11 +207,30 @@ async function code({ configFile }: ServeSettings): Promise<Finding> {
   const what = "code";
   if (configFile === undefined) return { what, state: "ok", says: "No skein.config.ts: agents come over HTTP." };
   try {
-    const { agents, tools } = await loadCode(configFile);
+    const { agents, tools, claude } = await loadCode(configFile);
+    const missing = missingPlace(claude);
+    if (missing !== undefined) return { what, state: "wrong", says: `${configFile}: ${missing}` };
     return { what, state: "ok", says: `${configFile}: ${agents.length} agents, ${tools.size} tools.` };
   } catch (error) {
     return { what, state: "wrong", says: `${configFile}: ${sentence(error)}` };
   }
+}
+
+/** The first folder or file of Claude Code's settings that does not exist, as a sentence. The server starts without it. */
+function missingPlace({
+  roots,
+  folders,
+  plugins,
+  settings,
+}: Awaited<ReturnType<typeof loadCode>>["claude"]): string | undefined {
+  const places: readonly (readonly [string, unknown])[] = [
+    ...roots.map((path, index) => [`roots.${index}`, path] as const),
+    ...Object.entries(folders).map(([name, { path }]) => [`folders.${name}`, path] as const),
+    ...Object.entries(plugins).map(([name, path]) => [`plugins.${name}`, path] as const),
+    ...Object.entries(settings).map(([name, path]) => [`settings.${name}`, path] as const),
+  ];
+  const missing = places.find(([, path]) => typeof path === "string" && !existsSync(path));
+  return missing && `claude.${missing[0]}: ${String(missing[1])} does not exist. Make it, or correct the path.`;
 }
 
 /** Whether Redis answers. A server starts without Redis, but several machines need it. */

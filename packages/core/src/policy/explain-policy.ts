@@ -47,7 +47,7 @@ export function explainPolicy(key: ExplainedKey): readonly string[] {
 const ABILITIES: Readonly<Record<string, string>> = {
   read: "read the sessions of its tenant",
   run: "read the sessions of its tenant and run agents",
-  sql: "read the sessions of its tenant, also by SQL",
+  sql: "read the sessions of its tenant, also by SQL, and its audit log by SQL",
   admin: "do everything in its tenant, also make keys",
 };
 

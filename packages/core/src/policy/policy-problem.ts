@@ -1,3 +1,4 @@
+import { nearestName } from "@skein/protocol";
 import { type KeyPolicy, type Policy, isHostAmong, policyOf, tenantRules } from "./policy.ts";
 
 /** What a server has that its policy may name. */
@@ -72,13 +73,18 @@ function emptyList(rules: KeyPolicy): string | undefined {
 
 function unknownName({ tools = [], folders = [], hosts = [] }: KeyPolicy, known: KnownNames): string | undefined {
   const tool = tools.find((name) => !isKnownTool(name, known.tools));
-  if (tool !== undefined) return `tools: There is no tool "${tool}" on this server.`;
+  if (tool !== undefined) return `tools: There is no tool "${tool}" on this server. ${insteadOf(tool, known.tools)}`;
   const folder = folders.find((name) => !isKnownFolder(name, known));
   if (folder !== undefined)
     return `folders: "${folder}" is neither a name in claude.folders nor a path inside of claude.roots.`;
   const host = hosts.find((name) => !isHostAmong(known.hosts, name));
   if (host !== undefined) return `hosts: "${host}" is not opened by claude.hosts. Add it there first.`;
   return undefined;
+}
+
+function insteadOf(tool: string, known: readonly string[]): string {
+  const near = nearestName(tool, known);
+  return near === undefined ? "Add it to tools, or correct its name." : `Did you mean "${near}"?`;
 }
 
 function contradiction(rules: KeyPolicy, known: KnownNames): string | undefined {

@@ -44,7 +44,7 @@ export function createVault(text: string): Vault {
     .filter((part) => part !== "")
     .map(keyOf);
   const [first] = keys;
-  if (!first) throw new KnownError("invalid", `The key for secrets is empty. ${HOW}`);
+  if (!first) throw new KnownError("invalid", `The key for secrets (SKEIN_SECRETS_KEY) is empty. ${HOW}`);
   const byId = new Map(keys.map(({ id, key }) => [id, key]));
   return {
     keyId: first.id,
@@ -91,6 +91,6 @@ const HOW = "Expected 32 random bytes in base64, as `openssl rand -base64 32` pr
 function keyOf(text: string): { readonly id: string; readonly key: Uint8Array } {
   const key = Buffer.from(text, "base64");
   if (key.length !== KEY_BYTES || !/^[A-Za-z0-9+/_-]+=*$/.test(text))
-    throw new KnownError("invalid", `A key for secrets has ${key.length} bytes. ${HOW}`);
+    throw new KnownError("invalid", `A key for secrets (SKEIN_SECRETS_KEY) has ${key.length} bytes. ${HOW}`);
   return { id: hash("sha256", key, "hex").slice(0, 8), key };
 }

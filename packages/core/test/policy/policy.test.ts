@@ -124,7 +124,11 @@ describe("a policy that cannot be meant", () => {
       undefined,
     ],
     [{ hosts: ["api.example.com"], keys: { ci: { hosts: [] } } }, undefined],
-    [{ tools: ["Bush"] }, 'policy.tools: There is no tool "Bush" on this server.'],
+    [{ tools: ["Bush"] }, 'policy.tools: There is no tool "Bush" on this server. Did you mean "Bash"?'],
+    [
+      { tools: ["Shell"] },
+      'policy.tools: There is no tool "Shell" on this server. Add it to tools, or correct its name.',
+    ],
     [{ keys: { ci: { tools: ["mcp__gitlab__*"] } } }, 'policy.keys.ci.tools: There is no tool "mcp__gitlab__*"'],
     [{ folders: ["/srv/workshop"] }, 'policy.folders: "/srv/workshop" is neither'],
     [{ hosts: ["example.org"] }, 'policy.hosts: "example.org" is not opened by claude.hosts.'],

@@ -102,7 +102,7 @@ export function codeOf({
     agents: registered,
     tools: new Map(all.map((tool) => [tool.name, tool])),
     skills: findSkills(skills),
-    claude: parseInput(ClaudeSettings, claude),
+    claude: parseInput(z.object({ claude: ClaudeSettings }), { claude }).claude,
     limits: checkedLimits(limits, "limits"),
     retention: checkedRetention(retention, "retention"),
     policy: parseInput(z.object({ policy: Policy }), { policy }).policy,

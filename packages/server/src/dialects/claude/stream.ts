@@ -108,6 +108,6 @@ const CLOSING: Readonly<Record<StreamEnd, Extract<StreamEvent, { event: "error" 
     code: "SERVICE_UNAVAILABLE",
     message: "The server is stopping, and the run continues. Follow it again with Last-Event-ID.",
   },
-  revoked: { code: "AUTHENTICATION_ERROR", message: "The key was revoked." },
+  revoked: { code: "AUTHENTICATION_ERROR", message: "The key was revoked, or has expired." },
   deleted: { code: "SESSION_NOT_FOUND", message: "The session was deleted." },
 };
