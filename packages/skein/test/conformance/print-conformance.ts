@@ -1,6 +1,6 @@
 import type { ConformanceList, Line } from "./line.ts";
 
-/** Prints `docs/reference/conformance.md`: the number of implemented lines of each list, and every departure and open line. */
+/** Prints `docs/reference/conformance.md`: the number of implemented lines of each list, the departures and the open lines. */
 export function printConformance(lists: readonly ConformanceList[]): string {
   const counted = lists.map(
     (list) => `| [${list.part}](#${anchor(list.part)}) | ${list.specification} | ${list.title} | ${counts(list)} |`,
@@ -8,7 +8,7 @@ export function printConformance(lists: readonly ConformanceList[]): string {
   const shared = sharedReasons(lists);
   return `# Where Skein differs from the specifications
 
-Each of the five parts of Skein implements a specification, numbered 000 to 004. A test checks every line of it that is *there*, in a real store, a schema or a file. This page lists every *departure*, which is different in Skein for the given reason, and every *open* line, which is not done yet. \`npm run conformance\` prints this page from the lists in \`packages/skein/test/conformance/\`.
+Each of the five parts of Skein implements a specification, numbered 000 to 004. A test checks every line of it that is *there*, in a real store, a schema or a file. This page lists the *departures*, which are different in Skein for the given reason, and the *open* lines, which are not done yet. \`npm run conformance\` prints this page from the lists in \`packages/skein/test/conformance/\`.
 
 | part | specification | about | there | departures | open |
 |---|---|---|---|---|---|
@@ -21,6 +21,9 @@ ${counted.join("\n")}
 ${[...shared].map(([reason, places]) => printShared(reason, places)).join("\n")}
 ${lists.map((list) => printList(list, new Set(shared.keys()))).join("")}`;
 }
+
+/** How many lines a shared reason lists. The lists have all of them. */
+const MOST_LINES = 4;
 
 interface Place {
   readonly part: string;
@@ -39,7 +42,8 @@ function sharedReasons(lists: readonly ConformanceList[]): ReadonlyMap<string, r
 }
 
 function printShared(reason: string, places: readonly Place[]): string {
-  const said = [...new Set(places.map(({ line }) => cell(line.what)))];
+  const all = [...new Set(places.map(({ line }) => cell(line.what)))];
+  const said = all.length > MOST_LINES ? [...all.slice(0, MOST_LINES), `and ${all.length - MOST_LINES} more`] : all;
   const parts = [...new Set(places.map(({ part }) => part))];
   return `| ${said.join("<br>")} | ${cell(reason)} | ${parts.join(", ")} |`;
 }
