@@ -93,7 +93,7 @@ export { listTasks, listTodos, type TaskList, type TodoList } from "./sources/cl
 export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches.ts";
 export { isSourceName, sourceNames, type SourceName } from "./sources/port/source.ts";
 export { readOriginal } from "./sources/read-original.ts";
-export { recogniseSource } from "./sources/registry.ts";
+export { isRecognised, recogniseSource } from "./sources/registry.ts";
 export { withSources, type SourceOptions, type WithSources } from "./sources/with-sources.ts";
 export { burnRateOf } from "./usage/burn-rate.ts";
 export { contextTokens } from "./usage/context-size.ts";

@@ -1,5 +1,5 @@
 /** Questions over the sessions of all agents. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withSources } from "@skein/history";
@@ -83,4 +83,14 @@ test("the table functions accept a source, recognise a path, and warn about an u
   expect(await count(`'${codex}', source := 'claude'`)).toEqual([]);
   const tokens = `SELECT sum(reasoning_tokens) FROM read_conversations('${codex}') WHERE message_type = 'assistant'`;
   expect(await rows(tokens)).toEqual([[105]]);
+  warnings.length = 0;
+  const odd = join(folder, "odd");
+  mkdirSync(odd);
+  for (const [path, text] of [
+    [odd, /does not look like the data of an agent.*Sources: claude, .*codex/],
+    [join(folder, "none"), /nothing at .*none/],
+  ] as const) {
+    expect(await count(`'${path}'`)).toEqual([]);
+    expect(warnings.splice(0).join()).toMatch(text);
+  }
 });

@@ -37,7 +37,16 @@ export const sources: readonly HistorySource[] = [
  * missing.
  */
 export function recognise(path: string): HistorySource {
-  return sources.find((source) => source.owns(path)) ?? claudeCode;
+  return ownerOf(path) ?? claudeCode;
+}
+
+function ownerOf(path: string): HistorySource | undefined {
+  return sources.find((source) => source.owns(path));
+}
+
+/** Whether the data at this path looks like that of a known agent. */
+export function isRecognised(path: string): boolean {
+  return ownerOf(path) !== undefined;
 }
 
 /** The name of the source whose data this is; Claude Code if it does not look like another's. */

@@ -10,6 +10,7 @@ import {
   type WithSources,
   discover,
   isDataNotFoundError,
+  isRecognised,
   isSourceName,
   listPlans,
   listTodos,
@@ -76,7 +77,10 @@ export async function loadReadFunction(
   const list = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
   await connection.run(`CREATE OR REPLACE TABLE ${table} (${list.join(", ")})`);
   const given = path === undefined ? undefined : expanded(path);
-  if (given !== undefined && !statSync(given, { throwIfNoEntry: false })) return;
+  if (given !== undefined && !statSync(given, { throwIfNoEntry: false })) {
+    warn(`There is nothing at ${given}, so ${name} has no rows.`);
+    return;
+  }
   const source = sourceOf(call, given, warn);
   try {
     const { library, problems } = await libraryOf(source, given, defaults);
@@ -94,15 +98,17 @@ export async function loadReadFunction(
   }
 }
 
+const KNOWN = `Sources: ${CLAUDE}, ${sourceNames.join(", ")}`;
+
 /** The named source; otherwise the source whose files look like those at the path. */
 function sourceOf({ source: name }: ReadCall, path: string | undefined, warn: (text: string) => void): SourceName {
   const known = name?.toLowerCase() === CLAUDE ? "claude-code" : (name?.toLowerCase() ?? "");
   if (isSourceName(known)) return known;
   const found = path === undefined ? "claude-code" : recogniseSource(path);
   if (name !== undefined && name !== "")
-    warn(
-      `There is no source '${name}', so ${found} was read, by the shape of the path. Sources: ${CLAUDE}, ${sourceNames.join(", ")}`,
-    );
+    warn(`There is no source '${name}', so ${found} was read, by the shape of the path. ${KNOWN}`);
+  else if (path !== undefined && !isRecognised(path))
+    warn(`${path} does not look like the data of an agent, so it was read as ${found}'s. ${KNOWN}`);
   return found;
 }
 

@@ -5,7 +5,7 @@ import { eachRecord, entriesIn, isFile, isFolder, originalLine, stampOf, unitOf 
 import { appData } from "../port/places.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { findComposers, isEditorDatabase, originalBubble, readComposer } from "./composers.ts";
-import { createTranscript } from "./transcript.ts";
+import { createTranscript, lastPromptTime } from "./transcript.ts";
 import { readText } from "./text-transcript.ts";
 
 export const cursor: TranslatedSource = {
@@ -25,6 +25,7 @@ export const cursor: TranslatedSource = {
           isFolder(join(path, "projects", name, "agent-transcripts")),
         ),
   units: (root) => (isFile(root) ? findComposers(root) : findTranscripts(root)),
+  lastTime: (unit) => (unit.extra?.["composer"] === true ? undefined : lastPromptTime(unit.path)),
   read(unit, writer) {
     // Cursor writes no usable token counts.
     if (writer.wants === "usage") return;

@@ -1,7 +1,8 @@
 /** A transcript of Cursor's agent. Its lines have no ids, no results, no model and no times. */
-import { statSync } from "node:fs";
+import { closeSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../../model/value.ts";
+import { openPlainFile } from "../../scan/read-file.ts";
 import type { Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
@@ -58,6 +59,22 @@ export function promptOf(content: unknown): { readonly text: string; readonly at
   const time = /<timestamp>([^<]*)<\/timestamp>/.exec(text)?.[1];
   const query = /<user_query>\s*([\s\S]*?)\s*<\/user_query>/.exec(text)?.[1];
   return { text: query ?? text, at: time === undefined ? null : timeOf(time) };
+}
+
+const tailBytes = 64 * 1024;
+
+/** The time of the last prompt, if it is near the end of the file. */
+export function lastPromptTime(path: string): number | undefined {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const bytes = Buffer.alloc(Math.min(size, tailBytes));
+  const fd = openPlainFile(path);
+  try {
+    readSync(fd, bytes, 0, bytes.length, size - bytes.length);
+  } finally {
+    closeSync(fd);
+  }
+  const times = [...bytes.toString("latin1").matchAll(/<timestamp>([^<]{1,80})<\/timestamp>/g)];
+  return timeOf(times.at(-1)?.[1] ?? "") ?? undefined;
 }
 
 /** `Sunday, Aug 2, 2026, 3:51 AM (UTC-7)`, to the minute. */

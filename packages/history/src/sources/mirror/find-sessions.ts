@@ -77,7 +77,7 @@ function headOf(source: TranslatedSource, unit: Unit, before: MirroredUnit | und
     parentId: head?.parentId ?? parent?.sessionId ?? null,
     meta: parent?.meta ?? {},
     place: "",
-    lastMs: lastTimeIn(unit.timed ?? path) ?? mtimeMs,
+    lastMs: (source.lastTime ? source.lastTime(unit) : lastTimeIn(unit.timed ?? path)) ?? mtimeMs,
     bytes: unit.bytes ?? statSync(path, { throwIfNoEntry: false })?.size ?? 0,
     ...(before?.lines && { lines: before.lines }),
   };

@@ -41,6 +41,8 @@ export interface InPlaceSource extends SourceBase {
 /** A source with its own format. */
 export interface TranslatedSource extends SourceBase {
   readonly reads: "translated";
+  /** The time of the last activity, if the ends of its files have times in another form than those of most agents. */
+  lastTime?(unit: Unit): number | undefined;
   /** Writes one session. Unreadable parts are reported with `writer.damage`. */
   read(unit: Unit, writer: TranscriptWriter): void;
 }
