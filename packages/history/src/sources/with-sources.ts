@@ -34,7 +34,10 @@ export interface WithSources {
 export async function withSources(options: SourceOptions = {}): Promise<WithSources> {
   const { sources: asked, places = placesHere(), lines = "all", onTranslated, ...config } = options;
   const wanted = new Set(asked ?? sourceNames);
-  const { found, looked } = await rootsOf(config, wanted, places, asked?.length === 1 ? asked[0] : undefined);
+  // Claude Desktop shows some transcripts in Claude Code's folder as its own. They are not Claude Code's, whoever asks.
+  const alsoOpened = wanted.has("claude-code") && !wanted.has("claude-desktop") && config.dataPath === undefined;
+  const opened = alsoOpened ? new Set([...wanted, "claude-desktop" as const]) : wanted;
+  const { found, looked } = await rootsOf(config, opened, places, asked?.length === 1 ? asked[0] : undefined);
   const problems: (Problem & { source: SourceName })[] = [];
   const inPlace = new Set<string>();
   const mirrors = new Map<string, Mirror>();
@@ -46,12 +49,15 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
     const { openMirror } = await import("./mirror/mirror-root.ts");
     const mirror = openMirror({ source, root: path, folder: mirrorFolder(config, source.name, path) });
     const onProgress = onTranslated && ((done: number, total: number) => onTranslated(source.name, done, total));
-    if (lines === "all") await mirror.translate(undefined, { signal: config.signal, onProgress });
-    problems.push(...mirror.problems.map((problem) => ({ ...problem, source: source.name })));
+    const isWanted = wanted.has(source.name);
+    if (lines === "all" && isWanted) await mirror.translate(undefined, { signal: config.signal, onProgress });
+    if (isWanted) problems.push(...mirror.problems.map((problem) => ({ ...problem, source: source.name })));
     if (mirror.units.length + mirror.kept.size + mirror.problems.length > 0) mirrors.set(mirror.folder, mirror);
   }
   const dataPath = [...inPlace, ...mirrors.keys()];
-  if (dataPath.length > 0) return { config: { ...config, dataPath, ...(mirrors.size > 0 && { mirrors }) }, problems };
+  const isAny = alsoOpened ? found.some(({ source }) => wanted.has(source.name)) : dataPath.length > 0;
+  const shown = alsoOpened && { sources: [...wanted] };
+  if (isAny) return { config: { ...config, dataPath, ...(mirrors.size > 0 && { mirrors }), ...shown }, problems };
   if (!wanted.has("claude-code")) throw new DataNotFoundError(looked[0] ?? "");
   // Without any data, the default places stay, so that an error names them.
   return { config: config.dataPath === undefined ? config : { ...config, dataPath: [] }, problems };

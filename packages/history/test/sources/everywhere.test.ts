@@ -16,7 +16,7 @@ import {
   withSources,
   type LibraryConfig,
 } from "../../src/index.ts";
-import { agentTitles, speakerOf } from "../../src/sources/port/source.ts";
+import { agentTitles, speakerOf, type SourceName } from "../../src/sources/port/source.ts";
 import { agentData, agentNames, temporaryFolder, type AgentData } from "./agent-data.ts";
 
 async function libraryOf(
@@ -141,6 +141,35 @@ test("in a folder that several agents claim, each session is read once, by the a
   expect(named(together)).toEqual(named(apart));
   const { totals } = await getUsage({ ...config, timeZone: "UTC" });
   expect(totals).toEqual((await getUsage({ ...(await libraryOf(agents)), timeZone: "UTC" })).totals);
+});
+
+test("a transcript that Claude Desktop shows is not Claude Code's either when only Claude Code's are requested", async () => {
+  const { folder } = agentData("claude-desktop");
+  const home = join(folder, "home", ".claude");
+  const own = join(home, "projects", "-srv-demo", "77777777-7777-4777-8777-777777777777.jsonl");
+  const line = {
+    type: "user",
+    uuid: "u1",
+    message: { role: "user", content: "Mine" },
+    timestamp: "2026-09-02T00:00:00Z",
+  };
+  writeFileSync(own, `${JSON.stringify(line)}\n`);
+  vi.stubEnv("CLAUDE_CONFIG_DIR", home);
+  const env = { CLAUDE_CONFIG_DIR: home, XDG_CONFIG_HOME: folder };
+  const places = { env, homes: [temporaryFolder()], platform: "linux" as const };
+  const idsOf = async (sources?: readonly SourceName[]): Promise<readonly string[]> => {
+    const cacheFolder = join(temporaryFolder(), "cache");
+    const { config } = await withSources({ places, cacheFolder, ...(sources && { sources }) });
+    return (await listSessions(config)).data.map(({ id, source }) => `${source} ${id.slice(0, 4)}`).toSorted();
+  };
+  const all = await idsOf(["claude-code", "claude-desktop"]);
+  expect(all).toEqual(["claude-code 7777", "claude-desktop 4444", "claude-desktop 6666"]);
+  expect(await idsOf()).toEqual(all);
+  expect([...(await idsOf(["claude-code"])), ...(await idsOf(["claude-desktop"]))]).toEqual(all);
+  // Without any transcript of Claude Code, there is no data, whatever Claude Desktop has.
+  rmSync(home, { recursive: true });
+  await expect(idsOf(["claude-code"])).rejects.toThrow("There is no Claude Code data directory");
+  vi.unstubAllEnvs();
 });
 
 test("the same folder of two agents is one project", async () => {
