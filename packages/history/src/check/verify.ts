@@ -3,6 +3,9 @@ import type { SkippedFile } from "../model/data-file.ts";
 import { chosenFiles } from "../list/chosen-files.ts";
 import type { FileDamage } from "../model/types.ts";
 import { createPause } from "../scan/pause.ts";
+import { aboutDamage } from "../sources/port/source.ts";
+import { loadState } from "../sources/mirror/mirror-state.ts";
+import { markOf } from "../sources/mirror/source-of-root.ts";
 import { readLines } from "../scan/read-lines.ts";
 
 export interface VerifyReport {
@@ -22,13 +25,34 @@ export async function verify(config: LibraryConfig = {}): Promise<VerifyReport> 
   const damage: FileDamage[] = [];
   let lines = 0;
   let bytes = 0;
-  for (const { path, size } of files) {
+  for (const { path, size, root } of files) {
+    const original = originalPath(root, path);
     readLines(path, {
       line: () => (lines += 1),
-      damage: ({ line, kind, message }) => damage.push({ path, line, kind, message }),
+      damage: ({ line, kind, message, text }) =>
+        damage.push({
+          path,
+          line,
+          kind,
+          message: original === undefined ? message : aboutOriginal(original, message, text),
+        }),
     });
     bytes += size;
     await pause();
   }
   return { files: files.length, lines, bytes, damage, skipped };
+}
+
+/** The file or database of another agent that these lines were translated from. */
+function originalPath(root: string, path: string): string | undefined {
+  const mark = markOf(root);
+  if (!mark) return undefined;
+  const place = path.slice(root.length + 1);
+  return Object.values(loadState(root, mark.source, mark.root).units).find((unit) => unit.place === place)?.path;
+}
+
+/** The damaged text itself may be secret, so only a sentence in its place is shown. */
+function aboutOriginal(original: string, message: string, text?: string): string {
+  const sentence = text?.startsWith(aboutDamage) ? text.slice(aboutDamage.length).trim() : message;
+  return `${sentence} (translated from ${original})`;
 }

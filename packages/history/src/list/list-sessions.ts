@@ -1,16 +1,28 @@
 import { pageOf, type LibraryConfig } from "../config.ts";
 import { pageOfTotal } from "../model/paginate.ts";
 import type { PaginatedResult, SessionSummary } from "../model/types.ts";
+import type { DataFile } from "../model/data-file.ts";
 import { discoverUnread } from "../sources/discover.ts";
 import { withStore } from "../facets/with-store.ts";
 import { orderSessions, summarise } from "./sessions.ts";
+
+const mostCorrections = 20;
+
+const isUnread = ({ origin }: DataFile): boolean => origin?.hasLines === false;
 
 /** Sessions with their titles, newest activity first, so that index 0 is the newest. Subagents are not listed. */
 export async function listSessions(config: LibraryConfig = {}): Promise<PaginatedResult<SessionSummary>> {
   const page = pageOf(config);
   return await withStore(config, async (store) => {
     const order = await orderSessions(config, store, discoverUnread(config));
-    const files = order.files.slice(page.offset, page.offset + page.limit);
-    return pageOfTotal(await summarise(files, order, config, store), order.files.length, page);
+    const chosen = (): readonly DataFile[] => order.files.slice(page.offset, page.offset + page.limit);
+    // A session without lines is ordered by a time that is known without reading it, which may not be its last.
+    let files = chosen();
+    let summaries = await summarise(files, order, config, store);
+    for (let more = mostCorrections; more > 0 && files.some(isUnread) && order.correct(); more -= 1) {
+      files = chosen();
+      summaries = await summarise(files, order, config, store);
+    }
+    return pageOfTotal(summaries, order.files.length, page);
   });
 }

@@ -28,6 +28,8 @@ export interface SessionOrder {
   readonly details: Map<DataFile, SessionDetails>;
   /** Details in the index, which most lists need of few files. */
   readonly saved: ReadonlyMap<DataFile, Uint8Array>;
+  /** Orders them again with the times of the details that are known by now. Returns false if the times were right. */
+  correct(): boolean;
 }
 
 /** Finds and orders the sessions. Without a filter on content only the ends of the files are read. */
@@ -67,8 +69,26 @@ export async function orderSessions(
   // A file without messages comes last: its only time may be the time at which it was copied, which would make it the
   // newest.
   const rank = (file: DataFile): number => (activity.has(file) ? 0 : 1);
-  files.sort((a, b) => rank(a) - rank(b) || newest(b) - newest(a) || (a.path < b.path ? -1 : 1));
-  return { discovered, files, details, saved };
+  const sort = (): void =>
+    void files.sort((a, b) => rank(a) - rank(b) || newest(b) - newest(a) || (a.path < b.path ? -1 : 1));
+  sort();
+  const correct = (): boolean => {
+    const read = new Map([...details].map(([{ path }, found]) => [path, found]));
+    let isChanged = false;
+    for (const file of files) {
+      const found = read.get(file.path);
+      if (!found || file.origin?.hasLines !== false) continue;
+      const time = found.lastTime === null ? undefined : Date.parse(found.lastTime);
+      if (time === activity.get(file)) continue;
+      isChanged = true;
+      details.set(file, found);
+      if (time === undefined) activity.delete(file);
+      else activity.set(file, time);
+    }
+    if (isChanged) sort();
+    return isChanged;
+  };
+  return { discovered, files, details, saved, correct };
 }
 
 /** False if a session whose lines are not prepared yet is known to belong to another project. */

@@ -10,6 +10,7 @@ import {
   getUsage,
   listSessions,
   searchSessions,
+  verify,
   watch,
   withArchive,
   withCarried,
@@ -170,6 +171,30 @@ test("a transcript that Claude Desktop shows is not Claude Code's either when on
   rmSync(home, { recursive: true });
   await expect(idsOf(["claude-code"])).rejects.toThrow("There is no Claude Code data directory");
   vi.unstubAllEnvs();
+});
+
+test("a file of another agent is damage with its name, and the list has its order at once: such files come last", async () => {
+  const [codex, pi] = [agentData("codex"), agentData("pi")];
+  const foreign = join(
+    codex.folder,
+    "sessions/2026/08/21/rollout-2026-08-22T00-00-00-aaaa0000-0000-7000-8000-00000000000f.jsonl",
+  );
+  const names = readdirSync(pi.folder, { recursive: true, encoding: "utf8" });
+  cpSync(join(pi.folder, names.find((name) => name.endsWith(".jsonl")) ?? ""), foreign);
+  const config = await libraryOf([codex]);
+  const whole = await listSessions(await libraryOf([agentData("codex")]));
+  const ids = whole.data.map(({ id }) => id);
+  for (const _call of [1, 2])
+    expect((await listSessions(config)).data.map(({ id }) => id)).toEqual([
+      ...ids,
+      "aaaa0000-0000-7000-8000-00000000000f",
+    ]);
+  const { totals } = await getUsage({ ...config, timeZone: "UTC" });
+  expect(totals.calls).toBe(6);
+  const { damage } = await verify(config);
+  expect(damage.map(({ message }) => message)).toEqual([
+    `no record of Codex in it: is it of another agent, or of a newer version? (translated from ${foreign})`,
+  ]);
 });
 
 test("the same folder of two agents is one project", async () => {

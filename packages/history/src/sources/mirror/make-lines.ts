@@ -12,7 +12,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Unit } from "../port/source.ts";
+import { aboutDamage, agentTitles, type Unit } from "../port/source.ts";
 import { createTranscriptWriter } from "../port/transcript-writer.ts";
 import { appendGrowth } from "./append-growth.ts";
 import { metaPath, type MirrorPlace } from "./find-sessions.ts";
@@ -27,6 +27,9 @@ export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: Mi
   mkdirSync(dirname(staged), { recursive: true, mode: 0o700 });
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
   const fd = openSync(staged, "wx", 0o600);
+  const otherRecord = `{"type":"${source.name}:`;
+  let others = 0;
+  let own = 0;
   let waiting: string[] = [];
   let length = 0;
   const flush = (): void => {
@@ -38,6 +41,8 @@ export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: Mi
     source: source.name,
     sessionId: unit.id,
     onLine(line) {
+      if (line.startsWith(otherRecord)) others += 1;
+      else own += 1;
       waiting.push(line);
       length += line.length;
       if (length > blockLength) flush();
@@ -45,6 +50,10 @@ export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: Mi
   });
   try {
     source.read(unit, writer);
+    if (own === 0 && others > 0) {
+      const agent = agentTitles[source.name];
+      writer.damage(`${aboutDamage}no record of ${agent} in it: is it of another agent, or of a newer version?`);
+    }
     flush();
   } catch (error) {
     rmSync(staged, { force: true });

@@ -6,7 +6,7 @@ import { isObject, type Value } from "../../model/value.ts";
 import { parseLine } from "../../scan/parse-line.ts";
 import { forEachLine, type Region } from "../../scan/line-splitter.ts";
 import { readFile } from "../../scan/read-file.ts";
-import type { Problem, Unit } from "./source.ts";
+import { aboutDamage, type Problem, type Unit } from "./source.ts";
 import { eachMarkedLine } from "./marked-lines.ts";
 import type { TranscriptWriter } from "./transcript-writer.ts";
 
@@ -146,9 +146,11 @@ export function documentOf(path: string, writer: TranscriptWriter): Value | unde
     text = readFileSync(path, "utf8");
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
-    writer.damage("a document that is not an object");
+    writer.damage(`${aboutDamage}a document that is not an object`);
   } catch (error) {
-    writer.damage(`a document that cannot be read: ${error instanceof SyntaxError ? "not JSON" : String(error)}`);
+    writer.damage(
+      `${aboutDamage}a document that cannot be read: ${error instanceof SyntaxError ? "not JSON" : String(error)}`,
+    );
   }
   return undefined;
 }

@@ -59,6 +59,9 @@ export interface Problem {
   readonly message: string;
 }
 
+/** Before a sentence about damage, which stands in the place of the damaged text. */
+export const aboutDamage = "skein: ";
+
 /** One session or subagent, before it is read. */
 export interface Unit {
   /** Its id as the agent writes it. */

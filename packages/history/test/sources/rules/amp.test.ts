@@ -56,6 +56,6 @@ test("a message counts its tokens apart from the cache; with a ledger only the l
 test("a result that failed is marked, and a thread that is not JSON is damage", () => {
   const result = { type: "tool_result", toolUseID: "t1", run: { status: "error", result: "not found" } };
   expect(threadOf(read({ messages: [{ role: "user", content: [result] }] }))).toEqual(["failed: not found"]);
-  expect(readOne("amp", { [PLACE]: "half a thr" }).damage).toEqual(["a document that cannot be read: not JSON"]);
-  expect(readOne("amp", { [PLACE]: "[]" }).damage).toEqual(["a document that is not an object"]);
+  expect(readOne("amp", { [PLACE]: "half a thr" }).damage).toEqual(["skein: a document that cannot be read: not JSON"]);
+  expect(readOne("amp", { [PLACE]: "[]" }).damage).toEqual(["skein: a document that is not an object"]);
 });

@@ -87,6 +87,15 @@ test("a database that cannot be read is reported by every call, and its rows cou
   expect(callsIn("copilot", readAll("copilot", folder))).toMatchObject([{ input: 100, output: 10 }]);
 });
 
+test("a database without any table of Copilot is reported, an older one without calls is not", () => {
+  const source = sources.find(({ name }) => name === "copilot");
+  const problemsWith = (sql: string) =>
+    source?.units(folderWith({ [PLACE]: [start()], "session-store.db": sql })).problems.map(({ message }) => message);
+  expect(problemsWith("CREATE TABLE turns (id INTEGER, session_id TEXT)")).toEqual([]);
+  expect(problemsWith("CREATE TABLE other (id INTEGER)")).toEqual([expect.stringContaining("does not know")]);
+  expect(problemsWith("CREATE TABLE assistant_usage_events (number INTEGER)")).toHaveLength(1);
+});
+
 test("a smaller sum is a new beginning, also if only one of its counters is smaller, and so is one after a compaction", () => {
   expect(sums(shutdown(100, 10), shutdown(250, 5))).toEqual([
     [100, 10],
