@@ -1,4 +1,4 @@
-import { type Store, createMemoryStore } from "@skein/core";
+import { type Claimed, type Store, createMemoryStore } from "@skein/core";
 import {
   type CountingRuntime,
   type EngineUnderTest,
@@ -72,10 +72,21 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     readonly work?: () => Promise<void>;
     readonly ingressUrls?: readonly string[];
     readonly now?: () => number;
+    readonly nextAt?: () => number | null;
+    readonly beginning?: (claimed: Claimed) => void;
   }): Promise<
     CountingRuntime & { readonly port: number; readonly look: () => void; readonly stop: () => Promise<void> }
   > {
-    const { service, store, balancer, work, now, ingressUrls = [restate.nodes[0]?.ingressUrl ?? ""] } = options;
+    const {
+      service,
+      store,
+      balancer,
+      work,
+      nextAt,
+      beginning,
+      now,
+      ingressUrls = [restate.nodes[0]?.ingressUrl ?? ""],
+    } = options;
     const endpoint = await listenForRestate({
       host: "127.0.0.1",
       port: 0,
@@ -83,10 +94,15 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
       identityKeys: [restate.identityKey],
     });
     balancer.add(endpoint.port);
-    const runtime = createCountingRuntime({ store, ids, ...(work && { work }) });
+    const runtime = createCountingRuntime({ store, ids, ...(work && { work }), ...(nextAt && { nextAt }) });
     const engine = createRestateEngine({
       store,
-      runtime,
+      runtime: {
+        drive(claimed, signal) {
+          beginning?.(claimed);
+          return runtime.drive(claimed, signal);
+        },
+      },
       owner: `worker/${endpoint.port}`,
       ingress: createIngress({ urls: ingressUrls, service }),
       endpoint,
@@ -155,6 +171,26 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     held.resolve();
     await expect.poll(() => first.driving(), SOON).toBe(0);
     expect(await answers(script)).toBe(1);
+  });
+
+  test("a session whose connection is cut goes on where it is, and Restate's next attempt there does not begin it again", async () => {
+    const { service, balancer, store, admin, register, prompted, answers } = await cluster();
+    const held = Promise.withResolvers<void>();
+    const { begun, driving } = await worker({ service, store, balancer, work: () => held.promise });
+    await register();
+    const script = await prompted();
+    await expect.poll(driving, SOON).toBe(1);
+    balancer.cut();
+    const query = `select retry_count from sys_invocation where target_service_key = '${script.sessionId}'`;
+    const attempts = async (): Promise<string> => {
+      const headers = { accept: "application/json", "content-type": "application/json" };
+      return (await fetch(`${admin.url}/query`, { method: "POST", headers, body: JSON.stringify({ query }) })).text();
+    };
+    await expect.poll(attempts, SOON).toMatch(/"retry_count":[1-9]/);
+    held.resolve();
+    await expect.poll(() => answers(script), SOON).toBe(1);
+    await expect.poll(driving, SOON).toBe(0);
+    expect(begun).toEqual([script.sessionId]);
   });
 
   test("a session that began under an old version ends its step there, and continues under the new one", async () => {
@@ -290,14 +326,46 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);
   });
 
-  test("a wake-up goes to another ingress if one is unavailable, and the sweep finds a session that was not announced", async () => {
-    const { service, balancer, store, register, prompted, answers } = await cluster();
+  test("every prompt of a session is a wake-up of its own for Restate, also if the first ingress is unavailable", async () => {
+    const { service, balancer, store, register, answers } = await cluster();
     const [{ ingressUrl } = { ingressUrl: "" }] = restate.nodes;
-    await worker({ service, store, balancer, ingressUrls: [nobodyListens, ingressUrl] });
+    // The clock stands still, so that no session is ever overdue: only Restate's calls drive it.
+    const now = Date.now();
+    await worker({ service, store, balancer, ingressUrls: [nobodyListens, ingressUrl], now: () => now });
     await register();
-    const announced = await prompted();
-    await expect.poll(() => answers(announced), SOON).toBe(1);
-    // Written by a process that could not reach Restate. This process is notified, but does not announce appends of other processes.
+    const script = createScript({ store, ids });
+    await script.create();
+    for (const n of [1, 2, 3]) {
+      await script.prompt("hi", now);
+      await expect.poll(() => answers(script), SOON).toBe(n);
+    }
+  });
+
+  test("a session gives its place back after 30 s at most, and Restate gives it a new one", async () => {
+    const { service, balancer, store, register } = await cluster();
+    let now = Date.now();
+    const began = now;
+    const ends: number[] = [];
+    await worker({
+      service,
+      store,
+      balancer,
+      now: () => now,
+      // It is due again at once. Each drive takes 20 s.
+      nextAt: () => (ends.length < 4 ? (now += 20_000) : null),
+      beginning: ({ yieldAt = Infinity }) => void ends.push((yieldAt - began) / 1000),
+    });
+    await register();
+    const script = createScript({ store, ids });
+    await script.create();
+    await script.prompt("hi", now);
+    await expect.poll(() => ends, SOON).toEqual([30, 30, 70, 70]);
+  });
+
+  test("the sweep finds a session that was not announced", async () => {
+    const { service, balancer, store } = await cluster();
+    await worker({ service, store, balancer, ingressUrls: [nobodyListens] });
+    // This process is notified, but does not announce appends of other processes.
     const silent = createScript({ store: { ...store, append: store.append }, ids });
     await silent.create();
     await silent.append([{ event_type: "session.edited", data: { title: "t" } }], { dueAt: 0 });

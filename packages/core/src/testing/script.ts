@@ -32,7 +32,8 @@ export interface Script {
   event(fact: Fact): NewEvent;
   append(facts: readonly Fact[], options?: AppendOptions): Promise<void>;
   create(overrides?: Partial<Extract<Fact, { event_type: "session.created" }>["data"]>): Promise<void>;
-  prompt(content: Content): Promise<{ messageId: string; runId: string }>;
+  /** Due at once, or at a time (ms since 1970). */
+  prompt(content: Content, dueAt?: number): Promise<{ messageId: string; runId: string }>;
   claim(leaseMs?: number): Promise<Lease>;
   /** One complete turn with one tool call: five transactions. */
   toolTurn(text: string): Promise<void>;
@@ -88,7 +89,7 @@ export function createScript({
     return claimed.lease;
   }
 
-  async function prompt(content: Content): Promise<{ messageId: string; runId: string }> {
+  async function prompt(content: Content, dueAt = 0): Promise<{ messageId: string; runId: string }> {
     const [messageId, runId] = [ids(), ids()];
     const data = {
       message_id: messageId,
@@ -98,7 +99,7 @@ export function createScript({
       model: null,
       max_cost_micros: null,
     };
-    await append([{ event_type: "prompt.accepted", data }], { tenant, dueAt: 0 });
+    await append([{ event_type: "prompt.accepted", data }], { tenant, dueAt });
     return { messageId, runId };
   }
 

@@ -59,8 +59,8 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const places = createFairQueue({ places: concurrency, isShared: deps.isShared });
   const sender = createSender({ ingress, report });
   const stopping = new AbortController();
-  /** The sessions that are being claimed or driven here. */
-  const inHand = new Set<string>();
+  /** The sessions that are being claimed or driven here, each with the end of that. */
+  const inHand = new Map<string, Promise<void>>();
   /** The time window in which each overdue session was last sent. */
   const sent = new Map<string, number>();
   let stopListening = (): void => {};
@@ -86,7 +86,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
       await alone(sessionId, async () => {
         const giveBack = await places.take(before.tenant, { signal: over });
         try {
-          if (giveBack && (await isStillDue(before, asked))) await driveOnce(sessionId, { yieldAt, over: attemptOver });
+          if (giveBack && (await isStillDue(before, asked)) && !over.aborted) await driveOnce(sessionId, yieldAt);
         } finally {
           giveBack?.();
         }
@@ -110,17 +110,18 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
    */
   async function alone(sessionId: string, drive: () => Promise<void>): Promise<void> {
     if (inHand.has(sessionId)) return;
-    inHand.add(sessionId);
+    const end = Promise.withResolvers<void>();
+    inHand.set(sessionId, end.promise);
     try {
       await drive();
     } finally {
       inHand.delete(sessionId);
+      end.resolve();
     }
   }
 
   /** Whether a session that was due when the store was asked still is. A needless drive costs more than this check. */
   async function isStillDue({ sessionId }: DueSession, asked: number): Promise<boolean> {
-    if (drives.find(sessionId)) return false;
     if (now() - asked < LONG_IN_LINE_MS) return true;
     const due = await dueOf(sessionId);
     return due !== undefined && due.dueAt <= now();
@@ -131,12 +132,12 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
    * there is none.
    */
   async function endOfDriveHere(sessionId: string, over: AbortSignal): Promise<boolean> {
-    const drive = drives.find(sessionId);
-    if (!drive) return false;
+    const end = inHand.get(sessionId);
+    if (!end) return false;
     const left = Promise.withResolvers<void>();
     const leave = (): void => left.resolve();
     over.addEventListener("abort", leave, { once: true });
-    if (!over.aborted) await Promise.race([drive.done, left.promise]);
+    if (!over.aborted) await Promise.race([end, left.promise]);
     over.removeEventListener("abort", leave);
     return true;
   }
@@ -148,19 +149,17 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
       : { sessionId, key: `${lastSequence}:slice:${now()}` };
   }
 
-  async function driveOnce(
-    sessionId: string,
-    { yieldAt, over }: { yieldAt: number; over: AbortSignal },
-  ): Promise<void> {
+  /**
+   * Drives a session until it sleeps, or until its time slice ends. If the attempt ends before that, the drive goes on:
+   * its step would otherwise be lost, and begun again by the next attempt. That one waits for this drive, or takes its
+   * lease elsewhere.
+   */
+  async function driveOnce(sessionId: string, yieldAt: number): Promise<void> {
     const asked = now();
     const claim = await store.claim({ owner, leaseMs, sessionId, takeWithinMs: leaseMs + CLOCK_SLACK_MS });
     // Another worker has the session, so it is requested again soon.
     if (claim.kind !== "leased") return;
-    const drive = drives.begin({ ...claim, asked, yieldAt });
-    over.addEventListener("abort", drive.stop, { once: true });
-    if (over.aborted) drive.stop();
-    await drive.done;
-    over.removeEventListener("abort", drive.stop);
+    await drives.begin({ ...claim, asked, yieldAt }).done;
   }
 
   /** Drives a session that Restate gives to nobody, if a place is free. */
