@@ -1,0 +1,100 @@
+/** A prompt that takes the lease of its session with its own append. Reasons: decision 083. */
+import { type Runtime, createMemoryStore, createStateCache } from "@skein/core";
+import { createCountingRuntime, createScript } from "@skein/core/testing";
+import { type NewEvent, createIds } from "@skein/protocol";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createLocalEngine } from "../src/engines/local.ts";
+import { createReservations } from "../src/engines/reservations.ts";
+
+const ids = createIds();
+const claim = { owner: "here", leaseMs: 4000 };
+
+/** An idle session that this process knows, and events for it. */
+async function idleSession() {
+  const store = createMemoryStore();
+  const states = createStateCache({ store });
+  const counting = createCountingRuntime({ store, ids });
+  const runtime: Runtime = { ...counting, opening: async () => [] };
+  const script = createScript({ store, ids });
+  await script.create();
+  states.put(await states.load(script.sessionId));
+  const run_id = ids();
+  const data = { message_id: ids(), run_id, mode: "queue" as const, content: "hi", model: null, max_cost_micros: null };
+  const prompt: NewEvent = script.event({ event_type: "prompt.accepted", data });
+  const cancel = () => script.append([{ event_type: "cancel.requested", data: { run_id, reason: "no" } }]);
+  return { store, states, counting, runtime, script, prompt, cancel, sessionId: script.sessionId };
+}
+
+async function reserved() {
+  const session = await idleSession();
+  const { store, states, runtime, prompt, sessionId } = session;
+  const reservations = createReservations({ runtime, states, claim, now: Date.now });
+  store.onNews(reservations.hear);
+  const settled = vi.fn();
+  const place = reservations.reserve(sessionId, "default", settled);
+  const opening = await place?.opening([prompt]);
+  if (!place || !opening) throw new Error("The session was not reserved.");
+  const append = async () => {
+    const { fence = 0, events } = await store.append(sessionId, [prompt], {
+      expect: opening.expect,
+      dueAt: Date.now(),
+      claim: place.claim,
+    });
+    return { fence, lastSequence: events.at(-1)?.sequence ?? 0 };
+  };
+  return { ...session, reservations, place, append, settled };
+}
+
+test("the state of a session whose prompt took the lease is kept, so that its driver reads no log", async () => {
+  const { states, place, append, settled, sessionId } = await reserved();
+  const taken = await append();
+  place.settle(taken);
+  const lease = { ...claim, sessionId, fence: taken.fence };
+  expect(settled).toHaveBeenCalledExactlyOnceWith({
+    claimed: { lease, lastSequence: 2 },
+    asked: expect.any(Number),
+    hasNews: false,
+  });
+  expect(states.takeKnown(sessionId)?.queue).toHaveLength(1);
+});
+
+test("after news between the append of a prompt and its drive, the driver reads the log", async () => {
+  const { states, place, append, settled, cancel, sessionId } = await reserved();
+  const taken = await append();
+  await cancel();
+  place.settle(taken);
+  expect(settled).toHaveBeenCalledExactlyOnceWith(
+    expect.objectContaining({ claimed: expect.objectContaining({ lastSequence: 2 }), hasNews: true }),
+  );
+  expect(states.takeKnown(sessionId)).toBeUndefined();
+});
+
+test("news without events, from another process, count as news of a reserved session", async () => {
+  const { reservations, place, append, settled, sessionId } = await reserved();
+  const taken = await append();
+  reservations.hear(sessionId, undefined);
+  place.settle(taken);
+  expect(settled).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ hasNews: true }));
+  expect(reservations.has(sessionId)).toBe(false);
+});
+
+test("a session is reserved once, and a prompt that took no lease is driven when its reservation ends", async () => {
+  const { store, states, counting, runtime, script, sessionId } = await idleSession();
+  // Sweeps find nothing, so that only news wake the session.
+  const unswept: typeof store = {
+    ...store,
+    claim: async (asked) => (asked.sessionId === undefined ? { kind: "none", nextAt: null } : store.claim(asked)),
+  };
+  const engine = createLocalEngine({ store: unswept, runtime, states, owner: "here" });
+  engine.start();
+  onTestFinished(() => engine.stop());
+  const place = engine.reserve(sessionId, "default");
+  expect(engine.reserve(sessionId, "default")).toBeUndefined();
+  await script.prompt("hi");
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(counting.begun).toEqual([]);
+  place?.settle(null);
+  await expect.poll(() => counting.begun, { timeout: 10_000, interval: 5 }).toEqual([sessionId]);
+  await expect.poll(() => engine.queue().taken, { timeout: 10_000, interval: 5 }).toBe(0);
+  expect(engine.reserve(sessionId, "default")).toBeDefined();
+});
