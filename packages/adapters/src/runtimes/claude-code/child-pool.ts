@@ -65,6 +65,11 @@ export interface ChildPool extends Prefetch {
 
 /** How long `SessionEnd` hooks may delay the end of the server. */
 const TOLD_MS = 3000;
+/**
+ * How long an answer that there is room is reused. A measurement takes five turns of the event loop or more: on a busy
+ * server, runs that begin together would otherwise wait a second for each other.
+ */
+const ROOM_MS = 1000;
 
 export function createChildPool(
   deps: (walls: ChildStart["walls"]) => Promise<ChildDeps>,
@@ -79,11 +84,20 @@ export function createChildPool(
   const starts = createFairQueue({ places: maxStarting });
   const alive = new Set<Child>();
 
-  /** Whether another process fits into memory; idle processes are ended to make room. Concurrent callers share one measurement. */
   let measuring: Promise<boolean> | undefined;
+  let roomUntil = 0;
+
+  /** Whether another process fits into memory. */
   async function hasRoom(): Promise<boolean> {
+    return performance.now() < roomUntil || measure();
+  }
+
+  /** Ends idle processes if memory is short. Concurrent callers share one measurement. */
+  async function measure(): Promise<boolean> {
     if (maxMemoryBytes === null) return true;
-    return (measuring ??= makeRoom(maxMemoryBytes).finally(() => (measuring = undefined)));
+    const isRoom = await (measuring ??= makeRoom(maxMemoryBytes).finally(() => (measuring = undefined)));
+    roomUntil = isRoom ? performance.now() + ROOM_MS : 0;
+    return isRoom;
   }
 
   async function makeRoom(most: number): Promise<boolean> {
@@ -164,7 +178,7 @@ export function createChildPool(
         if (idle.size <= maxIdle) break;
         drop(oldest);
       }
-      void hasRoom();
+      void measure();
     },
     drop,
     async close() {

@@ -13,9 +13,9 @@ export async function memoryOf(pids: readonly number[]): Promise<number | undefi
 }
 
 async function sizeOfTree(pid: number): Promise<number | undefined> {
-  const own = await sizeOf(pid);
+  const below = childrenOf(pid).then((pids) => Promise.all(pids.map(sizeOfTree)));
+  const [own, children] = await Promise.all([sizeOf(pid), below]);
   if (own === undefined) return undefined;
-  const children = await Promise.all((await childrenOf(pid)).map(sizeOfTree));
   return children.reduce<number>((sum, size) => sum + (size ?? 0), own);
 }
 
