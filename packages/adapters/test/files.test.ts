@@ -217,6 +217,28 @@ test("an unreachable bucket is an error without the key", async () => {
   expect(String(failure)).not.toContain("CANARY");
 });
 
+test("a bucket that is silent is given up long before the time that a large file may take", async () => {
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => (server.closeAllConnections(), void server.close()));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const options = { endpoint, bucket: "b", accessKeyId: "id", secretAccessKey: "secret", answerMs: 20 };
+  const put = createS3FileStore(options).put({ sessionId, fileId: "f", filename: "x", bytes });
+  await expect(put).rejects.toThrow('The bucket "b" did not answer within 0 s.');
+});
+
+test("an error of a bucket has the bucket's own reason", async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(403, { "content-type": "application/xml" });
+    response.end("<Error><Code>AccessDenied</Code></Error>");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const files = createS3FileStore({ endpoint, bucket: "b", accessKeyId: "id", secretAccessKey: "secret" });
+  await expect(files.check?.()).rejects.toThrow('The bucket "b" answered PUT with status 403 (AccessDenied).');
+});
+
 test("a bucket that does not exist is named, and not taken for a missing file", async () => {
   const server = createServer((_, response) => {
     response.writeHead(404, { "content-type": "application/xml" });

@@ -104,26 +104,39 @@ describe.each(STORES)("large texts of %s", (_, open) => {
   });
 });
 
-test("a large text that cannot be stored as a file stays in the log, and nothing is lost", async () => {
+test("a large text that cannot be stored as a file stays in the log, and the files are tried again after 5 s", async () => {
   const reported: unknown[] = [];
-  const full: FileStore = {
-    async put() {
-      throw new KnownError("files_unavailable", "The bucket is full.");
-    },
-    async get() {
-      throw new KnownError("not_found", "There is no such file.");
+  const folder = await tempFolder();
+  const place = createFolderFileStore({ folder });
+  let isFull = true;
+  let now = 0;
+  const files: FileStore = {
+    ...place,
+    async put(file) {
+      if (isFull) throw new KnownError("files_unavailable", "The bucket is full.");
+      return place.put(file);
     },
   };
   const store = keepLargeTexts({
     store: createMemoryStore(),
-    files: full,
+    files,
     report: (error) => void reported.push(error),
+    now: () => now,
   });
   const script = createScript({ store, ids });
   await script.create();
   await script.prompt(LARGE);
   expect(JSON.stringify(await store.read(script.sessionId))).toContain(JSON.stringify(LARGE));
+  now = 4999;
+  await script.prompt(LARGE);
   expect(reported).toHaveLength(1);
+  isFull = false;
+  await script.prompt(LARGE);
+  expect(await readdir(folder)).toEqual([]);
+  now = 5000;
+  await script.prompt(LARGE);
+  expect(await readdir(folder)).toEqual([script.sessionId]);
+  expect(JSON.stringify(await store.read(script.sessionId)).split(JSON.stringify(LARGE))).toHaveLength(5);
 });
 
 test("an unavailable, lost or unconfigured file store is reported, and its error is never shown as the text", async () => {

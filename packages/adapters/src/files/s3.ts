@@ -13,12 +13,18 @@ export interface S3FileStoreOptions {
   readonly region?: string;
   /** A prefix for every key, without slashes at its ends. */
   readonly prefix?: string;
+  /** The longest time of a whole request. */
   readonly timeoutMs?: number;
+  /** How long a bucket may be silent before its answer begins, plus a second for each MiB that is sent. */
+  readonly answerMs?: number;
 }
+
+const MIB = 1024 * 1024;
 
 /** Generated files in a bucket: `s3://{bucket}/{prefix}/{session}/{file_id}_{filename}`. */
 export function createS3FileStore(options: S3FileStoreOptions): FileStore {
-  const { bucket, accessKeyId, secretAccessKey, sessionToken, region = "us-east-1", timeoutMs = 60_000 } = options;
+  const { bucket, accessKeyId, secretAccessKey, sessionToken, region = "us-east-1" } = options;
+  const { timeoutMs = 60_000, answerMs = 10_000 } = options;
   const client = new AwsClient({
     accessKeyId,
     secretAccessKey,
@@ -36,15 +42,23 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
   };
 
   async function request(method: string, address: string, body?: Uint8Array<ArrayBuffer>): Promise<Response> {
+    // A service that hangs must not delay a prompt or a step for as long as a large file may take.
+    const silence = new AbortController();
+    const most = answerMs + ((body?.byteLength ?? 0) / MIB) * 1000;
+    const timer = setTimeout(() => silence.abort(), most).unref();
     const response = await client
       .fetch(address, {
         method,
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: AbortSignal.any([silence.signal, AbortSignal.timeout(timeoutMs)]),
         ...(body && { body, headers: { "content-length": String(body.byteLength) } }),
       })
       .catch((error: unknown) => {
-        throw new KnownError("files_unavailable", `The bucket "${bucket}" could not be reached.`, { cause: error });
-      });
+        const why = silence.signal.aborted
+          ? `did not answer within ${Math.round(most / 1000)} s`
+          : "could not be reached";
+        throw new KnownError("files_unavailable", `The bucket "${bucket}" ${why}.`, { cause: error });
+      })
+      .finally(() => clearTimeout(timer));
     if (response.ok) return response;
     const answer = await response.text();
     // Only a read can miss a file. Anything else misses the bucket itself.
@@ -54,9 +68,10 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
         `There is no bucket "${bucket}". Create it, or correct SKEIN_FILES (s3://BUCKET/PREFIX).`,
       );
     if (response.status === 404) throw new KnownError("not_found", `The file is not in the bucket "${bucket}".`);
+    const [code = ""] = elementsIn(answer, "Code");
     throw new KnownError(
       "files_unavailable",
-      `The bucket "${bucket}" answered ${method} with status ${response.status}.`,
+      `The bucket "${bucket}" answered ${method} with status ${response.status}${code === "" ? "" : ` (${code.slice(0, 100)})`}.`,
     );
   }
 

@@ -11,6 +11,7 @@ export interface LargeTextsDeps {
   /** Where large texts that another process moved are read, if they are not in `files`. */
   readonly readFrom?: (() => Promise<FileStore | undefined>) | undefined;
   readonly report?: ((error: unknown) => void) | undefined;
+  readonly now?: () => number;
 }
 
 /** The large texts of a body that is longer than this (in characters) are moved to files. */
@@ -23,6 +24,8 @@ const SHOWN = 200;
 const CACHED = 16 * 1024 * 1024;
 /** How many files are read at once. */
 const AT_ONCE = 8;
+/** After a failed write, texts stay in the log for this long without another attempt: each may wait until a time limit. */
+const FULL_MS = 5000;
 
 /** What the log has instead of a moved text: the text's hash, length and beginning. */
 const PLACE = /^skein-text:([0-9a-f]{64}):\d+:/;
@@ -37,13 +40,15 @@ type Body = Event["data"];
  * Every reader gets a body as it was written. A text that cannot be written to the file store stays in the log, so that
  * a full bucket does not stop a session. The files of a session are deleted with it. Reasons: decision 162.
  */
-export function keepLargeTexts({ store, files, readFrom, report = () => {} }: LargeTextsDeps): Store {
+export function keepLargeTexts(deps: LargeTextsDeps): Store {
+  const { store, files, readFrom, report = () => {}, now = () => performance.now() } = deps;
   const texts = createTexts({ files, readFrom });
+  let stayUntil = -Infinity;
   /** Bodies of appends in progress, by the id of their event: listeners of an append get the whole body. */
   const whole = new Map<string, Body>();
 
   async function moved(sessionId: string, event: NewEvent): Promise<NewEvent> {
-    if (!files || sizeOfEvent(event as Event) <= LARGE_BODY) return event;
+    if (!files || now() < stayUntil || sizeOfEvent(event as Event) <= LARGE_BODY) return event;
     const found = new Map<string, Encoded>();
     const data = mapTexts(event.data, (text) => {
       // A text that only looks like a moved text is moved as well, so that every such text in the log really is a moved
@@ -57,6 +62,7 @@ export function keepLargeTexts({ store, files, readFrom, report = () => {} }: La
     try {
       await forEach([...found], ([text, encoded]) => texts.put(sessionId, text, encoded));
     } catch (error) {
+      stayUntil = now() + FULL_MS;
       report(error);
       return event;
     }
