@@ -1,12 +1,32 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
+
+/**
+ * Below the ports that systems give to outgoing connections (Linux from 32768, others from 49152): such a connection
+ * could take a port between this check and its use.
+ */
+const [LOWEST, HIGHEST] = [15_000, 32_000];
+/** The ports that this process was given. A process that is restarted keeps its port. */
+const given = new Set<number>();
 
 /** A free port of this machine. Another process may take it before it is used. */
 export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
+  for (;;) {
+    const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));
+    if (given.has(port)) continue;
+    given.add(port);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(probe, "listening");
+  } catch {
+    return false;
+  }
   probe.close();
   await once(probe, "close");
-  return port;
+  return true;
 }
