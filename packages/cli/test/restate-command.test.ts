@@ -66,6 +66,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(second).toMatch(new RegExp(`${next.address}/  0 sessions  current$`));
     expect(others).toEqual([]);
     expect(await skein("drain")).toMatchObject({ code: 1, err: expect.stringContaining("still has 1 session") });
+    expect((await skein("status")).out).toContain(`${old.address}/  1 session`);
 
     held.resolve();
     await expect.poll(async () => (await skein("drain")).code, { timeout: 20_000 }).toBe(0);
