@@ -1,5 +1,5 @@
 /** Restate for tests, benchmarks and the local cluster: npm's binary, on loopback, in a temporary folder. It ends with this process. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -156,6 +156,16 @@ http2-keep-alive-interval = "1s"
 http2-keep-alive-timeout = "8s"
 connect-timeout = "3s"
 http2-streams-per-connection-limit = 8`;
+}
+
+/** The configuration that a Restate server reads from these variables, as TOML. */
+export function configFrom(variables: Readonly<Record<string, string>>): string {
+  const { stdout, stderr, status } = spawnSync(binary() ?? "restate-server", ["--dump-config"], {
+    env: { PATH: process.env["PATH"] ?? "", ...variables },
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`restate-server refused the variables: ${stderr}`);
+  return stdout;
 }
 
 async function isHealthy(url: string): Promise<boolean> {

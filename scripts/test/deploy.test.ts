@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { invokerSettings } from "../restate.ts";
+import { configFrom, invokerSettings, noRestate } from "../restate.ts";
 import { COUNTS, type Places, environmentOf, registrationOf } from "../cluster/topology.ts";
 
 const read = (path: string): string => readFileSync(new URL(`../../deploy/${path}`, import.meta.url), "utf8");
@@ -73,6 +73,25 @@ test("the compose file gives Restate the settings of the local cluster for detec
       expect
         .soft(environment[variable], `${service} ${variable}`)
         .toBe(name.endsWith("-file") ? "/run/secrets/restate_identity" : value);
+    }
+  }
+});
+
+test.skipIf(noRestate)("Restate itself reads every variable that the compose file gives it", () => {
+  for (const [service, { environment = {} }] of Object.entries(compose.services)) {
+    if (!service.startsWith("restate-")) continue;
+    const config = configFrom(environment).replaceAll(/\s+/g, " ");
+    for (const [variable, value] of Object.entries(environment)) {
+      const [setting = ""] = variable
+        .replace(/^RESTATE_/, "")
+        .toLowerCase()
+        .replaceAll("_", "-")
+        .split("--")
+        .slice(-1);
+      const written = value.startsWith("[") ? (JSON.parse(value) as readonly string[]).join('/", "') : value;
+      expect
+        .soft(config, `${service} ${variable}`)
+        .toMatch(new RegExp(`${setting} = \\[? ?"?${RegExp.escape(written)}`));
     }
   }
 });
