@@ -165,6 +165,8 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
       if (accepted) Object.assign(operation, { messageId: accepted.message.id, sequence: accepted.event_sequence });
     },
     async follow(stream, onRunEnded, over) {
+      // A session of Claude Code has events before its reader knows its id, and nobody waits for those.
+      const began = Date.now();
       while (!over.aborted) {
         try {
           const after = stream.events.at(-1)?.sequence ?? 0;
@@ -173,7 +175,7 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
             const { event } = item;
             stream.events.push(event);
             const where = `event ${event.sequence} of session ${event.session_id}, made at ${event.created_at}`;
-            deliveries.push({ from: Date.parse(event.created_at), to: Date.now(), where });
+            deliveries.push({ from: Math.max(began, Date.parse(event.created_at)), to: Date.now(), where });
             if (event.event_type === "session.completed" || event.event_type === "session.failed") onRunEnded();
           }
         } catch {
