@@ -17,8 +17,9 @@ import { createHistoryServer } from "../mcp/serve-history.ts";
 import { openStore } from "skein/stores";
 import { defineCommand } from "../terminal/command.ts";
 import { toCommandError } from "./history/errors.ts";
+import type { SourceNames } from "./history/with-agents.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
-import { ROOT_OPTION } from "../terminal/shared-options.ts";
+import { ROOT_OPTION, SOURCE_OPTION } from "../terminal/shared-options.ts";
 
 /** How long the index waits for a first question, in milliseconds. */
 const QUIET_MS = 10_000;
@@ -30,6 +31,7 @@ export const mcp = defineCommand({
     "Let an MCP client search and read past sessions of Claude Code and other agents and ask SQL, over standard input and output.",
   options: {
     root: ROOT_OPTION,
+    source: SOURCE_OPTION,
   },
   examples: [
     [
@@ -37,10 +39,11 @@ export const mcp = defineCommand({
       "Let Claude Code search past sessions (in a clone: npx --prefix CLONE skein mcp)",
     ],
     ["skein mcp --root /backup/claude", "Serve another data directory"],
+    ["skein mcp --source codex", "Only sessions of one agent"],
   ],
   notes:
     "Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers are bounded. SQL needs a sandbox (bubblewrap).",
-  async run({ values: { root }, config }) {
+  async run({ values: { root, source }, config }) {
     // Checked before the protocol begins: otherwise a missing folder would look like a folder without sessions.
     try {
       foundRoots(root);
@@ -49,7 +52,7 @@ export const mcp = defineCommand({
     }
     const archiveFolder = join(config.dataDir, "archive");
     const titles = createTitles();
-    const library = async () => await withArchive({ ...(await allAgents(root)), archiveFolder, titles });
+    const library = async () => await withArchive({ ...(await agents(root, source)), archiveFolder, titles });
     // Standard output belongs to the protocol: nothing else may be written there.
     const ended = new Promise<void>((resolve) => {
       process.stdin.once("end", resolve);
@@ -59,7 +62,7 @@ export const mcp = defineCommand({
     });
     let opened: Promise<OpenedSql> | undefined;
     const sql = async (): Promise<TenantSql> => {
-      opened ??= openSql(root, config);
+      opened ??= openSql(root, source, config);
       // The next call tries again: the data may exist by then.
       opened.catch(() => (opened = undefined));
       return (await opened).sql;
@@ -89,12 +92,13 @@ interface OpenedSql {
 /** SQL over Claude Code's files and the store of the data folder, if there is one: a question never creates a store. */
 async function openSql(
   roots: readonly string[] | undefined,
+  sources: SourceNames,
   { dataDir, cacheDir, storeUrl }: Config,
 ): Promise<OpenedSql> {
   const file = join(dataDir, "skein.db");
   const url = storeUrl ?? (existsSync(file) ? `sqlite:${file}` : undefined);
   const store = url === undefined ? undefined : await openStore(url);
-  const { dataPath } = await allAgents(roots);
+  const { dataPath } = await agents(roots, sources);
   const found = foundRoots(typeof dataPath === "string" ? [dataPath] : dataPath);
   const sql = createTenantSql({
     store,
@@ -110,12 +114,12 @@ async function openSql(
   };
 }
 
-/** The sessions of all agents on this machine, or those in the given folders. */
-async function allAgents(roots: readonly string[] | undefined): Promise<LibraryConfig> {
+/** The sessions of all agents on this machine, or those in the given folders, or of the given agents. */
+async function agents(roots: readonly string[] | undefined, sources: SourceNames): Promise<LibraryConfig> {
   try {
-    return (await withSources(roots === undefined ? {} : { dataPath: roots })).config;
+    return (await withSources({ sources, ...(roots !== undefined && { dataPath: roots }) })).config;
   } catch (error) {
-    if (roots === undefined && error instanceof Error && isDataNotFoundError(error)) return {};
+    if (roots === undefined && sources === undefined && error instanceof Error && isDataNotFoundError(error)) return {};
     throw error;
   }
 }

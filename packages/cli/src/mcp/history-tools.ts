@@ -13,8 +13,10 @@ import {
   type LibraryConfig,
   type Message,
   type Session,
+  type SourceName,
   type ToolCall,
 } from "@skein/history";
+import { agentTitles, sourceNames } from "@skein/history/sources";
 import { z } from "zod";
 import { visible, visibleLine } from "../terminal/visible-text.ts";
 
@@ -37,10 +39,12 @@ export function historyTools(config: () => Promise<LibraryConfig>): readonly His
 }
 
 const time = z.iso.datetime({ offset: true }).or(z.iso.date());
+const source = z.enum(sourceNames).optional().describe("Only sessions of this agent");
 const session = z.string().min(4).max(100).describe("A session's id or the beginning of it");
 
 function sessionsTool(config: () => Promise<LibraryConfig>) {
   const input = z.object({
+    source,
     project: z.string().max(4096).optional().describe("Only sessions of this project path"),
     since: time.optional().describe("Only sessions active since then (ISO 8601)"),
     limit: z.int().min(1).max(50).default(15),
@@ -48,18 +52,19 @@ function sessionsTool(config: () => Promise<LibraryConfig>) {
   });
   return {
     name: "history_sessions",
-    description: "Lists past Claude Code sessions, the newest activity first: id, time, project, title.",
+    description:
+      "Lists past sessions of Claude Code and of other agents, the newest activity first: id, time, agent, project, title.",
     input,
-    async call({ project, since, limit, offset }: z.infer<typeof input>): Promise<string> {
+    async call({ source: agent, project, since, limit, offset }: z.infer<typeof input>): Promise<string> {
       const { data, pagination } = await listSessions({
         ...(await config()),
-        ...filters(project, since),
+        ...filters(agent, project, since),
         limit,
         offset,
       });
       const lines = data.map((found) => {
         const title = visibleLine((found.summary ?? "(no title)").slice(0, 120));
-        return `${found.id}  ${found.lastActivityAt.toISOString()}  ${found.messageCount} messages  ${visibleLine(found.projectPath)}  ${title}`;
+        return `${found.id}  ${found.lastActivityAt.toISOString()}  ${agentTitles[found.source]}  ${found.messageCount} messages  ${visibleLine(found.projectPath)}  ${title}`;
       });
       const more = pagination.hasMore
         ? `\n(${pagination.total} in all; offset ${offset + data.length} gives the next ones)`
@@ -78,6 +83,7 @@ function searchTool(config: () => Promise<LibraryConfig>) {
       .describe(
         'Words, "phrases" and /patterns/; all must occur in a message. In either case, but for patterns with capitals',
       ),
+    source,
     project: z.string().max(4096).optional().describe("Only sessions of this project path"),
     role: z.enum(["user", "assistant", "human"]).optional().describe("human: only what a person typed"),
     tool: z.string().max(200).optional().describe("Only calls of this tool"),
@@ -88,12 +94,21 @@ function searchTool(config: () => Promise<LibraryConfig>) {
   return {
     name: "history_search",
     description:
-      "Searches everything that was said, called and answered in past Claude Code sessions. Answers the best matches with the lines around them.",
+      "Searches everything that was said, called and answered in past sessions of Claude Code and of other agents. Answers the best matches with the lines around them.",
     input,
-    async call({ query, project, role, tool, since, limit, offset }: z.infer<typeof input>): Promise<string> {
+    async call({
+      query,
+      source: agent,
+      project,
+      role,
+      tool,
+      since,
+      limit,
+      offset,
+    }: z.infer<typeof input>): Promise<string> {
       const options = {
         ...(await config()),
-        ...filters(project, since),
+        ...filters(agent, project, since),
         ...(role ? { role } : {}),
         ...(tool === undefined ? {} : { tool }),
       };
@@ -104,7 +119,7 @@ function searchTool(config: () => Promise<LibraryConfig>) {
           match.agentId === null ? `session ${match.sessionId}` : `session ${match.sessionId} agent-${match.agentId}`;
         const title = visibleLine((match.sessionSummary ?? "").slice(0, 100));
         const context = match.context.map((line) => `  ${visible(line.slice(0, 400))}`).join("\n");
-        return `[${at} line ${match.fileLine}] ${match.timestamp.toISOString()} ${match.kind}${match.toolName === null ? "" : ` ${visibleLine(match.toolName)}`} · ${title}\n${context}`;
+        return `[${at} line ${match.fileLine}] ${match.timestamp.toISOString()} ${match.kind}${match.toolName === null ? "" : ` ${visibleLine(match.toolName)}`} · ${agentTitles[match.source]} · ${title}\n${context}`;
       });
       const more = pagination.hasMore
         ? `\n\n(${pagination.total} matches; offset ${offset + data.length} gives the next ones)`
@@ -190,7 +205,7 @@ function readTool(config: () => Promise<LibraryConfig>) {
 }
 
 function head(found: Session): string {
-  return `${found.id}\n${visibleLine(found.summary ?? "(no title)")}\n${visibleLine(found.projectPath)}, ${found.timestamp.toISOString()} to ${found.lastActivityAt.toISOString()}, ${found.messageCount} messages`;
+  return `${found.id}\n${visibleLine(found.summary ?? "(no title)")}\n${agentTitles[found.source]}, ${visibleLine(found.projectPath)}, ${found.timestamp.toISOString()} to ${found.lastActivityAt.toISOString()}, ${found.messageCount} messages`;
 }
 
 function messageText(message: Message, calls: ReadonlyMap<string, ToolCall>, longest: number): string {
@@ -228,8 +243,9 @@ function textOf(message: Message): string {
     .join("\n");
 }
 
-function filters(project: string | undefined, since: string | undefined): LibraryConfig {
+function filters(agent?: SourceName, project?: string, since?: string): LibraryConfig {
   return {
+    ...(agent === undefined ? {} : { sources: [agent] }),
     ...(project === undefined ? {} : { workspace: project }),
     ...(since === undefined ? {} : { since: new Date(since) }),
   };

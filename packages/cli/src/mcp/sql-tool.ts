@@ -1,5 +1,5 @@
 /**
- * SQL for a model, over past Claude Code sessions and the sessions of Skein.
+ * SQL for a model, over past sessions of Claude Code and of other agents and the sessions of Skein.
  *
  * A transcript may contain text that makes a model write a statement, so statements run only in the sandbox.
  * Without a sandbox, the answer says what to install.
@@ -20,7 +20,7 @@ export function sqlTool(open: () => Promise<TenantSql>): HistoryTool {
   const input = z.object({ sql: z.string().min(1).max(100_000).describe("One SELECT, in DuckDB's SQL") });
   return {
     name: "sql",
-    description: `Answers one SQL statement (DuckDB, read-only, at most ${LIMITS.timeMs / 1000} s) over past Claude Code sessions and the sessions of Skein, each row as JSON. "DESCRIBE claude.messages" shows the columns of a table. Sum tokens and cost over claude.responses or all_usage. Put json ->> '$.key' into parentheses. Times are UTC.\n${tables.join("\n")}`,
+    description: `Answers one SQL statement (DuckDB, read-only, at most ${LIMITS.timeMs / 1000} s) over past sessions of Claude Code (claude.…), of all agents with a column source (history.…) and of Skein, each row as JSON. "DESCRIBE claude.messages" shows the columns of a table. Sum tokens and cost over claude.responses or all_usage. Put json ->> '$.key' into parentheses. Times are UTC.\n${tables.join("\n")}`,
     input,
     async call({ sql }) {
       const question = {

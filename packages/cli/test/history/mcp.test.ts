@@ -14,7 +14,11 @@ import { createHistoryServer } from "../../src/mcp/serve-history.ts";
 import { bin, createWorld, first, second, type World } from "./world.ts";
 
 /** A connection of the official MCP client to `skein mcp`, which is started as Claude Code would start it. */
-async function connected(world: World, env: Readonly<Record<string, string>> = {}): Promise<McpConnection> {
+async function connected(
+  world: World,
+  env: Readonly<Record<string, string>> = {},
+  more: readonly string[] = [],
+): Promise<McpConnection> {
   const args = [
     "--conditions=@skein/source",
     "--disable-warning=ExperimentalWarning",
@@ -22,6 +26,7 @@ async function connected(world: World, env: Readonly<Record<string, string>> = {
     "mcp",
     "--root",
     world.root,
+    ...more,
   ];
   const connection = await connectMcpServer({
     name: "history",
@@ -61,6 +66,32 @@ test("a client sees five tools that only read, and finds, outlines and reads a s
   expect(read.text).toContain("do it another way");
   expect(read.text).not.toContain("flaky");
   expect(read.text).toContain("(end)");
+});
+
+test("each session is marked with its agent, and an agent can be chosen by the model and by the person", async () => {
+  const world = createWorld();
+  const id = "0198c0de-1234-7abc-8000-0000000000ab";
+  const line = (type: string, payload: object): string =>
+    `${JSON.stringify({ timestamp: "2026-08-20T10:00:00.000Z", type, payload })}\n`;
+  const content = [{ type: "input_text", text: "Why is the parser slow?" }];
+  world.write(
+    `../codex/sessions/2026/08/20/rollout-2026-08-20T10-00-00-${id}.jsonl`,
+    line("session_meta", { id, cwd: "/srv/demo" }) + line("response_item", { type: "message", role: "user", content }),
+  );
+  const codex = ["--root", join(world.folder, "codex")];
+  const both = await connected(world, {}, codex);
+  const whole = (await call(both, "history_sessions", {})).text;
+  expect(whole).toMatch(new RegExp(`${first}[^\\\\]+  Claude Code  .+${id}[^\\\\]+  Codex  1 messages  /srv/demo`));
+  const chosen = (await call(both, "history_sessions", { source: "codex" })).text;
+  expect([chosen.includes(id), chosen.includes(first)]).toEqual([true, false]);
+  const found = (await call(both, "history_search", { query: "parser", source: "codex" })).text;
+  expect(found).toContain(`[session ${id} line `);
+  expect(found).toContain(" · Codex · ");
+  expect(found).not.toContain(first);
+  expect((await call(both, "history_outline", { session: id })).text).toContain("Codex, /srv/demo");
+  const only = await connected(world, {}, [...codex, "--source", "codex"]);
+  const listed = (await call(only, "history_sessions", {})).text;
+  expect([listed.includes(id), listed.includes(first)]).toEqual([true, false]);
 });
 
 test("the index is built after the first answer, which does not wait for it", async () => {
