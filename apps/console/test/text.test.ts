@@ -5,7 +5,22 @@ import { unifiedLines } from "../src/text/difference-lines.ts";
 import { lineChanges } from "../src/text/line-changes.ts";
 import { markdownBlocks } from "../src/text/markdown-blocks.ts";
 import { shownLine, visible } from "../src/text/safe-text.ts";
+import { timeTicks } from "../src/session/time-ticks.ts";
 import { terminalPieces } from "../src/text/terminal-lines.ts";
+
+test.each([
+  ["a third of a second", [0, 300], ["0", "50 ms", "100 ms", "150 ms", "200 ms", "250 ms", "300 ms"]],
+  ["three seconds", [0, 3000], ["0", "0.5 s", "1 s", "1.5 s", "2 s", "2.5 s", "3 s"]],
+  ["six minutes", [0, 360_000], ["0", "1 min", "2 min", "3 min", "4 min", "5 min", "6 min"]],
+  ["ninety seconds", [0, 90_000], ["0", "15 s", "30 s", "45 s", "1 min", "1 min 15 s", "1 min 30 s"]],
+  ["a part of a second, an hour later", [3_600_900, 3_601_600], ["1 h 1 s", "1 h 1.1 s", "1 h 1.2 s"]],
+  ["ten hours", [0, 36_000_000], ["0", "2 h", "4 h", "6 h", "8 h", "10 h"]],
+] as const)("the time axis of %s counts in round steps, and no two marks are alike", (_, [from, to], labels) => {
+  const ticks = timeTicks(from, to).map(({ label }) => label);
+  expect(ticks).toEqual(expect.arrayContaining([...labels]));
+  expect(new Set(ticks).size).toBe(ticks.length);
+  expect(ticks.length).toBeLessThanOrEqual(8);
+});
 
 const shown = (output: string): string =>
   terminalPieces(output)

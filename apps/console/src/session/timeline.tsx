@@ -3,6 +3,7 @@ import { memo, useRef, useState } from "react";
 import { duration, plural } from "../ui/amounts.ts";
 import { useNow } from "../ui/use-now.ts";
 import { type Span, spansOf } from "./spans.ts";
+import { timeTicks } from "./time-ticks.ts";
 import type { Visible } from "./transcript.tsx";
 import type { SessionView } from "./view.ts";
 
@@ -32,6 +33,7 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
   if (spans.length === 0) return <div className="tl" />;
   const [from, to] = zoom ?? [first, last];
   const x = scaleLinear([from, to], [0, WIDTH]);
+  const ticks = timeTicks(from, to);
   const height = TOP + lanes.length * LANE;
 
   const zoomAt = (ratio: number, factor: number): void => {
@@ -105,8 +107,8 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
               rx="3"
             />
           )}
-          {x.ticks(6).map((tick) => (
-            <line key={tick} className="tl-tick" x1={x(tick)} x2={x(tick)} y1={TOP} y2={height} />
+          {ticks.map(({ at }) => (
+            <line key={at} className="tl-tick" x1={x(at)} x2={x(at)} y1={TOP} y2={height} />
           ))}
           {gaps.breaks
             .filter((at) => at > from && at < to)
@@ -150,13 +152,13 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
             ))}
         </div>
         <div className="tl-axis" aria-hidden="true">
-          {x.ticks(6).map((tick) => (
+          {ticks.map(({ at, label }) => (
             <span
-              key={tick}
-              className={x(tick) > WIDTH * 0.93 ? "at-end" : ""}
-              style={{ left: `${(x(tick) / WIDTH) * 100}%` }}
+              key={at}
+              className={x(at) > WIDTH * 0.93 ? "at-end" : ""}
+              style={{ left: `${(x(at) / WIDTH) * 100}%` }}
             >
-              {tick === 0 ? "0" : duration(tick).replace(".0 s", " s")}
+              {label}
             </span>
           ))}
         </div>
