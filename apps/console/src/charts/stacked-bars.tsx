@@ -29,7 +29,7 @@ const BELOW = 22;
  * them for screen readers.
  */
 export function StackedBars({ bars, series, format, height = 220, label }: StackedBarsProps) {
-  const [box, width] = useSize<HTMLDivElement>(800);
+  const [box, width] = useSize(800);
   const [over, setOver] = useState<number>();
   const totals = bars.map(({ values }) => values.reduce((sum, value) => sum + value, 0));
   const x = scaleBand(

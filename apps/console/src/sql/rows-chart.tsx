@@ -21,7 +21,7 @@ export function RowsChart({ answer }: { answer: SqlAnswer }) {
     chosenName !== undefined && names.includes(chosenName)
       ? chosenName
       : (names.find((one) => !numbers.includes(one)) ?? names[0] ?? "");
-  const [box, width] = useSize<HTMLElement>(400);
+  const [box, width] = useSize(400);
   const shown = rows.slice(0, MOST);
   const amounts = shown.map((row) => Number(row[value] ?? 0));
   const x = scaleLinear([0, Math.max(1, ...amounts)], [NAME, Math.max(NAME + 60, width - 70)]).nice(4);

@@ -1,15 +1,13 @@
-import { type RefObject, useLayoutEffect, useRef, useState } from "react";
+import { type RefCallback, useCallback, useState } from "react";
 
-/** The width of an element in pixels, now and after each change. */
-export function useSize<Kind extends HTMLElement>(first: number): readonly [RefObject<Kind | null>, number] {
-  const element = useRef<Kind>(null);
+/** The width of an element in pixels, now and after each change, also if the element appears later than its component. */
+export function useSize(first: number): readonly [ref: RefCallback<HTMLElement>, width: number] {
   const [width, setWidth] = useState(first);
-  useLayoutEffect(() => {
-    const { current } = element;
-    if (!current) return undefined;
+  const ref = useCallback((element: HTMLElement | null) => {
+    if (!element) return undefined;
     const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width)));
-    observer.observe(current);
+    observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  return [element, width];
+  return [ref, width];
 }

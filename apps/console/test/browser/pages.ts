@@ -258,6 +258,28 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("the chart of the usage is as wide as the page, also if the days are answered last", async ({ expect }) => {
+      const { world } = shared;
+      await world.begin("Helper", "Spend something for the chart", [{ text: "Spent." }]);
+      const page = await world.open("/");
+      await page.setViewportSize({ width: 390, height: 844 });
+      let answerDays = (): void => undefined;
+      const isShown = new Promise<void>((resolve) => {
+        answerDays = resolve;
+      });
+      await page.route(/\/v1\/usage\?group_by=day/, async (route) => {
+        await isShown;
+        await route.continue();
+      });
+      await go(page, "/usage");
+      await page.getByRole("heading", { name: "Models" }).waitFor();
+      answerDays();
+      const chart = page.locator(".bars-box > svg");
+      await chart.waitFor();
+      await expect.poll(async () => (await chart.boundingBox())?.width).toBeLessThanOrEqual(390);
+      await page.close();
+    });
+
     test("a model is added with its address and key, tested, and removed, and its key is never shown", async ({
       expect,
     }) => {
@@ -309,6 +331,7 @@ export function describePages(shared: { readonly world: World }): void {
             "\n\n| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 | 6 |",
         },
       ]);
+      await world.client.createAgent({ body: { name: `An agent with ${"quite ".repeat(9)}a long name` } });
       const page = await world.open("/");
       await page.setViewportSize({ width: 390, height: 844 });
       const settings = ["", "/keys", "/models", "/webhooks", "/audit"].map((part) => `/settings${part}`);
@@ -319,7 +342,7 @@ export function describePages(shared: { readonly world: World }): void {
         const sideways = (await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")) as number;
         expect([path, sideways <= 0]).toEqual([path, true]);
         const cards = (await page.evaluate(
-          `[...document.querySelectorAll("main .card")].filter((one) => one.getBoundingClientRect().right > innerWidth).length`,
+          `[...document.querySelectorAll("main .card, main .audit code")].filter((one) => one.getBoundingClientRect().right > innerWidth).length`,
         )) as number;
         expect([path, cards]).toEqual([path, 0]);
         const fields = (await page.evaluate(FIELDS)) as readonly string[];
