@@ -44,7 +44,7 @@ export function LastSessions({ sessions, agents, history = [], most = 50 }: Last
               <StateMark state={row.state} />
             )}
             <span className="strong cut grow">{visibleLine(row.title)}</span>
-            <span className="faint cut desk-only">{visibleLine(row.place)}</span>
+            <span className="faint cut desk-only w-place">{visibleLine(row.place)}</span>
             <span className="num muted w-money">{row.costMicros === null ? "" : money(row.costMicros)}</span>
             <span className="num faint w-when">{when(row.at)}</span>
           </Link>

@@ -13,6 +13,7 @@ import { isMac } from "../ui/is-mac.ts";
 import { loadedWhenShown } from "../ui/loaded-when-shown.tsx";
 import { Nothing } from "../ui/empty-state.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
+import { useKeys } from "../ui/use-keys.ts";
 import { usePageTitle } from "../ui/use-page-title.ts";
 
 const SqlEditor = loadedWhenShown(
@@ -53,6 +54,7 @@ export function SqlPage() {
       if (stop.current === controller) setRunning(false);
     }
   }
+  useKeys({ "mod+Enter": () => void run() });
   const choose = (statement: string): void => {
     setText(statement);
     void run(statement);

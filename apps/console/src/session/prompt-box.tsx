@@ -96,9 +96,13 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
         void attach(event.dataTransfer.files);
       }}
     >
-      {queue.map((queued) => (
-        <QueueRow key={queued.messageId} queued={queued} sessionId={sessionId} />
-      ))}
+      {queue.length > 0 && (
+        <div className="queues" tabIndex={queue.length > 4 ? 0 : undefined} role="group" aria-label="Waiting messages">
+          {queue.map((queued) => (
+            <QueueRow key={queued.messageId} queued={queued} sessionId={sessionId} />
+          ))}
+        </div>
+      )}
       <AttachmentChips
         attachments={attachments}
         onRemove={(at) => setAttachments(attachments.filter((_, other) => other !== at))}

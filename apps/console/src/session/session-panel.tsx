@@ -46,7 +46,7 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
         <FactList>
           {head && (
             <Fact name="Agent">
-              <Link className="link" href={`/agents/${head.agentId}`}>
+              <Link className="link cut" href={`/agents/${head.agentId}`}>
                 {visibleLine(head.agentName)}
               </Link>{" "}
               <span className="faint">version {head.agentVersion}</span>

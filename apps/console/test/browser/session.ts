@@ -46,6 +46,37 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("the wheel zooms the timeline, and a button shows all of it again", async ({ expect }) => {
+      const { world } = shared;
+      const id = await world.begin("Helper", "Take three seconds", [{ text: "Done.", delayMs: 3000 }]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.locator(".top .pill.done").waitFor({ timeout: 20_000 });
+      const marks = (): Promise<readonly string[]> => page.locator(".tl-axis span").allInnerTexts();
+      const whole = await marks();
+      expect(new Set(whole).size).toBe(whole.length);
+      await page.locator(".tl svg").hover();
+      await page.mouse.wheel(0, -400);
+      const all = page.getByRole("button", { name: "Show all" });
+      await all.waitFor();
+      expect(await marks()).not.toEqual(whole);
+      await all.click();
+      await expect.poll(marks).toEqual(whole);
+      await page.close();
+    });
+
+    test("a long queue leaves room for the transcript and the prompt", async ({ expect }) => {
+      const { world } = shared;
+      const id = await world.begin("Helper", "Answer late", [{ text: "Late.", delayMs: 60_000 }]);
+      for (let at = 0; at < 12; at++) await world.say(id, `Waiting ${at}`, []);
+      const page = await world.open(`/sessions/${id}`);
+      await page.getByText("Waiting 11").waitFor();
+      const top = (await page.locator(".pbox").boundingBox())?.y ?? 0;
+      expect(top).toBeGreaterThan(300);
+      await page.getByRole("textbox", { name: /Write to/ }).click({ timeout: 5000 });
+      await world.client.cancelSession({ params: { session_id: id }, body: {} });
+      await page.close();
+    });
+
     test("a link to a raw event survives a reload", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "Say two", [{ text: "Two." }]);

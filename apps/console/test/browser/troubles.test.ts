@@ -215,7 +215,9 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
   });
 
   test.skipIf(!existsSync("/usr/bin/chromium"))("a page that is not there says so, and leads back", async () => {
-    const page = await world.open("/sessions/00000000-0000-7000-8000-000000000000");
+    const page = await world.open("/sessions/not-an-id");
+    await page.getByText("There is no such session").waitFor();
+    await page.goto(`${world.url}/sessions/00000000-0000-7000-8000-000000000000`);
     await page.getByText("There is no such session").waitFor();
     await page.getByRole("link", { name: "All sessions" }).click();
     await page.locator("h1", { hasText: "Sessions" }).waitFor();
