@@ -183,10 +183,10 @@ test.skipIf(oldNode === undefined)(
   },
 );
 
-test("a server's first greeting has the key on a terminal, but not in a log", () => {
+test("a server's greeting has a link that logs in on a terminal, at every start, but not in a log", () => {
   const server = {
     url: "http://127.0.0.1:7433",
-    key: { key: "the-secret-key", file: "/home/me/.skein/admin-key", isNew: true },
+    key: { key: "the-secret-key", file: "/home/me/.skein/admin-key" },
     model: { description: "the simulator", simulated: true },
     hasConsole: true,
     walls: "Off: what a model makes run has the rights of the server's user.",

@@ -41,8 +41,8 @@ export function LoginPage({ problem, onKey }: { problem: string | undefined; onK
           Log in
         </button>
         <p className="lbl">
-          <code>skein serve</code> prints a link that logs in. <code>skein keys make NAME --scope run</code> makes
-          another key.
+          On a terminal <code>skein serve</code> prints a link that logs in.{" "}
+          <code>skein keys make NAME --scope run</code> makes another key.
         </p>
       </form>
     </main>

@@ -49,7 +49,8 @@ async function started(settings: ServeSettings, logRequests: boolean): Promise<R
 }
 
 function sentenceOfPort({ code, syscall }: NodeJS.ErrnoException, { port, host }: ServeSettings): string | undefined {
-  if (code === "EADDRINUSE") return `Port ${port} of ${host} is taken. "--port 0" takes a free one.`;
+  if (code === "EADDRINUSE")
+    return `Port ${port} of ${host} is taken: a server may be running already. "--port 0" takes a free port.`;
   if (code === "EACCES" && syscall === "listen") return `Port ${port} of ${host} needs more rights than this user has.`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") return `${host} is not an address of this machine.`;
   return undefined;
@@ -80,7 +81,7 @@ export function greeting(
   isTerminal: boolean,
 ): string {
   const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${shellQuoted(key.file)})`;
-  const login = isTerminal && key.isNew && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
+  const login = isTerminal && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
   const parts = `  Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
   Store    ${withoutPassword(settings.storeUrl)}
   Sandbox  ${wrapped(walls, 80 - 11).join(`\n${" ".repeat(11)}`)}`;

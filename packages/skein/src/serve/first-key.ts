@@ -7,7 +7,6 @@ export interface FirstKey {
   readonly key: string;
   /** Undefined for a key that the operator set. */
   readonly file: string | undefined;
-  readonly isNew: boolean;
 }
 
 /**
@@ -21,21 +20,21 @@ export async function firstKey(
 ): Promise<FirstKey> {
   const { apiKey, dataDir } = options;
   if (apiKey !== undefined) {
-    const known = await keys.recognise(apiKey);
-    if (!known) await keys.make({ name: "SKEIN_API_KEY", scopes: ["admin"], tenant: "default", key: apiKey });
-    return { key: apiKey, file: undefined, isNew: !known };
+    if (!(await keys.recognise(apiKey)))
+      await keys.make({ name: "SKEIN_API_KEY", scopes: ["admin"], tenant: "default", key: apiKey });
+    return { key: apiKey, file: undefined };
   }
   const file = join(dataDir, "admin-key");
   const kept = read(file);
-  if (kept !== undefined && (await keys.recognise(kept))) return { key: kept, file, isNew: false };
+  if (kept !== undefined && (await keys.recognise(kept))) return { key: kept, file };
   // A key that this store already knows was revoked or has expired, and must not become valid again.
   const isReusable = kept !== undefined && KEY.test(kept) && !(await keys.has(kept));
   const first = { name: "first start", scopes: ["admin" as const], tenant: "default" };
-  if (isReusable) return { key: await keys.make({ ...first, key: kept }), file, isNew: true };
+  if (isReusable) return { key: await keys.make({ ...first, key: kept }), file };
   const key = await keys.make(first);
   writeFileSync(file, `${key}\n`, { mode: 0o600 });
   chmodSync(file, 0o600);
-  return { key, file, isNew: true };
+  return { key, file };
 }
 
 /** Keys that `Keys.make` makes. */
