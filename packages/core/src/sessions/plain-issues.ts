@@ -8,7 +8,7 @@ export function plainIssue(issue: Issue): string | undefined {
     case "invalid_type":
       return isMissing(issue)
         ? `Missing. Expected ${a(issue.expected)}.`
-        : `Expected ${a(issue.expected)}, not ${kindOf(issue.input)}.`;
+        : `Expected ${a(issue.expected)}${Number.isNaN(issue.input) ? "" : `, not ${kindOf(issue.input)}`}.`;
     case "invalid_value":
       return `Expected ${listed(issue.values.map((value) => JSON.stringify(value)))}.`;
     case "too_small":

@@ -6,6 +6,7 @@ import { parseInput } from "../../src/sessions/parse-input.ts";
 const schema = z.strictObject({
   name: z.string(),
   system_prompt: z.string().optional(),
+  count: z.coerce.number().optional(),
   limits: z.strictObject({ max_steps: z.int() }).optional(),
   rules: z.array(z.strictObject({ tool: z.string() })).default([]),
 });
@@ -29,6 +30,7 @@ test.each([
   [{ name: "a", colour: "red" }, 'Unknown key "colour".'],
   [{ name: "a", ["x".repeat(200)]: 1 }, `Unknown key "${"x".repeat(200)}".`],
   [{ name: 1 }, "name: Expected a string, not a number."],
+  [{ name: "a", count: "x" }, "count: Expected a number."],
 ])("input that does not fit is rejected with its place and the nearest key: %j", (input, message) => {
   expect(messageOf(input)).toBe(message);
 });
