@@ -10,7 +10,12 @@ interface Compose {
   readonly services: Readonly<
     Record<
       string,
-      { readonly environment?: Readonly<Record<string, string>>; readonly deploy?: { readonly replicas?: number } }
+      {
+        readonly environment?: Readonly<Record<string, string>>;
+        readonly deploy?: { readonly replicas?: number };
+        readonly cap_drop?: readonly string[];
+        readonly security_opt?: readonly string[];
+      }
     >
   >;
 }
@@ -51,6 +56,20 @@ test.each(["api", "worker"] as const)("the compose file gives %s the variables o
   expect(Object.keys(environment).sort()).toEqual(variablesOf(role));
   expect(environment["SKEIN_ROLE"]).toBe(role);
   expect(environment["SKEIN_ENGINE"]).toBe("restate");
+});
+
+test.each(["api", "worker"])("the compose file lets bubblewrap work in %s, without a capability", (role) => {
+  const { cap_drop, security_opt } = compose.services[role] ?? {};
+  expect(cap_drop).toEqual(["ALL"]);
+  expect(security_opt).toEqual(["no-new-privileges:true", "seccomp=./seccomp.json", "systempaths=unconfined"]);
+  const { defaultAction, syscalls } = JSON.parse(read("seccomp.json")) as {
+    readonly defaultAction: string;
+    readonly syscalls: readonly { readonly names: readonly string[]; readonly action: string }[];
+  };
+  expect(defaultAction).toBe("SCMP_ACT_ALLOW");
+  const rejected = syscalls.flatMap(({ names, action }) => (action === "SCMP_ACT_ERRNO" ? names : []));
+  for (const call of ["bpf", "kexec_load", "init_module", "open_by_handle_at"]) expect(rejected).toContain(call);
+  for (const call of ["unshare", "clone", "mount", "pivot_root", "sethostname"]) expect(rejected).not.toContain(call);
 });
 
 test("the compose file registers the workers as the local cluster does", () => {

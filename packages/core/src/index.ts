@@ -239,4 +239,5 @@ export { type AuditLog, createAuditLog } from "./audit/audit-log.ts";
 export { checkSealedWith, countUnsealed, resealRecords, sealedRecords } from "./secrets/sealed-records.ts";
 export { createSecrets } from "./secrets/secrets.ts";
 export { type Vault, createVault } from "./secrets/vault.ts";
+export { bubblewrapRefusal } from "./sandbox/bubblewrap-refusal.ts";
 export { syscallFilter } from "./sandbox/syscall-filter.ts";

@@ -308,7 +308,7 @@ test.each([
       symlinkSync("/usr/bin/prlimit", join(commands, "prlimit"));
       return commands;
     },
-    /does not work on this machine: bwrap: No permissions[^]*Set user\.max_user_namespaces above 0/,
+    /cannot be started: this system does not allow user namespaces\. Set user\.max_user_namespaces above 0/,
   ],
 ])("if bubblewrap is %s, SQL is off and says why", async (_, commands, sentence) => {
   const store = createMemoryStore();

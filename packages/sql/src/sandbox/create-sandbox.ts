@@ -1,4 +1,5 @@
 import { mkdirSync, rmSync } from "node:fs";
+import { bubblewrapRefusal } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import type { Column } from "../answer/values.ts";
 import { COMMAND_FOLDERS, type SandboxContent, type FoundSandbox, findSandbox } from "./bubblewrap.ts";
@@ -107,8 +108,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     }
     forgetSpare()?.stop();
     await started.ended;
-    const why = started.errorOutput() || says;
-    return { problem: `bubblewrap does not work on this machine: ${why}${remedyOf(why)}` };
+    return { problem: `The SQL sandbox cannot be started: ${bubblewrapRefusal(started.errorOutput() || says)}` };
   }
 
   /** Tried again until it works: after the missing part is installed, the server need not be restarted. */
@@ -174,11 +174,4 @@ async function* untilStopped(messages: AsyncGenerator<PipeMessage>): AsyncGenera
   } catch {
     // The caller reports how the process ended.
   }
-}
-
-/** What to do if the sandbox may not be created. */
-function remedyOf(problem: string): string {
-  return /namespace/.test(problem)
-    ? " Set user.max_user_namespaces above 0; in Docker, use a seccomp profile that allows user namespaces."
-    : "";
 }

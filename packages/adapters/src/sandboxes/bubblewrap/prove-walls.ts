@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import type { Sandbox } from "@skein/core";
+import { type Sandbox, bubblewrapRefusal } from "@skein/core";
 
 const PROOF_MS = 10_000;
 const DONE = "looked everywhere";
@@ -23,7 +23,7 @@ export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> 
       goodForMs: PROOF_MS,
     });
     const [found, errors] = await Promise.all([text(proof.stdout), text(proof.stderr), proof.ended]);
-    if (!found.includes(DONE)) return refusal(errors.trim());
+    if (!found.includes(DONE)) return `The sandbox cannot be started: ${bubblewrapRefusal(errors.trim())}`;
     const holes = found.split("\n").filter((line) => line !== "" && line !== DONE);
     if (holes.length === 0) return undefined;
     return `The sandbox does not work on this machine: a program inside ${holes.join(", ")}.`;
@@ -49,29 +49,3 @@ for path in /proc/[0-9]*/fd/*; do
 done
 echo "${DONE}"
 `;
-
-/** Errors of bubblewrap when it may not create namespaces, and what an operator can do about them. */
-const REFUSALS: readonly (readonly [says: RegExp, advice: string])[] = [
-  [
-    /No permissions to create( a)? new namespace|creating new namespace/i,
-    "this system does not allow user namespaces. Set user.max_user_namespaces above 0; in Docker, use a seccomp profile that allows them",
-  ],
-  [
-    /setting up uid map: Permission denied|RTM_NEWADDR/i,
-    "AppArmor does not allow bubblewrap to make user namespaces. On Ubuntu 23.10 and later, add an AppArmor profile for bwrap with the rule userns",
-  ],
-  [
-    /Can't mount proc/i,
-    "this container hides parts of /proc. Start it with systempaths=unconfined (Docker) or unmask=ALL (podman)",
-  ],
-  [/uid map/i, "root has no CAP_SETFCAP here. Run the server as an ordinary user"],
-  [/Unknown option --disable-userns/i, "bubblewrap is older than 0.8. Install a newer one"],
-];
-
-function refusal(errors: string): string {
-  const advice = REFUSALS.find(([says]) => says.test(errors))?.[1];
-  const said = errors === "" ? "" : ` It said: ${errors.slice(0, 300)}`;
-  return advice === undefined
-    ? `The sandbox cannot be started: bubblewrap did not run.${said}`
-    : `The sandbox cannot be started: ${advice}.${said}`;
-}
