@@ -20,6 +20,9 @@ const cluster = await startCluster({
   isSimulation: true,
   ...(values.config !== undefined && { config: values.config }),
   ...(values.restate !== undefined && { restate: Number(values.restate) }),
+}).catch((error: unknown): never => {
+  console.error(`The cluster did not start. ${error instanceof Error ? error.message : String(error)}`);
+  process.exit(1);
 });
 const { places, folder, restate } = cluster;
 console.log(`Skein listens on ${cluster.url}

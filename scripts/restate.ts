@@ -1,7 +1,7 @@
 /** Restate for tests, benchmarks and the local cluster: npm's binary, on loopback, in a temporary folder. It ends with this process. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -86,7 +86,7 @@ function createNode(place: Place, cluster: { readonly places: readonly Place[]; 
       !(await isHealthy(`http://127.0.0.1:${ingress}/restate/health`))
     ) {
       if (child.exitCode !== null || child.signalCode !== null)
-        throw new Error(`${name} ended: see ${name}.log in ${folder}.`);
+        throw new Error(`${name} ended: ${lastLine(join(folder, `${name}.log`))} Its log is in ${folder}.`);
       if (Date.now() > end) throw new Error(`${name} did not start in ${READY_MS / 1000} s.`);
       await sleep(20);
     }
@@ -106,6 +106,10 @@ function createNode(place: Place, cluster: { readonly places: readonly Place[]; 
       await once(ending, "exit");
     },
   };
+}
+
+function lastLine(file: string): string {
+  return readFileSync(file, "utf8").trim().split("\n").at(-1) ?? "";
 }
 
 /** Low memory, fast detection of a worker that hangs, and no telemetry. */

@@ -1,9 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "../free-port.ts";
 
 /** A proxy in front of a server, as in real deployments. */
 export interface Proxy {
@@ -87,12 +86,4 @@ export async function startProxy(name: ProxyName, server: string, folder: string
       await new Promise((resolve) => child.once("exit", resolve));
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }
