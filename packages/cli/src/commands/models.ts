@@ -73,7 +73,7 @@ const add = defineCommand({
     "skein models add openai/gpt-6 --key-env OPENAI_API_KEY --price 1.25/10",
     "skein models add ollama/llama4 --with images --default",
     "skein models add bedrock/eu.anthropic.claude-sonnet-5-5 --region eu-west-1",
-    "skein models add groq/llama --key-file - --server http://127.0.0.1:7433 < key.txt",
+    "skein models add groq/llama --key-file key.txt --server http://127.0.0.1:7433",
   ],
   run: (call) =>
     withModels(call, "new", async (models) => {

@@ -61,7 +61,7 @@ export const run = sessionCommand({
     'skein run "How much is 2+2?"',
     "git diff | skein run - --system 'Review this change.'",
     'skein run "And in French?" --session 0199c8f1 --max-cost 0.05',
-    'skein run "Deploy it" --agent agents/deploy.ts --store postgres://localhost/skein',
+    'skein run "Deploy it" --agent deploy.ts --store postgres://localhost/skein',
     'skein run "List the files" --json | jq -r .event_type',
     'skein run "What is in this picture?" --attach photo.jpg',
     "skein run - --output-schema invoice.json < invoice.txt | jq .total",

@@ -59,7 +59,7 @@ export const sql = defineCommand({
   options: OPTIONS,
   examples: [
     'skein sql "SELECT model, sum(cost_usd) FROM claude.responses GROUP BY 1"',
-    `skein sql "SELECT * FROM claude_conversations WHERE contains(content, 'flaky')" --format jsonl`,
+    `skein sql "FROM claude.messages WHERE text LIKE '%flaky%'" --format jsonl`,
     'skein sql "SELECT source, sum(cost_usd) FROM history.responses GROUP BY 1"',
     "skein sql examples usage-by-day --format plot",
     `skein sql "FROM claude.messages" --format parquet --output messages.parquet`,
