@@ -6,7 +6,7 @@ import { Icon } from "../ui/icon.tsx";
 import { type Attachment, attachmentOf } from "./attachment.ts";
 import { AttachmentChips } from "./attachment-chips.tsx";
 import { ModelSelect } from "./model-select.tsx";
-import { QueueRow } from "./queue-row.tsx";
+import { Queue } from "./queue.tsx";
 import type { Queued } from "./view.ts";
 import { messageKey } from "../ui/message-key.ts";
 
@@ -96,13 +96,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
         void attach(event.dataTransfer.files);
       }}
     >
-      {queue.length > 0 && (
-        <div className="queues" tabIndex={queue.length > 4 ? 0 : undefined} role="group" aria-label="Waiting messages">
-          {queue.map((queued) => (
-            <QueueRow key={queued.messageId} queued={queued} sessionId={sessionId} />
-          ))}
-        </div>
-      )}
+      <Queue queue={queue} sessionId={sessionId} />
       <AttachmentChips
         attachments={attachments}
         onRemove={(at) => setAttachments(attachments.filter((_, other) => other !== at))}

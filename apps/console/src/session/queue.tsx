@@ -11,8 +11,25 @@ interface QueueRowProps {
   readonly sessionId: string;
 }
 
+interface QueueProps {
+  readonly queue: readonly Queued[];
+  readonly sessionId: string;
+}
+
+/** The messages that wait. A long list scrolls. */
+export function Queue({ queue, sessionId }: QueueProps) {
+  if (queue.length === 0) return null;
+  return (
+    <div className="queues" tabIndex={0} role="group" aria-label="Waiting messages">
+      {queue.map((queued) => (
+        <QueueRow key={queued.messageId} queued={queued} sessionId={sessionId} />
+      ))}
+    </div>
+  );
+}
+
 /** A queued message, which can be cancelled. */
-export function QueueRow({ queued, sessionId }: QueueRowProps) {
+function QueueRow({ queued, sessionId }: QueueRowProps) {
   const api = useApi();
   const [problem, setProblem] = useState<string>();
   const takeBack = async (): Promise<void> => {
