@@ -13,7 +13,7 @@ export class WorkspaceNotFoundError extends Error {
   override readonly name = "WorkspaceNotFoundError";
   readonly workspace: string;
   constructor(workspace: string) {
-    super(`No session belongs to the workspace ${workspace}`);
+    super(`No session belongs to the project ${workspace}`);
     this.workspace = workspace;
   }
 }
