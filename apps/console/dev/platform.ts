@@ -47,6 +47,7 @@ export async function startPlatform({
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       HOME: data,
       SKEIN_API_KEY: key,
+      SKEIN_ALLOWED_WEBHOOK_ADDRESSES: "127.0.0.1",
       ...(claudeFolder === undefined ? { SKEIN_CLAUDE_CODE: "off" } : { SKEIN_CLAUDE_ROOTS: claudeFolder }),
       ...(consoleFolder !== undefined && { SKEIN_CONSOLE: consoleFolder }),
       ...(modelUrl !== undefined && { ANTHROPIC_BASE_URL: modelUrl, ANTHROPIC_API_KEY: "simulated" }),

@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { createClient } from "@skein/client";
 import axeCore from "axe-core";
@@ -278,6 +281,30 @@ export function describePages(shared: { readonly world: World }): void {
       await chart.waitFor();
       await expect.poll(async () => (await chart.boundingBox())?.width).toBeLessThanOrEqual(390);
       await page.close();
+    });
+
+    test("a webhook's delivery is sent again by hand", async ({ expect }) => {
+      const { world } = shared;
+      const received: string[] = [];
+      const hooked = createServer((request, answer) => {
+        received.push(String(request.headers["webhook-id"]));
+        answer.end();
+      }).listen(0, "127.0.0.1");
+      await once(hooked, "listening");
+      const url = `http://127.0.0.1:${(hooked.address() as AddressInfo).port}/hook`;
+      const { id } = await world.client.createWebhook({ body: { url, events: ["session.completed"] } });
+      await world.begin("Helper", "Tell the hook", [{ text: "Told." }]);
+      await expect.poll(() => received.length, { timeout: 20_000 }).toBeGreaterThan(0);
+      const page = await world.open("/settings/webhooks");
+      const row = page.locator("li", { hasText: url });
+      await row.getByRole("button", { name: "Deliveries" }).click();
+      const repeated = (): number => received.length - new Set(received).size;
+      expect(repeated()).toBe(0);
+      await row.getByRole("button", { name: "Send again" }).first().click();
+      await expect.poll(repeated, { timeout: 20_000 }).toBe(1);
+      await world.client.deleteWebhook({ params: { webhook_id: id } });
+      await page.close();
+      hooked.close();
     });
 
     test("a model is added with its address and key, tested, and removed, and its key is never shown", async ({
