@@ -142,7 +142,7 @@ test("the other quirks change their part of the request", () => {
 test("a web page at the address of a model is reported as such, and requested at most once more", async () => {
   const asked = model().call(callOf({ text: "", instead: { body: "html" } }), () => {}, never);
   await expect(asked).rejects.toMatchObject({
-    failure: { code: "no_model", message: expect.stringContaining("Check the address") },
+    failure: { code: "no_model", message: expect.stringMatching(/^A web page answered at .*Check the address/) },
     mostRetries: 1,
   });
 });

@@ -60,6 +60,21 @@ test.each([
     expect(rejected(answer(429, headers as Record<string, string>), "").retryAfterMs).toBe(wait);
 });
 
+test("the wait may be a date", () => {
+  const headers = { "retry-after": new Date(Date.now() + 60_000).toUTCString() };
+  for (const rejected of [rejectedRequest, rejectedMessages]) {
+    const { retryAfterMs = 0 } = rejected(answer(429, headers), "");
+    expect(retryAfterMs).toBeGreaterThan(50_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+  }
+});
+
+test("a used-up quota is not retried, although its status is that of a rate limit", () => {
+  const error = { message: "You exceeded your quota.", type: "insufficient_quota" };
+  const rejected = rejectedRequest(answer(429), JSON.stringify({ error }));
+  expect(told(rejected)).toMatchObject({ code: "billing_error", retryable: false });
+});
+
 test("an error that arrives with status 200 has the server's sentence, and is retried once at most", () => {
   const error = { message: "model not loaded", code: 404 };
   expect(told(notStreamed(JSON.stringify({ error })))).toEqual({

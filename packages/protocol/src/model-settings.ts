@@ -30,6 +30,11 @@ export const ModelSettings = z.strictObject({
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "Expected the name of an environment variable.")
     .optional(),
+  /**
+   * The header with the key, for the adapter `anthropic`. Default: `authorization`, as `Bearer KEY`, which is what the
+   * official client sends. Some older servers only know `x-api-key`.
+   */
+  key_header: z.enum(["x-api-key", "authorization"]).optional(),
   /** The cloud region, for `bedrock` and `vertex`. */
   region: z
     .string()

@@ -25,7 +25,10 @@ export function claudeCodeModel(name: string, given: ModelSettings, deps: ReachD
         lacks,
         upstream: createHttpUpstream({
           baseUrl: settings.url ?? "https://api.anthropic.com",
-          credentials: { "x-api-key": apiKey ?? "none" },
+          credentials:
+            settings.key_header === "x-api-key"
+              ? { "x-api-key": apiKey ?? "none" }
+              : { authorization: `Bearer ${apiKey ?? "none"}` },
           fetch,
         }),
       };

@@ -205,7 +205,7 @@ const NO_SETTINGS: ModelSettings = {};
 
 /** Checks the settings of a model before they are stored. */
 export function checkModelSettings(name: string, settings: ModelSettings): void {
-  const { adapter, url, quirks, region, project } = settingsOf(name, settings);
+  const { adapter, url, quirks, region, project, key_header } = settingsOf(name, settings);
   const place = `Model "${name}"`;
   if (adapter === undefined)
     throw new KnownError(
@@ -225,6 +225,11 @@ export function checkModelSettings(name: string, settings: ModelSettings): void 
       "invalid",
       `${place}: A region is for the adapters bedrock and vertex, a project for vertex. The adapter of this model is ${adapter}.`,
     );
+  if (key_header !== undefined && adapter !== "anthropic")
+    throw new KnownError(
+      "invalid",
+      `${place}: A key header is for the adapter anthropic. The adapter of this model is ${adapter}.`,
+    );
   if (quirks) parseInput(ChatQuirks.partial(), quirks);
 }
 
@@ -236,7 +241,12 @@ function openModel(name: string, given: ModelSettings, deps: CatalogDeps & Pick<
   const shared = { modelName, price, ...givenOptions(deps, abilities), ...(fetch && { fetch }) };
   switch (adapter) {
     case "anthropic":
-      return createAnthropicModel({ ...shared, apiKey: apiKey ?? "none", ...(url !== undefined && { baseUrl: url }) });
+      return createAnthropicModel({
+        ...shared,
+        apiKey: apiKey ?? "none",
+        keyHeader: settings.key_header,
+        ...(url !== undefined && { baseUrl: url }),
+      });
     case "openai":
       return createOpenAiModel({ ...shared, apiKey: apiKey ?? "none", url });
     case "openai-compatible":

@@ -26,6 +26,8 @@ interface Trial {
   /** How often the call is made; the last answer counts. */
   readonly times?: number;
   readonly shows: (reply: ModelReply) => boolean;
+  /** What an answer lacks that does not show it. */
+  readonly lack?: string;
   readonly detail?: (reply: ModelReply) => string;
 }
 
@@ -83,12 +85,14 @@ function trialsOf(name: string, { abilities }: Model): readonly Trial[] {
       isThere: abilities.tools,
       call: ask("Use the weather tool for the city Lisbon.", { tools: [WEATHER] }),
       shows: (reply) => callsIn(reply) > 0,
+      lack: "No tool was called.",
     },
     {
       ability: "parallel_tools",
       isThere: abilities.tools && abilities.parallelTools,
       call: ask(both, { tools: [WEATHER, CLOCK] }),
       shows: (reply) => callsIn(reply) > 1,
+      lack: "Not two calls in one answer.",
     },
     {
       ability: "images",
@@ -113,6 +117,7 @@ function trialsOf(name: string, { abilities }: Model): readonly Trial[] {
       isThere: abilities.output,
       call: ask("Which city is the capital of Portugal?", { output: { name: "answer", schema: CITY } }),
       shows: ({ content }) => isCity(textOf([...content])),
+      lack: "Not the JSON that was asked for.",
     },
     {
       ability: "caching",
@@ -120,6 +125,7 @@ function trialsOf(name: string, { abilities }: Model): readonly Trial[] {
       call: ask("Answer with one word: hello.", { system: LONG, cache: "short" }),
       times: 2,
       shows: ({ usage }) => (usage.cache_read_input_tokens ?? 0) > 0,
+      lack: "Nothing was cached.",
       detail: ({ usage }) => `${usage.cache_read_input_tokens ?? 0} tokens of the second call came from the cache.`,
     },
   ];
@@ -137,14 +143,15 @@ function isCity(text: string): boolean {
 }
 
 async function tried(
-  { call, times = 1, shows, detail = answerIn }: Trial,
+  { call, times = 1, shows, detail = answerIn, lack = "Not what was asked for." }: Trial,
   model: Model,
   signal: AbortSignal,
 ): Promise<Pick<ModelTrial, "outcome" | "detail">> {
   try {
     let reply = await model.call(call, () => {}, signal);
     for (let made = 1; made < times; made += 1) reply = await model.call(call, () => {}, signal);
-    return { outcome: shows(reply) ? "works" : "fails", detail: detail(reply) };
+    if (shows(reply)) return { outcome: "works", detail: detail(reply) };
+    return { outcome: "fails", detail: `${lack} Answer: ${detail(reply) || "(empty)"}` };
   } catch (error) {
     return { outcome: "fails", detail: error instanceof Error ? error.message : String(error) };
   }

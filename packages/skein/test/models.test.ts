@@ -1,6 +1,8 @@
 /** Models of several providers in one process, and sessions that change between them. */
 import { type ModelSettings, KnownError, exactCost, givenPrice, priceCall } from "@skein/protocol";
-import { createMemoryStore, createModels, defineTool } from "@skein/core";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type ModelCall, type ModelReply, createMemoryStore, createModels, defineTool } from "@skein/core";
 import { sampleCall } from "@skein/core/testing";
 import { createGoogle } from "@ai-sdk/google";
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
@@ -329,6 +331,56 @@ test.each([
   const usual = bodyWith({});
   expect(JSON.stringify(usual)).not.toMatch(/parallel/);
   if (adapter !== "openai-compatible") expect(JSON.stringify(usual)).toMatch(/cache/);
+});
+
+test.each([
+  [{}, { key: undefined, authorization: "Bearer sk-own" }],
+  [{ key_header: "x-api-key" }, { key: "sk-own", authorization: undefined }],
+] as const)("a record with %o sends its key in that header only", async (more, expected) => {
+  const seen: object[] = [];
+  const server = createServer(({ headers }, response) => {
+    seen.push({ key: headers["x-api-key"], authorization: headers.authorization });
+    response.writeHead(401).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const catalog = createModelCatalog({
+    claude: createAnthropicModel({ apiKey: "" }),
+    isGateway: false,
+    records: createMemoryStore().records,
+    configured: { "own/glm": { adapter: "anthropic", url, key_env: "KEY", ...more } },
+    keyIn: () => "sk-own",
+  });
+  const call = catalog
+    .named("default", "own/glm")
+    .call(sampleCall({ model: "own/glm" }), () => {}, new AbortController().signal);
+  await expect(call).rejects.toMatchObject({ failure: { code: "authentication_error" } });
+  server.close();
+  expect(seen).toEqual([expected]);
+});
+
+test("a trial tells a cause that several abilities share once", async () => {
+  const model = {
+    ...createAnthropicModel({ apiKey: "" }),
+    call: async ({ turns: [turn], tools }: ModelCall): Promise<ModelReply> => {
+      if (typeof turn?.content !== "string") throw new Error("No files here.");
+      return {
+        content: [{ type: "text", text: tools.length === 0 ? "hello" : "no call" }],
+        stopReason: "end_turn",
+        usage: { input_tokens: 1, output_tokens: 1 },
+        model: "any",
+        containerId: null,
+      };
+    },
+  };
+  const details: Record<string, string> = {};
+  for await (const { ability, detail } of tryModel("any", model, new AbortController().signal))
+    details[ability] = detail;
+  expect(details).toMatchObject({
+    tools: "No tool was called. Answer: no call",
+    images: "No files here.",
+    pdf: "For the same reason as images.",
+  });
 });
 
 test("a trial of a model that does not answer tells the cause once and makes no further calls", async () => {

@@ -51,6 +51,10 @@ const add = defineCommand({
       takes: "FILE",
       about: "The file with its key, - for stdin: it is kept in the store, and never shown",
     },
+    "key-header": {
+      takes: "HEADER",
+      about: "For anthropic: authorization (the default, as Bearer) or x-api-key, for servers that only know that one",
+    },
     adapter: {
       takes: "API",
       about: "The API it speaks: anthropic, openai, openai-compatible, bedrock or vertex (default: by provider)",
@@ -139,6 +143,7 @@ type ModelsCall = Pick<Call<typeof OPTIONS>, "config"> & {
 interface AddValues {
   readonly url?: string | undefined;
   readonly "key-env"?: string | undefined;
+  readonly "key-header"?: string | undefined;
   readonly adapter?: string | undefined;
   readonly "model-name"?: string | undefined;
   readonly region?: string | undefined;
@@ -154,6 +159,7 @@ function settingsIn(values: AddValues): ModelSettings {
   const given = {
     url: values.url,
     key_env: values["key-env"],
+    key_header: values["key-header"],
     adapter: values.adapter,
     model_name: values["model-name"],
     region: values.region,

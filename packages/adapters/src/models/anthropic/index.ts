@@ -18,6 +18,8 @@ export interface AnthropicModelOptions {
   readonly apiKey: string;
   /** Sent as `Authorization: Bearer` instead of the key. */
   readonly authToken?: string | undefined;
+  /** The header with the key. Default: what the official client sends, which is `authorization`, as `Bearer KEY`. */
+  readonly keyHeader?: "authorization" | "x-api-key" | undefined;
   /** The address of another Messages API: the simulator, a gateway. */
   readonly baseUrl?: string;
   /** A connection is given up if nothing arrives for this time, not even a ping. */
@@ -47,6 +49,7 @@ const FILE_LIMIT = 100 * 1024 * 1024;
 export function createAnthropicModel({
   apiKey,
   authToken,
+  keyHeader,
   baseUrl,
   silenceMs = SILENCE_MS,
   fileLimit = FILE_LIMIT,
@@ -57,7 +60,7 @@ export function createAnthropicModel({
   fetch,
 }: AnthropicModelOptions): Model {
   const client = new Anthropic({
-    ...(authToken === undefined ? { apiKey, authToken: null } : { apiKey: null, authToken }),
+    ...credentialsOf({ apiKey, authToken, keyHeader }),
     maxRetries: 0,
     timeout: 2 * silenceMs,
     ...(baseUrl !== undefined && { baseURL: baseUrl }),
@@ -105,6 +108,16 @@ export function createAnthropicModel({
         return { filename, mimeType: mime_type, bytes: new Uint8Array(Buffer.concat(chunks)) };
       }),
   };
+}
+
+function credentialsOf({
+  apiKey,
+  authToken,
+  keyHeader,
+}: Pick<AnthropicModelOptions, "apiKey" | "authToken" | "keyHeader">) {
+  if (authToken !== undefined) return { apiKey: null, authToken };
+  if (keyHeader !== "x-api-key") return { apiKey, authToken: null };
+  return { apiKey: null, authToken: null, defaultHeaders: { "x-api-key": apiKey } };
 }
 
 /** The name for Claude's API: bare names, and names with the provider `anthropic`. */

@@ -55,6 +55,7 @@ describe.each([
   ["in a sandbox", "required"],
   ["without a sandbox", "off"],
 ] as const)("Claude Code %s", (_place, sandbox) => {
+  const keyHeader = sandbox === "off" ? "authorization" : "x-api-key";
   let server: ClaudeServer;
   let models: Record<"server" | "home" | "work", KeyedModel>;
 
@@ -69,7 +70,14 @@ describe.each([
     const { url } = models.home;
     const added = [
       await add("home/qwen3", {
-        settings: { adapter: "anthropic", model_name: "qwen3:8b", url, price: PRICE, abilities: { caching: false } },
+        settings: {
+          adapter: "anthropic",
+          model_name: "qwen3:8b",
+          url,
+          key_header: keyHeader,
+          price: PRICE,
+          abilities: { caching: false },
+        },
         key: KEYS.home,
       }),
       await add(WORK, { settings: { region: "eu-west-1", url: models.work.url }, key: KEYS.work }),
@@ -113,7 +121,11 @@ describe.each([
       expect(requests("server", "first").length + requests("server", "second").length).toBe(0);
       expect(requests("server", "third").length).toBeGreaterThan(1);
       for (const which of ["server", "home", "work"] as const)
-        expect([...models[which].keys]).toEqual([which === "work" ? `Bearer ${KEYS.work}` : KEYS[which]]);
+        expect([...models[which].keys]).toEqual([
+          which === "work" || (which === "home" && keyHeader === "authorization")
+            ? `Bearer ${KEYS[which]}`
+            : KEYS[which],
+        ]);
       const seen = [...requests("home", "first"), ...requests("work", "second")].map(({ request }) =>
         JSON.stringify(request),
       );
