@@ -5,6 +5,8 @@ import { BEDROCK_PATH, bedrock } from "./dialects/bedrock/index.ts";
 import { chat } from "./dialects/chat/index.ts";
 import type { Dialect, RequestHead } from "./dialects/dialect.ts";
 import { gemini } from "./dialects/gemini/index.ts";
+import { geminiModels } from "./dialects/gemini/models.ts";
+import { parseCounted } from "./dialects/gemini/parse-gemini.ts";
 import { messages } from "./dialects/messages/index.ts";
 import { parsePrompt } from "./dialects/messages/parse-request.ts";
 import { openaiModels } from "./openai/models.ts";
@@ -48,15 +50,19 @@ export function createHandler({ ledger, files, answerModel }: RoutesDeps): Handl
       case "POST count_tokens": {
         const json = parseJson(body);
         ledger.keepBody(call, json, body.length);
-        const prompt = parsePrompt(json, call.headers["anthropic-version"] ?? "");
+        const isGemini = dialect === gemini;
+        const prompt = isGemini ? parseCounted(json, head) : parsePrompt(json, call.headers["anthropic-version"] ?? "");
         call.model = prompt.model;
-        sendJson(response, { input_tokens: countPrompt(prompt) });
+        const count = countPrompt(prompt);
+        const details = [{ modality: "TEXT", tokenCount: count }];
+        sendJson(response, isGemini ? { totalTokens: count, promptTokensDetails: details } : { input_tokens: count });
         return "answered";
       }
       case "GET models": {
-        const id = call.path.slice("/v1/models/".length);
-        if (dialect === chat) sendJson(response, openaiModels(decodeURIComponent(id)));
-        else sendJson(response, id === "" ? listModels(head.query) : getModel(decodeURIComponent(id)));
+        const id = decodeURIComponent(call.path.replace(/^\/v1(?:beta)?\/models\/?/, ""));
+        if (dialect === chat) sendJson(response, openaiModels(id));
+        else if (dialect === gemini) sendJson(response, geminiModels(id));
+        else sendJson(response, id === "" ? listModels(head.query) : getModel(id));
         return "answered";
       }
       case "GET files":
@@ -69,7 +75,7 @@ export function createHandler({ ledger, files, answerModel }: RoutesDeps): Handl
         return "answered";
       }
       default:
-        throw new ApiError(call.kind === "other" ? 404 : 405);
+        throw call.kind === "other" ? notFound(call, dialect) : new ApiError(405);
     }
   }
 
@@ -105,13 +111,17 @@ function answerLedger(ledger: LedgerBook, request: IncomingMessage, response: Se
   sendJson(response, { totals: ledger.totals(), calls: ledger.calls(filter) });
 }
 
-/** The format of an error. Requests with a key of Anthropic, and unknown routes, get errors in Anthropic's format. */
+function notFound({ method, path }: OpenCall, dialect: Dialect): ApiError {
+  return new ApiError(404, dialect === chat ? { message: `Invalid URL (${method} ${path})` } : {});
+}
+
+/** The format of an error. Unknown routes without a key of Anthropic get errors in OpenAI's format. */
 function dialectOf({ kind, path }: OpenCall, headers: IncomingHttpHeaders): Dialect {
   if (kind === "chat" || kind === "responses") return kind === "chat" ? chat : responses;
   if (kind === "bedrock" || kind === "vertex") return kind === "bedrock" ? bedrock : vertex;
   if (kind === "gemini" || path.startsWith("/v1beta/")) return gemini;
   const isOpenAI = headers["anthropic-version"] === undefined && headers["x-api-key"] === undefined;
-  return isOpenAI && kind === "models" ? chat : messages;
+  return isOpenAI && (kind === "models" || (kind === "other" && path.startsWith("/v1/"))) ? chat : messages;
 }
 
 function kindOf(path: string): CallKind {
@@ -119,6 +129,8 @@ function kindOf(path: string): CallKind {
   if (path === "/v1/chat/completions") return "chat";
   if (path === "/v1/responses") return "responses";
   if (/^\/v1beta\/models\/[^/]+:(generateContent|streamGenerateContent)$/.test(path)) return "gemini";
+  if (/^\/v1beta\/models\/[^/]+:countTokens$/.test(path)) return "count_tokens";
+  if (/^\/v1beta\/models(?:\/[^/:]+)?$/.test(path)) return "models";
   if (BEDROCK_PATH.test(path)) return "bedrock";
   if (VERTEX_PATH.test(path)) return "vertex";
   if (path === "/v1/messages/count_tokens") return "count_tokens";

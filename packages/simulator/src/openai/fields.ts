@@ -61,6 +61,24 @@ export function countAt(value: unknown, param: string): number | undefined {
   );
 }
 
+/** Checks the settings of sampling, which both APIs limit in the same way. */
+export function checkSampling(asked: JsonObject): void {
+  checkRange(asked.temperature, "temperature", 2);
+  checkRange(asked.top_p, "top_p", 1);
+}
+
+function checkRange(value: unknown, param: string, most: number): void {
+  if (value === undefined || value === null) return;
+  if (typeof value !== "number") throw wrongType(param, "a decimal", value);
+  if (value >= 0 && value <= most) return;
+  const [side, sign, limit] = value < 0 ? ["below minimum", ">=", 0] : ["above maximum", "<=", most];
+  throw refused(
+    `Invalid '${param}': decimal ${side} value. Expected a value ${sign} ${limit}, but got ${value} instead.`,
+    param,
+    value < 0 ? "decimal_below_min_value" : "decimal_above_max_value",
+  );
+}
+
 export function booleanAt(value: unknown, param: string): boolean {
   if (value === undefined || value === null) return false;
   if (typeof value !== "boolean") throw wrongType(param, "a boolean", value);

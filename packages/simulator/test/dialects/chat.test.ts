@@ -107,6 +107,8 @@ describe("what OpenAI would not take is a 400", () => {
     ["no messages", { messages: [] }, "empty array"],
     ["content of a wrong type", { messages: [{ role: "user", content: 7 }] }, "Invalid type for 'messages[0].content'"],
     ["a tool choice without tools", { tools: undefined, tool_choice: "required" }, "only allowed when 'tools'"],
+    ["a temperature above its range", { temperature: 3 }, "Expected a value <= 2, but got 3 instead"],
+    ["a top_p below its range", { top_p: -1 }, "Expected a value >= 0, but got -1 instead"],
     ["two limits", { max_tokens: 5, max_completion_tokens: 5 }, "at the same time is not supported"],
     ["stream options without a stream", { stream_options: { include_usage: true } }, "only allowed when 'stream'"],
     [
@@ -126,6 +128,13 @@ describe("what OpenAI would not take is a 400", () => {
     await expect(failed).rejects.toThrow(sentence);
     expect(simulator.ledger.calls()[0]?.outcome).toBe("rejected");
   });
+});
+
+test("an unknown address of OpenAI's API is not found, in OpenAI's format", async () => {
+  const { openai } = await rig();
+  const failed = openai.embeddings.create({ model: "e", input: "x" });
+  await expect(failed).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+  await expect(failed).rejects.toThrow("Invalid URL (POST /v1/embeddings)");
 });
 
 describe("quirks of other servers", () => {

@@ -118,9 +118,31 @@ test("errors have Google's shape, with the wait as a detail", async () => {
   const path = `${simulator.url}/v1beta/models/gemini-3-pro:generateContent`;
   const unnamed = await fetch(path, { method: "POST", body: "{}" });
   expect([unnamed.status, await unnamed.json()]).toMatchObject([403, { error: { status: "PERMISSION_DENIED" } }]);
+  const empty = await fetch(path, { method: "POST", body: "{}", headers: { "x-goog-api-key": "" } });
+  expect(empty.status).toBe(403);
   const unknown = { method: "POST", body: '{"foo":1}', headers: { "x-goog-api-key": "secret" } };
   expect(await (await fetch(path, unknown)).json()).toMatchObject({
     error: { message: expect.stringContaining('Unknown name "foo"') as string },
   });
   expect(JSON.stringify(simulator.ledger.calls())).not.toContain("secret");
+});
+
+test("tokens are counted as an answer counts them, and models are listed", async () => {
+  const { google } = await rig();
+  const model = "gemini-3-pro";
+  const { usageMetadata } = await google.models.generateContent({ model, contents: "How much is 2+2?" });
+  const { totalTokens } = await google.models.countTokens({ model, contents: "How much is 2+2?" });
+  expect(totalTokens).toBe(usageMetadata?.promptTokenCount);
+  expect((await google.models.list()).page.map(({ name }) => name)).toContain(`models/${model}`);
+  expect(await google.models.get({ model })).toMatchObject({ inputTokenLimit: 1_048_576 });
+  await expect(google.models.get({ model: "gemini-0" })).rejects.toThrow("models/gemini-0");
+});
+
+test.each([
+  [{ temperature: 3 }, "temperature must be in the range"],
+  [{ topP: -1 }, "top_p must be in the range"],
+  [{ candidateCount: 2 }, "Multiple candidates"],
+])("the setting %o is rejected", async (config, message) => {
+  const { google } = await rig();
+  await expect(google.models.generateContent(ask("x", config))).rejects.toThrow(message);
 });

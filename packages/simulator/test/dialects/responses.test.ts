@@ -121,6 +121,7 @@ test("an answer that was cut short is incomplete, with the reason", async () => 
 const user: Item = { role: "user", content: "hi" };
 const call: Item = { type: "function_call", call_id: "call_1", name: "read", arguments: "{}" };
 test.each<[string, Partial<Body>, string]>([
+  ["a temperature above its range", { temperature: 2.1 }, "Expected a value <= 2, but got 2.1 instead"],
   ["a call without its output", { input: [user, call] }, "No tool output found for function call call_1."],
   [
     "an output without its call",

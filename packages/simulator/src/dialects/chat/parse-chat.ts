@@ -10,6 +10,7 @@ import {
   LONGEST_ANSWER,
   booleanAt,
   checkKnown,
+  checkSampling,
   countAt,
   functionTool,
   listAt,
@@ -32,6 +33,7 @@ const KNOWN = new Set(
 export function parseChat(body: unknown): MessagesRequest {
   const asked = objectAt(body, "body");
   checkKnown(asked, KNOWN);
+  checkSampling(asked);
   const model = stringAt(asked.model, "model");
   if (model === "") throw refused("you must provide a model parameter");
   const { system, messages } = parseChatMessages(listAt(asked.messages, "messages"));

@@ -8,7 +8,7 @@ import { parseGemini } from "./parse-gemini.ts";
 export const gemini: Dialect = {
   callPrefix: "call_",
   checkKey({ headers, query }) {
-    if (headers["x-goog-api-key"] !== undefined || query.has("key") || headers.authorization !== undefined) return;
+    if (headers["x-goog-api-key"] || query.get("key") || headers.authorization) return;
     throw new ApiError(403, {
       message:
         "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",

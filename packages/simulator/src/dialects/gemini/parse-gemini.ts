@@ -27,6 +27,7 @@ export function parseGemini(body: unknown, { path, query }: RequestHead): Messag
   if (stream && query.get("alt") !== "sse") throw refused("The simulator streams with `alt=sse` only.");
   const config = objectOr(body.generationConfig, "generation_config");
   checkKnown(config, CONFIG, " at 'generation_config'");
+  checkSampling(config);
   const messages = parseContents(body.contents);
   const tools = parseTools(body.tools);
   const instruction = body.systemInstruction ?? body.system_instruction;
@@ -52,6 +53,22 @@ function checkKnown(body: JsonObject, known: ReadonlySet<string>, where: string)
     if (!known.has(name))
       throw refused(`Invalid JSON payload received. Unknown name "${name}"${where}: Cannot find field.`);
   }
+}
+
+function checkSampling({ temperature, topP, candidateCount }: JsonObject): void {
+  const wrong = (name: string, what: string) => refused(`* GenerateContentRequest.generation_config.${name}: ${what}`);
+  const isIn = (value: unknown, most: number) =>
+    value === undefined || value === null || (typeof value === "number" && value >= 0 && value <= most);
+  if (!isIn(temperature, 2)) throw wrong("temperature", "temperature must be in the range [0.0, 2.0].");
+  if (!isIn(topP, 1)) throw wrong("top_p", "top_p must be in the range [0.0, 1.0].");
+  if ((candidateCount ?? 1) !== 1) throw refused("Multiple candidates is not enabled for this model");
+}
+
+/** The request whose tokens are counted: its contents alone, or a whole request. */
+export function parseCounted(body: unknown, head: RequestHead): MessagesRequest {
+  const { generateContentRequest: whole, ...alone } = objectOr(body, "count_tokens_request");
+  const { model: _, ...counted } = whole === undefined ? alone : objectOr(whole, "generate_content_request");
+  return parseGemini(counted, head);
 }
 
 function objectOr(value: unknown, name: string): JsonObject {

@@ -10,6 +10,7 @@ import {
   LONGEST_ANSWER,
   booleanAt,
   checkKnown,
+  checkSampling,
   countAt,
   functionTool,
   listAt,
@@ -41,6 +42,7 @@ const INCLUDES = [
 export function parseResponses(body: unknown): MessagesRequest {
   const asked = objectAt(body, "body");
   checkKnown(asked, KNOWN);
+  checkSampling(asked);
   const model = stringAt(asked.model, "model");
   checkMemory(asked);
   const { system, messages } = parseItems(asked.input);
