@@ -32,6 +32,24 @@ describe("skein run", () => {
     expect(err).toMatch(/^No ANTHROPIC_API_KEY is set, and NODE_ENV is production\. .*\n$/);
   });
 
+  test("--prompt-cache chooses how long the provider keeps the conversation", async () => {
+    const simulator = await createSimulator();
+    onTestFinished(() => simulator.close());
+    const folder = dataFolder();
+    const env = { ...environmentOf(folder), ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: simulator.url };
+    for (const [time, marks] of [
+      ["off", []],
+      ["long", ['{"type":"ephemeral","ttl":"1h"}']],
+    ] as const) {
+      const args = ["run", script([{ text: "Done." }], time), "--system", "Be brief.", "--prompt-cache", time];
+      expect(await call(args, { env, cwd: folder })).toMatchObject({ code: 0 });
+      const asked = JSON.stringify(simulator.ledger.calls({ label: time }).at(-1)?.request);
+      expect([...new Set(asked.match(/(?<="cache_control":)\{.*?\}/g) ?? [])]).toEqual(marks);
+    }
+    const wrong = await call(["run", "Hi", "--prompt-cache", "forever"], { env, cwd: folder });
+    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("off, short, long") });
+  });
+
   test("skein run shows text as it arrives", async () => {
     const prompt = script([{ text: "one two three four", chunk: 4, chunkDelayMs: 300 }]);
     const started = start(dataFolder(), ["run", prompt]);

@@ -49,7 +49,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
       <Field label="Name of a model">
         <input
           className="input"
-          placeholder="claude-sonnet-5-5, ollama/qwen3"
+          placeholder="ollama/qwen3"
           value={name}
           onChange={({ target }) => setName(target.value)}
         />
@@ -66,7 +66,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
       <Field label="Its address">
         <input
           className="input"
-          placeholder="if it has its own"
+          placeholder="optional"
           value={url}
           onChange={({ target }) => setUrl(target.value)}
         />
@@ -76,7 +76,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
           className="input"
           type="password"
           autoComplete="off"
-          placeholder="if it needs one"
+          placeholder="optional"
           value={key}
           onChange={({ target }) => setKey(target.value)}
         />
@@ -84,7 +84,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
       <Field label="What it lacks">
         <input
           className="input"
-          placeholder="for example images, caching"
+          placeholder="images, caching"
           value={lacks}
           onChange={({ target }) => setLacks(target.value)}
         />

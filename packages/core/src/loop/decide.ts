@@ -11,6 +11,7 @@ import {
 } from "../run/facts/index.ts";
 import { type RunEnd, endWith, finalResponse, forcedEnd, nextPrompt, stopReasonOf } from "../run/rules.ts";
 import { reservedMicros } from "../log/reservations.ts";
+import { jsonTextIn } from "../model/output-schema.ts";
 import { type RunState, type SessionState, contextOf } from "../log/state.ts";
 import { abandonedCall } from "./abandoned-call.ts";
 import { closeCalls, decideCalls, orphans, waitingSubagents } from "./decide-calls.ts";
@@ -149,7 +150,13 @@ function finish(state: SessionState, now: number, view: View, stopReason: StopRe
     return waitForRetry(current, now) ?? startStep(state, current, { ...view, purpose: "title", now });
   if (state.subagentOf && !current.parentInformed)
     return runEffects({ kind: "inform-parent", key: "parent", problem: null });
-  return appendFacts(runCompleted(current, { stopReason, finalResponse: finalResponse(state), now }));
+  return appendFacts(runCompleted(current, { stopReason, finalResponse: toldResponse(state), now }));
+}
+
+/** The answer of the run. An answer with a type is its JSON alone, without the words around it. */
+function toldResponse(state: SessionState): string {
+  const answer = finalResponse(state);
+  return (state.agent?.output_schema && jsonTextIn(answer)) || answer;
 }
 
 function decideStep(state: SessionState, current: RunState, now: number, view: View): Decision {

@@ -93,16 +93,23 @@ function nameOf(step: unknown): string {
   return String(isJsonObject(step) ? step["key"] : step);
 }
 
+/** The JSON of an answer, parsed; undefined if the answer has none. */
+function jsonIn(answer: string): unknown {
+  return parsedOrUndefined(jsonTextIn(answer) ?? "");
+}
+
 /**
- * The JSON of an answer: the whole text, or one object after other text, also in a code fence.
+ * The JSON in the text of an answer: the whole text, or one object after other text, also in a code fence. Undefined if
+ * the answer has none.
  *
  * An object inside another object is never used as the answer: it would be part of an answer that was cut off.
  */
-function jsonIn(answer: string): unknown {
+export function jsonTextIn(answer: string): string | undefined {
   const text = answer.trim();
-  const whole = parsedOrUndefined(text);
-  if (whole !== undefined || text.startsWith("{")) return whole;
+  if (parsedOrUndefined(text) !== undefined) return text;
   const atLineStart = text.lastIndexOf("\n{") + 1;
   const begin = atLineStart > 0 ? atLineStart : text.indexOf("{");
-  return begin === -1 ? undefined : parsedOrUndefined(text.slice(begin, text.lastIndexOf("}") + 1));
+  if (text.startsWith("{") || begin === -1) return undefined;
+  const inner = text.slice(begin, text.lastIndexOf("}") + 1);
+  return parsedOrUndefined(inner) === undefined ? undefined : inner;
 }

@@ -66,7 +66,7 @@ test("an agent with an output_schema completes with an answer that fits, and fai
     const { body } = await say(call, path, scripted(`Total of ${texts.join(", ")}`, steps));
     return finished(call, path, String(body["run_id"]));
   };
-  expect(await outcome('{"total":0}', '{"total":5}')).toMatchObject({
+  expect(await outcome('{"total":0}', 'Here it is:\n```json\n{"total":5}\n```')).toMatchObject({
     outcome: "completed",
     final_response: '{"total":5}',
   });
