@@ -94,6 +94,7 @@ test.each([
   [["ollama/y", "--price", "cheap"], 2, /--price/],
   [["ollama/y", "--quirks", "{"], 2, /--quirks/],
   [["ollama/y", "--without", "wings"], 2, /wings/],
+  [["ollama/y", "--context-window", "big"], 2, /context_window/],
   [["ollama/y", "--key-header", "x-api-key"], 2, /for the adapter anthropic/],
 ] as const)("skein models add %j is rejected", async (args, code, sentence) => {
   const data = folder();

@@ -104,7 +104,10 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
     const last = asked.get(name);
     if (last?.settings === settings && last.own === own) return last.model;
     const key = JSON.stringify([name, settings, own]);
-    const known = made.get(key) ?? openModel(name, settings, { ...deps, added: own });
+    const known = made.get(key) ?? {
+      ...openModel(name, settings, { ...deps, added: own }),
+      contextWindow: settings.context_window,
+    };
     if (made.size > MOST_MADE) made.clear();
     if (asked.size > MOST_MADE) asked.clear();
     made.set(key, known);

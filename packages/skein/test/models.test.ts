@@ -359,6 +359,35 @@ test.each([
   expect(seen).toEqual([expected]);
 });
 
+test.each(["sliding_window", "summarize"] as const)(
+  "the compactor %s begins before the context window of the model is full",
+  async (compactor_type) => {
+    const store = await storeWithModels();
+    const url = `${simulator.url}/v1`;
+    await createModels({ records: store.records }).add({
+      name: CHAT,
+      settings: { url, key_env: "LLAMA_KEY", context_window: 4000 },
+    });
+    const agent = createAgent({
+      store,
+      model: CHAT,
+      compactor_type,
+      max_tokens: 1000,
+      apiKey: "k",
+      baseUrl: simulator.url,
+    });
+    const checks: object[] = [];
+    let sessionId: string | undefined;
+    for (let at = 0; at < 4; at += 1) {
+      const prompt = `${script([{ text: "Noted." }], `window ${compactor_type} ${at}`)} ${"word ".repeat(1500)}`;
+      const onEvent = { "compaction.checked": ({ data }: { data: object }) => void checks.push(data) };
+      sessionId = (await agent.run(prompt, { ...(sessionId !== undefined && { sessionId }), onEvent })).sessionId;
+    }
+    await agent.close();
+    expect(checks).toContainEqual(expect.objectContaining({ applied: true, threshold: 3000 }));
+  },
+);
+
 test("a trial tells a cause that several abilities share once", async () => {
   const model = {
     ...createAnthropicModel({ apiKey: "" }),

@@ -66,6 +66,7 @@ const add = defineCommand({
     region: { takes: "REGION", about: "The region of the cloud, for bedrock and vertex" },
     "cloud-project": { takes: "ID", about: "The project in Google's cloud, for vertex" },
     price: { takes: "IN/OUT", about: "Dollars for a million tokens of input and output, for example 0.5/1.5" },
+    "context-window": { takes: "TOKENS", about: "The size of its context window, so that compaction begins in time" },
     without: { takes: "ABILITIES", about: `Abilities that it lacks, separated by commas: ${ABILITIES.join(", ")}` },
     with: { takes: "ABILITIES", about: "Abilities that such models usually lack, for example images" },
     quirks: { takes: "JSON", about: "How its server differs from OpenAI's (docs/reference/agents.md has the list)" },
@@ -149,6 +150,7 @@ interface AddValues {
   readonly region?: string | undefined;
   readonly "cloud-project"?: string | undefined;
   readonly price?: string | undefined;
+  readonly "context-window"?: string | undefined;
   readonly with?: string | undefined;
   readonly without?: string | undefined;
   readonly quirks?: string | undefined;
@@ -165,6 +167,7 @@ function settingsIn(values: AddValues): ModelSettings {
     region: values.region,
     project: values["cloud-project"],
     price: values.price === undefined ? undefined : priceIn(values.price),
+    context_window: values["context-window"] === undefined ? undefined : Number(values["context-window"]),
     abilities: Object.keys(abilities).length === 0 ? undefined : abilities,
     quirks: values.quirks === undefined ? undefined : jsonIn(values.quirks),
   };

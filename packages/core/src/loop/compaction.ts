@@ -11,6 +11,8 @@ import type { AgentMemory } from "../ports/agent-memory.ts";
 import { compactionChecked, memoryRestored, memorySaved } from "../run/facts/index.ts";
 import { type RunState, type SessionState, contextOf } from "../log/state.ts";
 import { MEMORY_ANSWERS, askMemory } from "./ask-memory.ts";
+import type { ModelCatalog } from "../ports/model.ts";
+import { modelOf, outputLimit } from "./request.ts";
 import { hasResults } from "./tool-pairs.ts";
 
 type Turn = Omit<Message, "id">;
@@ -31,21 +33,34 @@ const COMPACTORS: Readonly<Record<AgentConfig["compactor_type"], Compactor>> = {
   sliding_window: slidingWindow,
 };
 
+/** Above so many tokens the context is shortened: the agent's setting, or less if the window of the model is smaller. */
+export function compactionThreshold({ agent }: SessionState, contextWindow: number | undefined): number {
+  const { compaction_threshold: given } = agent as AgentConfig;
+  return contextWindow === undefined
+    ? given
+    : Math.min(given, Math.max(1, contextWindow - outputLimit(agent as AgentConfig)));
+}
+
 /** Checks the context before a model call. The fact has the reason and, above the threshold, the messages that the model is shown from then on. */
 export async function compact(state: SessionState, current: RunState, deps: HookDeps): Promise<readonly Fact[]> {
   const agent = state.agent as AgentConfig;
   const started = deps.now();
-  const threshold = agent.compaction_threshold;
+  const threshold = thresholdFor(state, deps);
   if (state.contextTokens <= threshold)
-    return [checked(state, { reason: "below_threshold", messages: null, durationMs: 0 })];
+    return [checked(state, { reason: "below_threshold", threshold, messages: null, durationMs: 0 })];
   const before = contextOf(state);
   // The measured tokens include the system prompt and the tools. No compactor can shorten these.
   const target = Math.max(0, Math.floor(threshold * 0.7) - besidesMessages(state));
   const messages = COMPACTORS[agent.compactor_type](before, target);
   if (estimateTokens(messages) >= estimateTokens(before))
-    return [checked(state, { reason: "nothing_to_remove", messages: null, durationMs: 0 })];
+    return [checked(state, { reason: "nothing_to_remove", threshold, messages: null, durationMs: 0 })];
   const durationMs = Math.max(0, deps.now() - started);
-  return withHooks(state, current, checked(state, { reason: "above_threshold", messages, durationMs }), deps);
+  return withHooks(
+    state,
+    current,
+    checked(state, { reason: "above_threshold", threshold, messages, durationMs }),
+    deps,
+  );
 }
 
 /**
@@ -63,7 +78,8 @@ export function compactedBySummary(
   const [first, ...rest] = context;
   const lastPrompt = context.findLastIndex((message) => message.role === "user" && !hasResults(message));
   const latest = context.slice(lastPrompt);
-  const fits = lastPrompt > 0 && estimateTokens(latest) <= (state.agent as AgentConfig).compaction_threshold / 2;
+  const threshold = thresholdFor(state, deps);
+  const fits = lastPrompt > 0 && estimateTokens(latest) <= threshold / 2;
   const prompt = lastPrompt > 0 ? blocksOf(context[lastPrompt]?.content ?? "") : [];
   const messages: Turn[] = [
     ...(first ? [first] : []),
@@ -75,10 +91,15 @@ export function compactedBySummary(
   // An empty summary must not replace the conversation.
   const reason = !said ? "no_summary" : shorter ? "above_threshold" : "nothing_to_remove";
   const left = said && shorter ? messages : null;
-  return withHooks(state, current, checked(state, { reason, messages: left, durationMs }), deps);
+  return withHooks(state, current, checked(state, { reason, threshold, messages: left, durationMs }), deps);
+}
+
+function thresholdFor(state: SessionState, { models }: HookDeps): number {
+  return compactionThreshold(state, models.named(state.tenant, modelOf(state)).contextWindow);
 }
 
 interface HookDeps {
+  readonly models: ModelCatalog;
   readonly memory: AgentMemory | undefined;
   readonly now: () => number;
 }
@@ -103,10 +124,10 @@ async function withHooks(
 
 function checked(
   state: SessionState,
-  { reason, messages, durationMs }: { reason: string; messages: readonly Turn[] | null; durationMs: number },
+  { messages, ...check }: { reason: string; threshold: number; messages: readonly Turn[] | null; durationMs: number },
 ): Fact {
   const tokensAfter = messages === null ? state.contextTokens : besidesMessages(state) + estimateTokens(messages);
-  return compactionChecked(state, { reason, messages, tokensAfter, durationMs });
+  return compactionChecked(state, { ...check, messages, tokensAfter });
 }
 
 /** The tokens of the context that are not in its messages: the system prompt, the tools, and the error of the estimate. */

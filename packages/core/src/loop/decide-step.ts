@@ -2,6 +2,7 @@ import { affordableTokens, outOfMoneyEnd, outOfMoney } from "../run/budget.ts";
 import { stepStarted } from "../run/facts/index.ts";
 import type { RunEnd } from "../run/rules.ts";
 import { type RunState, type SessionState, contextOf } from "../log/state.ts";
+import { compactionThreshold } from "./compaction.ts";
 import { type Decision, type View, appendFacts, runEffects, sleepUntil } from "./decision.ts";
 import { modelOf, outputLimit } from "./request.ts";
 
@@ -14,8 +15,8 @@ export function stepToRun(state: SessionState, current: RunState): "step" | "sum
 }
 
 /** Whether the next model call must be a compaction, because the agent's compactor asks the model for a summary. */
-export function needsSummary(state: SessionState): boolean {
-  return state.agent?.compactor_type === "summarize" && state.contextTokens > state.agent.compaction_threshold;
+export function needsSummary(state: SessionState, { contextWindow }: View["model"]): boolean {
+  return state.agent?.compactor_type === "summarize" && state.contextTokens > compactionThreshold(state, contextWindow);
 }
 
 /** Records the intent to call the model, with its limits, before the call: a call can then never be forgotten. */

@@ -170,7 +170,7 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
   const repairs = current.repaired ? [] : brokenPairs(contextOf(state));
   if (repairs.length > 0) return appendFacts(transcriptRepaired(current, repairs));
   if (state.agent?.compactor_type !== "none" && !current.compactionChecked) {
-    if (!needsSummary(state)) return runEffects({ kind: "compact", key: `compact/${current.step}` });
+    if (!needsSummary(state, view.model)) return runEffects({ kind: "compact", key: `compact/${current.step}` });
     // A compaction costs money too: without a budget for it the run ends.
     const cannotCompact = cannotPay(state, current, { ...view, now, purpose: "compaction" });
     if (cannotCompact) return end(state, current, { now, view }, cannotCompact);

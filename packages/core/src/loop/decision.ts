@@ -30,7 +30,7 @@ export interface View {
   readonly maxValidationFailures: number;
   readonly remembers: boolean;
   /** What is known about the model of the next call. */
-  readonly model: Pick<Model, "simulated" | "price">;
+  readonly model: Pick<Model, "simulated" | "price" | "contextWindow">;
   /** The part of the current model call's answer that has arrived. */
   readonly arrived?: () => Arrived | undefined;
   /** Why this agent cannot work here. Its run fails with this sentence, instead of being retried for ever. */

@@ -150,6 +150,8 @@ export interface Model {
   /** Why every call from this process would fail, if that is known in advance: an unknown name, no key, no client. */
   readonly unusable?: string;
   readonly abilities: ModelAbilities;
+  /** The size of the model's context window in tokens, if it is known. Compaction begins before it is full. */
+  readonly contextWindow?: number | undefined;
   /** The price that the operator set for the model. Without one, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
   /** What is sent for this call. */

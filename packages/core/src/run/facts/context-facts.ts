@@ -66,13 +66,14 @@ export function compactionChecked(
   state: SessionState,
   check: {
     readonly reason: string;
+    readonly threshold: number;
     readonly messages: readonly Omit<Message, "id">[] | null;
     readonly tokensAfter: number;
     readonly durationMs: number;
   },
 ): FactOf<"compaction.checked"> {
   const agent = state.agent as AgentConfig;
-  const { reason, messages, tokensAfter, durationMs } = check;
+  const { reason, threshold, messages, tokensAfter, durationMs } = check;
   return {
     event_type: "compaction.checked",
     data: {
@@ -85,7 +86,7 @@ export function compactionChecked(
       reason,
       compactor_type: agent.compactor_type,
       current_tokens: state.contextTokens,
-      threshold: agent.compaction_threshold,
+      threshold,
       tokens_after: tokensAfter,
       messages: messages === null ? null : messages.map(({ role, content }) => ({ role, content })),
     },
