@@ -105,7 +105,9 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
     if (last?.settings === settings && last.own === own) return last.model;
     const key = JSON.stringify([name, settings, own]);
     const known = made.get(key) ?? {
-      ...openModel(name, settings, { ...deps, added: own }),
+      ...(isCorrection(name, settings, own)
+        ? { ...claude, price: givenPrice(name, settings.price) }
+        : openModel(name, settings, { ...deps, added: own })),
       contextWindow: settings.context_window,
     };
     if (made.size > MOST_MADE) made.clear();
@@ -187,6 +189,7 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
         case "object":
           throw notForClaudeCode(name, "ai-sdk");
         case "settings":
+          if (isCorrection(name, found.settings, found.own)) return undefined;
           return claudeCodeModel(name, found.settings, { ...deps, added: found.own });
         case "claude":
           return undefined;
@@ -195,6 +198,15 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
       }
     },
   };
+}
+
+/**
+ * Whether settings only correct what is known of Claude, which is then reached as without them. Another tenant cannot
+ * correct the price of the operator's key.
+ */
+function isCorrection(name: string, settings: ModelSettings, own: AddedModel | undefined): boolean {
+  if (!isClaudeName(name) || own?.key !== undefined || (own?.isGuarded && own.tenant !== "default")) return false;
+  return Object.keys(settings).every((field) => field === "price" || field === "context_window");
 }
 
 type FoundModel =

@@ -388,6 +388,21 @@ test.each(["sliding_window", "summarize"] as const)(
   },
 );
 
+test("a price for Claude's own name corrects the known one: Claude is reached as before", async () => {
+  const label = "corrected price";
+  const agent = createAgent({
+    model: CLAUDE,
+    models: { [CLAUDE]: { price: PRICE } },
+    baseUrl: simulator.url,
+    apiKey: "simulated",
+  });
+  const { cost, error } = await agent.run(script([{ text: "Done." }], label));
+  await agent.close();
+  expect(error).toBeNull();
+  const { input_tokens = 0, output_tokens = 0 } = simulator.ledger.calls({ label })[0]?.usage ?? {};
+  expect(cost?.total_cost).toBeCloseTo((input_tokens * PRICE.input + output_tokens * PRICE.output) / 1e6, 9);
+});
+
 test("a trial tells a cause that several abilities share once", async () => {
   const model = {
     ...createAnthropicModel({ apiKey: "" }),
