@@ -1,13 +1,13 @@
 /** What the end of a stream means, for each API that is not Anthropic's. */
-import { type Model, ModelFailure, type ModelReply, createAnswerStream } from "@skein/core";
+import { EVERY_ABILITY, type Model, ModelFailure, type ModelReply, createAnswerStream } from "@skein/core";
 import { sampleCall } from "@skein/core/testing";
 import { describe, expect, test } from "vitest";
 import { createAiSdkModel } from "../src/models/ai-sdk/index.ts";
 import { messagesBody } from "../src/models/anthropic/body.ts";
+import { createMessagesModel } from "../src/models/anthropic/messages-model.ts";
 import { createChunkReader } from "../src/models/openai-compatible/chunks.ts";
 import { responsesBody } from "../src/models/openai/body.ts";
 import { createEventReader } from "../src/models/openai/events.ts";
-import { EVERY_ABILITY } from "@skein/core";
 
 const answer = () => createAnswerStream({ model: "own/m" }, () => {});
 
@@ -65,6 +65,24 @@ describe("Responses", () => {
     ["error", { type: "error", code: "server_error", message: "Broke." }],
   ])("the event %s is a failure with the provider's sentence", (_, event) => {
     expect(failureOf(() => read(text, event))).toMatchObject({ failure: { message: "Broke." }, retryable: true });
+  });
+
+  test("a server may send the text of a message, or the input of a call, only at the end of the item", () => {
+    const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
+    const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "Late." }] };
+    expect(read(done(message), completed).content).toMatchObject([{ type: "text", text: "Late." }]);
+    const call = { type: "function_call", id: "fc", call_id: "c", name: "read", arguments: '{"path":"a"}' };
+    const begun = { type: "response.output_item.added", output_index: 0, item: { ...call, arguments: "" } };
+    const expected = { type: "tool_use", id: "c", name: "read", input: { path: "a" } };
+    expect(read(done(call), completed)).toMatchObject({ content: [expected], stopReason: "tool_use" });
+    expect(read(begun, done(call), completed).content).toMatchObject([expected]);
+    const delta = { type: "response.function_call_arguments.delta", output_index: 0, delta: '{"path":"a"}' };
+    expect(read(begun, delta, done(call), completed).content).toMatchObject([expected]);
+  });
+
+  test("a cancelled answer is not complete", () => {
+    const cancelled = { type: "response.incomplete", response: { status: "cancelled", usage } };
+    expect(failureOf(() => read(text, cancelled)).failure?.code).toBe("stream_cut");
   });
 
   test("a reasoning item is kept as it was and sent back before what followed it, and left out if nothing followed", () => {
@@ -175,4 +193,61 @@ test("Claude does not think before calls that another model made, because the AP
   const other = asked({ carry: { by: "openai/gpt-6", data: null } });
   expect(other.body).not.toHaveProperty("thinking");
   expect(other.leftOut).toMatchObject([{ block: "thinking", turn: 2 }]);
+});
+
+describe("Messages servers that are not Anthropic's", () => {
+  const call = sampleCall({ model: "own/m", usedIds: new Set(["call_0"]) });
+  const ask = (events: readonly object[], isNamed = true) => {
+    const lines = events.map((event) => {
+      const { type } = event as { readonly type: string };
+      return `${isNamed ? `event: ${type}\n` : ""}data: ${JSON.stringify(event)}\n\n`;
+    });
+    const send = async () => new Response(lines.join(""));
+    const model = createMessagesModel({ send, nameOf: () => "m", isClaude: false });
+    return model.call(call, () => {}, new AbortController().signal);
+  };
+  const start = (usage?: object) => ({ type: "message_start", message: { model: "m", usage } });
+  const block = (content_block: object) => [
+    { type: "content_block_start", index: 0, content_block },
+    { type: "content_block_stop", index: 0 },
+  ];
+  const stop = (usage?: object) => [
+    { type: "message_delta", delta: { stop_reason: "end_turn" }, usage },
+    { type: "message_stop" },
+  ];
+  const COUNTED = { input_tokens: 5, output_tokens: 1 };
+  const text = block({ type: "text", text: "Hello." });
+
+  test("events may have their names only in their data", async () => {
+    const { content } = await ask([start(COUNTED), ...text, ...stop({ output_tokens: 2 })], false);
+    expect(content).toMatchObject([{ text: "Hello." }]);
+  });
+
+  test.each([
+    ["no counts at all", undefined, undefined],
+    ["no count of the input", undefined, { output_tokens: 2 }],
+    ["empty counts", {}, {}],
+  ])("an answer with %s is marked as estimated, so that it has no price", async (_, first, last) => {
+    expect((await ask([start(first), ...text, ...stop(last)])).estimated).toBe(true);
+  });
+
+  test("an answer with counts is not estimated", async () => {
+    const reply = await ask([start(COUNTED), ...text, ...stop({ output_tokens: 2 })]);
+    expect(reply).not.toHaveProperty("estimated");
+    expect(reply.usage).toMatchObject({ input_tokens: 5, output_tokens: 2 });
+  });
+
+  test.each([["call_0"], ["functions.add:0"], [undefined]])("a call with the id %s gets one that fits", async (id) => {
+    const { content } = await ask([
+      start(COUNTED),
+      ...block({ type: "tool_use", id, name: "add", input: {} }),
+      ...stop(),
+    ]);
+    expect(content[0]?.["id"]).toMatch(/^c_[0-9a-f]+$/);
+  });
+
+  test("an error that is only a text is the failure's sentence", async () => {
+    const error = { type: "error", error: "The engine died." };
+    await expect(ask([start(COUNTED), error])).rejects.toMatchObject({ failure: { message: "The engine died." } });
+  });
 });

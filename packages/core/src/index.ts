@@ -61,7 +61,7 @@ export { type Tool, type ToolContext, type ToolOptions, defineTool, resultConten
 
 // What adapters of models share.
 export { type AnswerStream, createAnswerStream } from "./model/answer-stream.ts";
-export { callIdOf } from "./model/call-id.ts";
+export { callIdOf, createCallIds } from "./model/call-id.ts";
 export { HOOK_NAMES, type HookContext, type HookedCall, type Hooks } from "./loop/hooks.ts";
 export { createAnswerTeller } from "./model/answer-tool.ts";
 export { askedOutput, isStrict } from "./model/output-format.ts";

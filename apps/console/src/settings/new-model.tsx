@@ -64,12 +64,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
         </select>
       </Field>
       <Field label="Its address">
-        <input
-          className="input"
-          placeholder="optional"
-          value={url}
-          onChange={({ target }) => setUrl(target.value)}
-        />
+        <input className="input" placeholder="optional" value={url} onChange={({ target }) => setUrl(target.value)} />
       </Field>
       <Field label="Key of its provider">
         <input

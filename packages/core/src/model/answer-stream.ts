@@ -1,7 +1,7 @@
 import type { ContentBlock, ModelStreamEvent, Usage } from "@skein/protocol";
 import { type ModelCall, ModelFailure, type ModelReply } from "../ports/model.ts";
 import { createAnswerTeller } from "./answer-tool.ts";
-import { callIdOf } from "./call-id.ts";
+import { callIdOf, createCallIds } from "./call-id.ts";
 import { createReply } from "./reply.ts";
 
 type Kind = "text" | "thinking";
@@ -48,7 +48,8 @@ export function createAnswerStream(
   const reply = createReply(name);
   const teller = createAnswerTeller(answerTool);
   const carried = new Map<number, unknown>();
-  const calls = new Map<number, string>();
+  const calls: number[] = [];
+  const idOf = createCallIds(usedIds);
   let begun = false;
   let characters = 0;
   let next = 0;
@@ -74,13 +75,6 @@ export function createAnswerStream(
     return index;
   }
 
-  /** The id of a call in the log. Servers that count the calls of each answer repeat their ids, so these are replaced. */
-  function idOf(providerId: string): { readonly id: string; readonly isRepeated: boolean } {
-    const id = callIdOf(providerId);
-    const isRepeated = usedIds?.has(id) === true || [...calls.values()].includes(id);
-    return { id: isRepeated ? callIdOf(`${id} ${usedIds?.size ?? 0} ${calls.size}`) : id, isRepeated };
-  }
-
   function closeBlock(): void {
     if (open) tell({ type: "content_block_stop", index: open.index });
     open = undefined;
@@ -104,15 +98,16 @@ export function createAnswerStream(
   return {
     begin,
     closeBlock,
-    hasCalls: () => calls.size > 0,
+    hasCalls: () => calls.length > 0,
     text: (piece) => write("text", piece),
     thinking: (piece) => write("thinking", piece),
     call(call) {
       closeBlock();
-      const { id, isRepeated } = idOf(call.id);
+      const id = idOf(call.id);
       const index = start({ type: "tool_use", id, name: call.name, input: {} });
-      calls.set(index, id);
-      if (id !== call.id && !isRepeated) carried.set(index, { id: call.id });
+      calls.push(index);
+      // A repeated id is not sent back: the provider could not tell its calls apart.
+      if (id !== call.id && id === callIdOf(call.id)) carried.set(index, { id: call.id });
       return index;
     },
     input(index, json) {
@@ -129,7 +124,7 @@ export function createAnswerStream(
     end(stopReason, usage) {
       begin();
       closeBlock();
-      for (const index of calls.keys()) tell({ type: "content_block_stop", index });
+      for (const index of calls) tell({ type: "content_block_stop", index });
       const measured = { input_tokens: 0, output_tokens: Math.floor(characters / BYTES_PER_TOKEN) };
       tell({ type: "message_delta", delta: { stop_reason: stopReason }, usage: usage ?? measured });
       tell({ type: "message_stop" });

@@ -9,6 +9,21 @@ export function callIdOf(providerId: string): string {
   return FITS.test(providerId) ? providerId : `c_${hashOf(providerId)}`;
 }
 
+/**
+ * Gives each call of an answer an id that no earlier call of the session has. Servers that count the calls of each
+ * answer repeat their ids.
+ */
+export function createCallIds(usedIds: ReadonlySet<string> = new Set()): (providerId: string) => string {
+  const given = new Set<string>();
+  return (providerId) => {
+    const wanted = callIdOf(providerId);
+    const isRepeated = usedIds.has(wanted) || given.has(wanted);
+    const id = isRepeated ? callIdOf(`${wanted} ${usedIds.size} ${given.size}`) : wanted;
+    given.add(id);
+    return id;
+  };
+}
+
 /** A hash of 106 bits (two rounds of cyrb53): the same in every process, and without a module of Node. */
 function hashOf(text: string): string {
   return [0, 0x9e3779b9].map((seed) => cyrb53(text, seed).toString(16).padStart(14, "0")).join("");

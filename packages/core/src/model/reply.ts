@@ -11,6 +11,9 @@ interface Block {
 /** The most characters of one answer. A longer answer is a fault of the provider, and would fill the memory. */
 const MOST_CHARACTERS = 32 * 1024 * 1024;
 
+/** For the estimate of an answer whose provider sent no counts. */
+const CHARACTERS_PER_TOKEN = 4;
+
 /**
  * Assembles an answer from its stream, which has the format of the Messages API.
  *
@@ -21,6 +24,8 @@ export function createReply(by?: string) {
   let message: { model?: string; usage?: Usage; container?: { id?: string } | null } | undefined;
   let stopReason: string | null = null;
   let usage: Usage = { input_tokens: 0, output_tokens: 0 };
+  /** What the provider itself has counted. */
+  let counted: Partial<Usage> = {};
   let containerId: string | null = null;
   let ended = false;
   let characters = 0;
@@ -40,7 +45,8 @@ export function createReply(by?: string) {
       switch (event.type) {
         case "message_start":
           message = event["message"] as typeof message;
-          usage = { ...(message?.usage ?? usage) };
+          counted = withoutNulls(message?.usage);
+          usage = { ...usage, ...counted };
           containerId = message?.container?.id ?? null;
           return;
         case "content_block_start":
@@ -59,7 +65,8 @@ export function createReply(by?: string) {
           const delta = event["delta"] as { stop_reason?: string | null; container?: { id?: string } | null };
           stopReason = delta.stop_reason ?? stopReason;
           containerId = delta.container?.id ?? containerId;
-          usage = { ...usage, ...withoutNulls(event["usage"] as Partial<Usage> | undefined) };
+          counted = { ...counted, ...withoutNulls(event["usage"] as Partial<Usage> | undefined) };
+          usage = { ...usage, ...counted };
           return;
         }
         case "message_stop":
@@ -84,7 +91,10 @@ export function createReply(by?: string) {
         );
       const content = [...blocks.values()].map(({ block }) => markedBy(block, by));
       checkReply(content, usage);
-      return { content, stopReason, usage, model: by ?? message.model ?? "", containerId };
+      const isCounted = counted.input_tokens !== undefined && counted.output_tokens !== undefined;
+      const told = isCounted ? usage : { ...usage, output_tokens: Math.floor(characters / CHARACTERS_PER_TOKEN) };
+      const answer = { content, stopReason, usage: told, model: by ?? message.model ?? "", containerId };
+      return isCounted ? answer : { ...answer, estimated: true };
     },
   };
 }

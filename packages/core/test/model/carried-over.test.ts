@@ -1,5 +1,5 @@
 /** What a model is shown of a conversation that other models wrote. */
-import type { ContentBlock } from "@skein/protocol";
+import { blocksOf } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { carriedOver } from "../../src/model/carried-over.ts";
 
@@ -58,8 +58,8 @@ test.each([
     ],
     ["image"],
   ],
-] as const)("%s", (_, reader, block, shown, left) => {
-  const { turns, leftOut } = carriedOver([{ role: "user", content: [block as ContentBlock] }], reader);
-  expect(turns.flatMap(({ content }) => content)).toEqual(shown);
+] as const)("%s", (_, ...[reader, block, shown, left]) => {
+  const { turns, leftOut } = carriedOver([{ role: "user", content: [block] }], reader);
+  expect(turns.flatMap(({ content }) => blocksOf(content))).toEqual(shown);
   expect(leftOut.map((one) => one.block)).toEqual(left);
 });

@@ -5,7 +5,8 @@ import type { Answer } from "../http-request.ts";
 
 /** An error that the model's API sends in the middle of a stream. */
 export function errorEvent(data: string): ModelFailure {
-  const { error } = JSON.parse(data) as { error?: { type?: string; message?: string } };
+  const { error: told } = JSON.parse(data) as { error?: string | { type?: string; message?: string } };
+  const error = typeof told === "string" ? { type: undefined, message: told } : told;
   const type = error?.type ?? "api_error";
   const code = codeOf(error?.message) ?? OF_BEDROCK[type] ?? type;
   return new ModelFailure(

@@ -4,9 +4,11 @@ import {
   type ModelAbilities,
   ModelFailure,
   createAnswerTeller,
+  createCallIds,
   createReply,
+  parsedOrUndefined,
 } from "@skein/core";
-import type { JsonObject, ModelPrice, ModelStreamEvent } from "@skein/protocol";
+import type { ContentBlock, JsonObject, ModelPrice, ModelStreamEvent } from "@skein/protocol";
 import type { Answer } from "../http-request.ts";
 import type { LargeBody } from "../large-body.ts";
 import { eachEvent, watched } from "../stream-request.ts";
@@ -72,6 +74,7 @@ export function createMessagesModel({
       const { body, encoded, answerTool } = messagesBody(call, { name: nameOf(call.model), isClaude, abilities });
       const teller = createAnswerTeller(answerTool);
       const reply = createReply(isClaude ? undefined : call.model);
+      const idOf = isClaude ? undefined : createCallIds(call.usedIds);
       const headers = {
         ...(call.betas.length > 0 && { "anthropic-beta": call.betas.join(",") }),
         ...(SAMPLING.some((name) => name in body) && { "anthropic-version": WITH_SAMPLING }),
@@ -84,8 +87,12 @@ export function createMessagesModel({
               reply.forget();
               throw errorEvent(data);
             }
-            if (event === undefined || event === "ping") return;
-            for (const told of teller.tell(JSON.parse(data) as ModelStreamEvent)) {
+            // Some servers send the name of an event only in its data.
+            const sent = (event === undefined ? parsedOrUndefined(data) : JSON.parse(data)) as
+              | ModelStreamEvent
+              | undefined;
+            if (typeof sent?.type !== "string" || sent.type === "ping") return;
+            for (const told of teller.tell(idOf ? withFittingId(sent, idOf) : sent)) {
               reply.add(told);
               onEvent(told);
             }
@@ -100,4 +107,11 @@ export function createMessagesModel({
       }
     },
   };
+}
+
+/** A server that is not Anthropic's may send ids of calls that other providers reject, or repeat them. */
+function withFittingId(event: ModelStreamEvent, idOf: (providerId: string) => string): ModelStreamEvent {
+  const block = event["content_block"] as ContentBlock | undefined;
+  if (event.type !== "content_block_start" || block?.type !== "tool_use") return event;
+  return { ...event, content_block: { ...block, id: idOf(String(block["id"] ?? "")) } };
 }

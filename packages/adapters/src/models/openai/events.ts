@@ -10,6 +10,8 @@ import { cutStream, streamFailure } from "../failures-of-openai.ts";
 export function createEventReader(answer: AnswerStream) {
   /** The block of each item that has one. */
   const blocks = new Map<number, number>();
+  /** Calls whose input has begun to arrive. */
+  const hasInput = new Set<number>();
   let response: JsonObject | undefined;
   let refused = false;
 
@@ -19,8 +21,21 @@ export function createEventReader(answer: AnswerStream) {
       blocks.set(place, answer.call({ id: String(item["call_id"]), name: String(item["name"]) }));
   }
 
+  /** What some servers send only at the end of an item: the input of a call, or the text of a message. */
+  function addMissing(place: number, item: JsonObject): void {
+    if (item["type"] === "function_call") {
+      if (!blocks.has(place)) begin(place, item);
+      const block = blocks.get(place);
+      if (block !== undefined && !hasInput.has(block)) answer.input(block, String(item["arguments"] ?? ""));
+    }
+    if (item["type"] !== "message" || blocks.has(place) || !Array.isArray(item["content"])) return;
+    for (const { text } of (item["content"] as unknown[]).filter(isJsonObject))
+      if (typeof text === "string" && text !== "") blocks.set(place, answer.text(text));
+  }
+
   /** The final form of an item is what the provider needs back. */
   function finish(place: number, item: JsonObject): void {
+    addMissing(place, item);
     const block = blocks.get(place);
     if (block === undefined) answer.opaque({ item });
     else answer.carry(block, { item });
@@ -51,7 +66,9 @@ export function createEventReader(answer: AnswerStream) {
           return Number(event["summary_index"]) > 0 ? void answer.thinking("\n\n") : undefined;
         case "response.function_call_arguments.delta": {
           const block = blocks.get(place);
-          return block === undefined ? undefined : answer.input(block, delta);
+          if (block === undefined) return;
+          hasInput.add(block);
+          return answer.input(block, delta);
         }
         case "response.completed":
         case "response.incomplete":
@@ -64,7 +81,7 @@ export function createEventReader(answer: AnswerStream) {
       }
     },
     end(): ModelReply {
-      if (!response) throw cutStream();
+      if (!response || response["status"] === "cancelled") throw cutStream();
       return answer.end(refused ? "refusal" : stopOf(response, answer.hasCalls()), usageOf(response["usage"]));
     },
   };
