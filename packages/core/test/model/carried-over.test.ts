@@ -1,7 +1,7 @@
 /** What a model is shown of a conversation that other models wrote. */
-import { blocksOf } from "@skein/protocol";
+import { type ContentBlock, blocksOf } from "@skein/protocol";
 import { expect, test } from "vitest";
-import { carriedOver } from "../../src/model/carried-over.ts";
+import { type Reader, carriedOver } from "../../src/model/carried-over.ts";
 
 const GPT = { name: "openai/gpt-6", readsClaude: false, abilities: { images: true, pdf: true } };
 const CLAUDE = { name: "claude-sonnet-5-5", readsClaude: true, abilities: { images: true, pdf: true } };
@@ -18,7 +18,7 @@ const found = { type: "web_search_tool_result", tool_use_id: "s", content: [] };
 const nested = { type: "tool_result", tool_use_id: "c", content: [image, { type: "text", text: "Here." }] };
 
 const NOTHING: readonly string[] = [];
-test.each([
+const ROWS: readonly (readonly [string, Reader, ContentBlock, readonly unknown[], readonly string[]])[] = [
   ["thinking of Claude, to Claude", CLAUDE, signed, [signed], NOTHING],
   ["thinking of Claude, to another model", GPT, signed, [], ["thinking"]],
   ["thinking of the model itself", GPT, own, [own], NOTHING],
@@ -58,7 +58,9 @@ test.each([
     ],
     ["image"],
   ],
-] as const)("%s", (_, ...[reader, block, shown, left]) => {
+];
+
+test.each(ROWS.map(([name, ...row]) => [name, row] as const))("%s", (_, [reader, block, shown, left]) => {
   const { turns, leftOut } = carriedOver([{ role: "user", content: [block] }], reader);
   expect(turns.flatMap(({ content }) => blocksOf(content))).toEqual(shown);
   expect(leftOut.map((one) => one.block)).toEqual(left);

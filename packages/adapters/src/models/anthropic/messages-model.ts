@@ -113,5 +113,6 @@ export function createMessagesModel({
 function withFittingId(event: ModelStreamEvent, idOf: (providerId: string) => string): ModelStreamEvent {
   const block = event["content_block"] as ContentBlock | undefined;
   if (event.type !== "content_block_start" || block?.type !== "tool_use") return event;
-  return { ...event, content_block: { ...block, id: idOf(String(block["id"] ?? "")) } };
+  const { id } = block;
+  return { ...event, content_block: { ...block, id: idOf(typeof id === "string" ? id : "") } };
 }

@@ -26,7 +26,8 @@ export function createEventReader(answer: AnswerStream) {
     if (item["type"] === "function_call") {
       if (!blocks.has(place)) begin(place, item);
       const block = blocks.get(place);
-      if (block !== undefined && !hasInput.has(block)) answer.input(block, String(item["arguments"] ?? ""));
+      const { arguments: input } = item;
+      if (block !== undefined && !hasInput.has(block) && typeof input === "string") answer.input(block, input);
     }
     if (item["type"] !== "message" || blocks.has(place) || !Array.isArray(item["content"])) return;
     for (const { text } of (item["content"] as unknown[]).filter(isJsonObject))
