@@ -7,6 +7,8 @@ export interface DrivesDeps {
   readonly runtime: Runtime;
   /** How long a lease is valid without a renewal. */
   readonly leaseMs: number;
+  /** How long a stop waits for drives that do not end. */
+  readonly stopMs?: number;
   readonly now: () => number;
   readonly report: (error: unknown) => void;
 }
@@ -38,7 +40,7 @@ export interface Drives {
 
 const STOP_MS = 9000;
 
-export function createDrives({ store, runtime, leaseMs, now, report }: DrivesDeps): Drives {
+export function createDrives({ store, runtime, leaseMs, stopMs = STOP_MS, now, report }: DrivesDeps): Drives {
   const driving = new Map<
     string,
     Drive & { lease: Lease; readonly clock: LeaseClock; readonly abort: (reason?: unknown) => void }
@@ -91,7 +93,7 @@ export function createDrives({ store, runtime, leaseMs, now, report }: DrivesDep
           return done;
         }),
       );
-      await Promise.race([all, delay(STOP_MS, undefined, { ref: false })]);
+      await Promise.race([all, delay(stopMs, undefined, { ref: false })]);
       clearInterval(renewals);
     },
   };
