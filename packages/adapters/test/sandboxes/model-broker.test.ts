@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { text } from "node:stream/consumers";
 import { createBedrockSender } from "@skein/adapters/models/bedrock";
 import { createCloudUpstream } from "@skein/adapters/models/cloud-upstream";
-import { KnownError } from "@skein/protocol";
+import { KnownError, picosOfCall } from "@skein/protocol";
 import { type Simulator, createSimulator, script } from "@skein/simulator";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import {
@@ -12,6 +12,7 @@ import {
   createHttpUpstream,
   createModelBroker,
 } from "../../src/sandboxes/model-broker/index.ts";
+import { reportedCost } from "../../src/runtimes/claude-code/budget.ts";
 import type { ReportedUsage } from "../../src/sandboxes/model-broker/usage-of-answer.ts";
 
 const MODEL = "claude-opus-5-5";
@@ -86,6 +87,25 @@ test.each([false, true])(
     const usage = simulator.ledger.calls().at(-1)?.usage;
     expect(told).toEqual([[MODEL, expect.objectContaining({ output_tokens: usage?.output_tokens }) as ReportedUsage]]);
     expect(pass.token).not.toContain("real");
+  },
+);
+
+test.each([false, true])(
+  "searches, a cache of an hour and a fast answer cost what they cost elsewhere (stream: %s)",
+  async (stream) => {
+    const told: ReportedUsage[] = [];
+    const pass = await issue({ onUsage: (_, usage) => told.push(usage) });
+    pass.open();
+    const usage = {
+      input_tokens: 10,
+      output_tokens: 20,
+      cache_creation_input_tokens: 3000,
+      cache_creation: { ephemeral_5m_input_tokens: 1000, ephemeral_1h_input_tokens: 2000 },
+      server_tool_use: { web_search_requests: 4, web_fetch_requests: 0 },
+      speed: "fast",
+    };
+    await ask(pass, { stream, prompt: script([{ text: "Found.", usage } as never]) });
+    expect(told.map((each) => reportedCost(MODEL, each))).toEqual([BigInt(picosOfCall(MODEL, usage) ?? 0)]);
   },
 );
 

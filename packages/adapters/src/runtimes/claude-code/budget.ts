@@ -66,16 +66,9 @@ export function createBudgetMeter(
 
 /** The cost of the reported usage of a call; 0 for a model without a price. */
 export function reportedCost(model: string, usage: ReportedUsage, price?: ModelPrice): bigint {
-  return BigInt(picosOfCall(model, tokensOf(usage), price) ?? 0);
-}
-
-function tokensOf(usage: ReportedUsage) {
-  return {
-    input_tokens: usage.input_tokens ?? 0,
-    output_tokens: usage.output_tokens ?? 0,
-    cache_creation_input_tokens: usage.cache_creation_input_tokens ?? 0,
-    cache_read_input_tokens: usage.cache_read_input_tokens ?? 0,
-  };
+  const { input_tokens, output_tokens } = usage;
+  const tokens = { ...usage, input_tokens: input_tokens ?? 0, output_tokens: output_tokens ?? 0 };
+  return BigInt(picosOfCall(model, tokens, price) ?? 0);
 }
 
 /** The budget of a run, in micro-dollars: from its prompt, or from its session's options; null without a budget. */

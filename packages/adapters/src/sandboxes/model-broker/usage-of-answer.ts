@@ -8,6 +8,12 @@ export const ReportedUsage = z.object({
   output_tokens: z.number().nullish(),
   cache_creation_input_tokens: z.number().nullish(),
   cache_read_input_tokens: z.number().nullish(),
+  // These have prices of their own.
+  cache_creation: z
+    .object({ ephemeral_5m_input_tokens: z.number().optional(), ephemeral_1h_input_tokens: z.number().optional() })
+    .nullish(),
+  server_tool_use: z.object({ web_search_requests: z.number().optional() }).nullish(),
+  speed: z.string().nullish(),
 });
 export type ReportedUsage = z.infer<typeof ReportedUsage>;
 
