@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { relative, resolve } from "node:path";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import type { Sandbox, SandboxedProcess, SandboxLimits } from "@skein/core";
 import {
   type ConfinedFile,
@@ -66,7 +66,7 @@ export function createSandboxedFolder(folder: string, options: SandboxedFolderOp
     if (size === undefined) throw await problemOf(child, path);
     return {
       size: Number(size),
-      stream: () => child.stdout,
+      stream: (most) => Readable.from(firstBytes(child.stdout, most), { objectMode: false }),
       close: async () => child.kill("SIGKILL"),
     };
   }
@@ -105,7 +105,8 @@ export function createSandboxedFolder(folder: string, options: SandboxedFolderOp
         const wanted = group.filter(({ size = 0 }) => size <= most);
         child.stdin.end(wanted.map(({ shown }) => `./${shown}\0`).join(""));
         try {
-          for await (const { name, bytes } of tarFiles(child.stdout)) yield { shown: name.replace(/^\.\//, ""), bytes };
+          for await (const { name, bytes } of tarFiles(child.stdout, most))
+            yield { shown: name.replace(/^\.\//, ""), bytes };
         } finally {
           child.kill("SIGKILL");
         }
@@ -144,6 +145,16 @@ const PROBLEMS: Readonly<Record<number, (path: string) => Error>> = {
 function byDepth(one: FoundFile, other: FoundFile): number {
   const depths = [one, other].map(({ path }) => path.split("/").length);
   return (depths[0] ?? 0) - (depths[1] ?? 0) || (one.path < other.path ? -1 : 1);
+}
+
+/** The beginning of a stream. A file in a sandbox may be of any size, and grow while it is read. */
+async function* firstBytes(stream: Readable, most: number): AsyncGenerator<Uint8Array> {
+  let left = most;
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    yield chunk.subarray(0, left);
+    left -= chunk.length;
+    if (left <= 0) return;
+  }
 }
 
 /** Reads the first line of a stream, which then continues after it; undefined if there is none. */

@@ -6,9 +6,15 @@ interface TarFile {
   readonly bytes: Uint8Array;
 }
 
-/** The plain files of a GNU tar archive, while it arrives. An archive that breaks off ends there. */
-export async function* tarFiles(archive: AsyncIterable<Uint8Array>): AsyncGenerator<TarFile> {
-  const take = taker(archive);
+/** The longest name of a file, in bytes. */
+const NAME_BYTES = 8192;
+
+/**
+ * The plain files of a GNU tar archive, while it arrives. An archive that breaks off ends there. Files of more than `most`
+ * bytes are left out and never held: a file may have grown since it was listed.
+ */
+export async function* tarFiles(archive: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<TarFile> {
+  const { take, skip } = reader(archive);
   let longName: string | undefined;
   for (;;) {
     const header = await take(BLOCK);
@@ -16,10 +22,16 @@ export async function* tarFiles(archive: AsyncIterable<Uint8Array>): AsyncGenera
     if (!header || header[0] === 0) return;
     const size = Number.parseInt(textIn(header, 124, 12), 8);
     if (!Number.isSafeInteger(size)) return;
-    const body = await take(Math.ceil(size / BLOCK) * BLOCK);
+    const kind = textIn(header, 156, 1);
+    const room = Math.ceil(size / BLOCK) * BLOCK;
+    if (size > (kind === "L" ? NAME_BYTES : most)) {
+      if (!(await skip(room))) return;
+      longName = undefined;
+      continue;
+    }
+    const body = await take(room);
     if (!body) return;
     const bytes = body.subarray(0, size);
-    const kind = textIn(header, 156, 1);
     if (kind === "L") {
       longName = textIn(bytes, 0, size);
       continue;
@@ -37,22 +49,39 @@ function textIn(bytes: Uint8Array, from: number, length: number): string {
   return new TextDecoder().decode(end === -1 ? part : part.subarray(0, end));
 }
 
-/** Returns a function that reads a number of bytes from a stream; undefined if the stream ends earlier. */
-function taker(stream: AsyncIterable<Uint8Array>): (count: number) => Promise<Uint8Array | undefined> {
+/** Takes a number of bytes from a stream, or skips them; undefined or false if the stream ends earlier. */
+function reader(stream: AsyncIterable<Uint8Array>) {
   const chunks = stream[Symbol.asyncIterator]();
   let held: Uint8Array[] = [];
   let size = 0;
-  return async (count) => {
-    while (size < count) {
-      const { done, value } = await chunks.next();
-      if (done) return undefined;
-      held.push(value);
-      size += value.length;
-    }
+
+  async function more(): Promise<boolean> {
+    const { done, value } = await chunks.next();
+    if (done) return false;
+    held.push(value);
+    size += value.length;
+    return true;
+  }
+
+  async function take(count: number): Promise<Uint8Array | undefined> {
+    while (size < count) if (!(await more())) return undefined;
     const [first] = held;
     const all = held.length === 1 && first ? first : Buffer.concat(held);
     held = [all.subarray(count)];
     size = all.length - count;
     return all.subarray(0, count);
-  };
+  }
+
+  async function skip(count: number): Promise<boolean> {
+    let left = count;
+    for (;;) {
+      const part = Math.min(left, size);
+      await take(part);
+      left -= part;
+      if (left === 0) return true;
+      if (!(await more())) return false;
+    }
+  }
+
+  return { take, skip };
 }
