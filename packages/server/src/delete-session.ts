@@ -13,7 +13,7 @@ export async function deleteSession(
   await sessions.delete(sessionId);
   deps.bus?.show({ kind: "deleted", sessionId });
   await deps.claude?.forget(sessionId, principal);
-  deps.forgetSession?.({ tenant: principal.tenant, sessionId });
+  await deps.forgetSession?.({ tenant: principal.tenant, sessionId });
   await forgetSessionRecords(deps.store.records, sessionId);
 }
 

@@ -147,7 +147,9 @@ export interface ServerDeps {
   /** How many days the audit log is kept. Default: 365. */
   readonly auditDays?: number | undefined;
   /** Removes what a session has on disk besides its log. */
-  readonly forgetSession?: ((session: { readonly tenant: string; readonly sessionId: string }) => void) | undefined;
+  readonly forgetSession?:
+    | ((session: { readonly tenant: string; readonly sessionId: string }) => Promise<void>)
+    | undefined;
   /** The operator's rules for a key. Without them, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
   /** Whether the operator has rules for keys of this name. Without it, there are none. */

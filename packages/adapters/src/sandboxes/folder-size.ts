@@ -4,6 +4,8 @@ import { join } from "node:path";
 
 /** The size of a disk block in `stat`, in bytes. */
 const BLOCK_BYTES = 512;
+/** What a file counts at least: an empty one takes room for its name and its entry in the table of files. */
+const FILE_BYTES = 4096;
 
 /**
  * The bytes on disk of everything in a folder. Counting stops above `most`. Links are not followed, and files that are
@@ -18,7 +20,7 @@ export async function folderBytesAbove(folder: string, most: number, signal: Abo
       for await (const entry of await opendir(next)) {
         const path = join(next, entry.name);
         if (entry.isDirectory()) folders.push(path);
-        bytes += await lstat(path).then(({ blocks }) => blocks * BLOCK_BYTES, unmeasured);
+        bytes += await lstat(path).then(({ blocks }) => Math.max(blocks * BLOCK_BYTES, FILE_BYTES), unmeasured);
         if (bytes > most || signal.aborted) return bytes;
       }
     } catch (error) {

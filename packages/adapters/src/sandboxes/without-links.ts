@@ -6,8 +6,8 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  opendirSync,
   readFileSync,
-  readdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -58,9 +58,21 @@ export function writeWithoutLinks(root: string, path: readonly string[], data: U
   return isWritten ?? false;
 }
 
-/** The names in a folder; none if it is missing or behind a link. */
-export function namesWithoutLinks(root: string, path: readonly string[]): readonly string[] {
-  return within(root, [...path, "."], (place) => readdirSync(place)) ?? [];
+/** The names in a folder, at most so many; none if it is missing or behind a link. */
+export function namesWithoutLinks(root: string, path: readonly string[], most: number): readonly string[] {
+  return (
+    within(root, [...path, "."], (place) => {
+      const folder = opendirSync(place);
+      try {
+        const names: string[] = [];
+        for (let entry = folder.readSync(); entry && names.length < most; entry = folder.readSync())
+          names.push(entry.name);
+        return names;
+      } finally {
+        folder.closeSync();
+      }
+    }) ?? []
+  );
 }
 
 /** Device and inode of a folder, as `66:1234`; undefined if it is missing or a component of its path is a link. */

@@ -34,6 +34,7 @@ async function watched(
 describe.runIf(process.platform === "linux").concurrent("the size of folders", () => {
   test.each([
     ["in files", "head -c 8M /dev/zero > file; read < <(sleep 60)"],
+    ["in empty files, each of which has an entry", "for i in {1..1100}; do : > $i; done; read < <(sleep 60)"],
     [
       "in files that are deleted while a program has them open",
       "exec 5> file; rm file; head -c 8M /dev/zero >&5; read < <(sleep 60)",

@@ -39,7 +39,8 @@ const read = (...path: string[]): string | undefined => {
 
 test("plain files are read, listed, written and removed", () => {
   expect(read("folder", "file")).toBe("own");
-  expect(namesWithoutLinks(root, ["folder"])).toEqual(["file"]);
+  expect(namesWithoutLinks(root, ["folder"], 10)).toEqual(["file"]);
+  expect(namesWithoutLinks(root, ["folder"], 0)).toEqual([]);
   expect(writeWithoutLinks(root, ["new", "deep", "file"], "written")).toBe(true);
   expect(read("new", "deep", "file")).toBe("written");
   removeWithoutLinks(root, ["new"]);
@@ -66,7 +67,7 @@ test("a folder has an identity, unless its path has a link", () => {
 test("a link as a folder on the way is not followed", () => {
   symlinkSync(outside, join(root, "way"));
   expect(read("way", "secret")).toBeUndefined();
-  expect(namesWithoutLinks(root, ["way"])).toEqual([]);
+  expect(namesWithoutLinks(root, ["way"], 10)).toEqual([]);
   expect(writeWithoutLinks(root, ["way", "planted"], "x")).toBe(false);
   removeWithoutLinks(root, ["way", "secret"]);
   expect([existsSync(join(outside, "planted")), existsSync(join(outside, "secret"))]).toEqual([false, true]);

@@ -339,7 +339,7 @@ test("if a sandbox is required and bubblewrap is missing, Bash is off and says w
   expect(noted).toEqual([[session, problem]]);
   await run("Write", { file_path: "a.txt", content: "a" });
   expect(readdirSync(join(home, "work", "acme", "s"))).toEqual(["a.txt"]);
-  workplaces.remove(session);
+  await workplaces.remove(session);
   expect(readdirSync(join(home, "work", "acme"))).toEqual([]);
   workplaces.close();
 });

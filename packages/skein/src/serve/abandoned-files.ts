@@ -13,7 +13,7 @@ export interface AbandonedFilesDeps {
   /** The folder of Claude Code's files, with a folder for each tenant. */
   readonly folder: string;
   readonly store: Store;
-  readonly remove: (session: { readonly tenant: string; readonly sessionId: string }) => void;
+  readonly remove: (session: { readonly tenant: string; readonly sessionId: string }) => Promise<void>;
   readonly report: (error: unknown) => void;
 }
 
@@ -25,7 +25,7 @@ export function sweepAbandonedFiles({ folder, store, remove, report }: Abandoned
   async function sweep(): Promise<void> {
     for (const tenant of existsSync(folder) ? readdirSync(folder) : [])
       for (const sessionId of abandonedSessions(join(folder, tenant, "config"), Date.now()))
-        if (!(await store.get(sessionId, { tenant }))) remove({ tenant, sessionId });
+        if (!(await store.get(sessionId, { tenant }))) await remove({ tenant, sessionId });
   }
   const timer = setInterval(() => void sweep().catch(report), SWEEP_MS).unref();
   void sweep().catch(report);

@@ -71,6 +71,8 @@ export function createServerWalls(
           { path: to, access: "write" },
         ],
       });
+      // Without a reader, a long list of errors would block the program.
+      for (const stream of [copy.stdout, copy.stderr]) stream.resume();
       const { code } = await copy.ended;
       if (code !== 0)
         throw new Error(`The files of the session could not be copied for its fork: cp ended with code ${code}.`);

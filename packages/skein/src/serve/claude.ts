@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";
 import {
@@ -8,7 +8,6 @@ import {
   createClaudeCode,
   namedModels,
   optionsOf,
-  removeSessionFiles,
 } from "@skein/adapters/runtimes/claude-code";
 import { createHooks } from "@skein/adapters/runtimes/claude-code/hooks";
 import {
@@ -17,6 +16,7 @@ import {
   createClaudePolicy,
   createGuardedProxy,
 } from "@skein/adapters/runtimes/claude-code/policy";
+import { removeFolder } from "@skein/adapters/sandboxes/remove-folder";
 import { placesWith } from "@skein/adapters/tools";
 import { type Records, type Runtime, mayRunClaude } from "@skein/core";
 import { type AgentConfig, ClaudeOptions, KnownError, type OpenedNames, PermissionMode } from "@skein/protocol";
@@ -60,6 +60,11 @@ export interface Claude {
   close(): Promise<void>;
 }
 
+interface SessionPlace {
+  readonly tenant: string;
+  readonly sessionId: string;
+}
+
 export function createClaude(deps: ClaudeDeps): Claude {
   const { dataDir, records, settings, rules, allowedAddresses, api, oauth, simulated, reach } = deps;
   let runtime: ClaudeCode | undefined;
@@ -78,10 +83,8 @@ export function createClaude(deps: ClaudeDeps): Claude {
   const walls = createServerWalls(settings, { api: model, places });
   // Every session has its own folders: it must not see those of other sessions.
   const ownFolder = (tenant: string, name: string, sessionId: string): string => folder(tenant, join(name, sessionId));
-  const removeFolders = ({ tenant, sessionId }: { readonly tenant: string; readonly sessionId: string }): void => {
-    removeSessionFiles(join(dataDir, "claude", tenant, "config"), sessionId);
-    for (const name of ["work", "config"])
-      rmSync(join(dataDir, "claude", tenant, name, sessionId), { recursive: true, force: true, maxRetries: 3 });
+  const removeFolders = async ({ tenant, sessionId }: SessionPlace): Promise<void> => {
+    for (const name of ["work", "config"]) await removeFolder(join(dataDir, "claude", tenant, name, sessionId));
   };
   const policy = createClaudePolicy({
     settings,
@@ -144,10 +147,15 @@ export function createClaude(deps: ClaudeDeps): Claude {
         const request = { tenant, sessionId: crypto.randomUUID() };
         const admitted = await policy.admit(options, { ...request, key: name, isAdmin: scopes.includes("admin") });
         const resolved = await policy.resolve(ClaudeOptions.parse(admitted), request);
-        if (!runtime) throw new KnownError("closed", "The server is starting. Ask again.");
-        return offers(JSON.stringify([tenant, name, admitted]), () =>
-          (runtime as ClaudeCode).offer(request, resolved).finally(() => removeFolders(request)),
-        );
+        const ready = runtime;
+        if (!ready) throw new KnownError("closed", "The server is starting. Ask again.");
+        return offers(JSON.stringify([tenant, name, admitted]), async () => {
+          try {
+            return await ready.offer(request, resolved);
+          } finally {
+            await removeFolders(request);
+          }
+        });
       },
       opened: ({ scopes }) => openedNames(settings, scopes.includes("admin")),
       reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
@@ -158,7 +166,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
       async forget(sessionId, { tenant }) {
         runtime?.drop(sessionId);
         await policy.forget(sessionId, tenant);
-        removeFolders({ tenant, sessionId });
+        await removeFolders({ tenant, sessionId });
       },
     },
     async close() {

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
 import { type GatePlaces, openHosts } from "@skein/adapters/sandboxes/host-gate";
+import { removeFolder } from "@skein/adapters/sandboxes/remove-folder";
 import { type SandboxLimits, type Store, type Workplace, agentHosts, commonHosts } from "@skein/core";
 import type { AgentConfig } from "@skein/protocol";
 import type { ServerPolicy } from "./policy.ts";
@@ -15,7 +16,7 @@ interface SessionPlace {
 export interface Workplaces {
   of(session: SessionPlace & { readonly agent?: AgentConfig | null }): Promise<Workplace>;
   /** Removes the folder of a session. */
-  remove(session: SessionPlace): void;
+  remove(session: SessionPlace): Promise<void>;
   close(): void;
 }
 
@@ -41,8 +42,7 @@ export function createWorkplaces(deps: WorkplacesDeps): Workplaces {
   const { memoryBytes: totalMemoryBytes, ...others } = limits;
   const root = join(dataDir, "work");
   const folderOf = ({ tenant, sessionId }: SessionPlace): string => join(root, tenant, sessionId);
-  const remove = (session: SessionPlace): void =>
-    rmSync(folderOf(session), { recursive: true, force: true, maxRetries: 3 });
+  const remove = (session: SessionPlace): Promise<void> => removeFolder(folderOf(session));
 
   function hostsOf(agent: AgentConfig | null | undefined): readonly string[] {
     const asked = agent && agentHosts(agent);
@@ -52,7 +52,7 @@ export function createWorkplaces(deps: WorkplacesDeps): Workplaces {
   async function sweep(): Promise<void> {
     for (const tenant of existsSync(root) ? readdirSync(root) : [])
       for (const sessionId of readdirSync(join(root, tenant)))
-        if (!(await store.get(sessionId, { tenant }))) remove({ tenant, sessionId });
+        if (!(await store.get(sessionId, { tenant }))) await remove({ tenant, sessionId });
   }
   const timer = setInterval(() => void sweep().catch(report), SWEEP_MS).unref();
 

@@ -46,16 +46,21 @@ const DEPTH = 4;
 const ABANDONED_MS = 3600 * 1000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
+/** A program can make millions of files. Those beyond are removed with the folder of their session. */
+const MOST_NAMES = 20_000;
+
 /** The paths whose last name matches. Links are not followed, and folders that match are not searched further. */
 function namedIn(
   root: string,
   isMeant: (name: string) => boolean,
   folder: readonly string[] = [],
+  budget = { names: MOST_NAMES },
 ): readonly string[][] {
-  return namesWithoutLinks(root, folder).flatMap((name) => {
+  return namesWithoutLinks(root, folder, budget.names).flatMap((name) => {
+    if (--budget.names < 0) return [];
     const path = [...folder, name];
     if (isMeant(name)) return [path];
-    return path.length < DEPTH ? namedIn(root, isMeant, path) : [];
+    return path.length < DEPTH ? namedIn(root, isMeant, path, budget) : [];
   });
 }
 
