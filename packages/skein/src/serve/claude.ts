@@ -8,6 +8,7 @@ import {
   createClaudeCode,
   namedModels,
   optionsOf,
+  removeSessionFiles,
 } from "@skein/adapters/runtimes/claude-code";
 import { createHooks } from "@skein/adapters/runtimes/claude-code/hooks";
 import {
@@ -84,6 +85,8 @@ export function createClaude(deps: ClaudeDeps): Claude {
   // Every session has its own folders: it must not see those of other sessions.
   const ownFolder = (tenant: string, name: string, sessionId: string): string => folder(tenant, join(name, sessionId));
   const removeFolders = async ({ tenant, sessionId }: SessionPlace): Promise<void> => {
+    // Temporary files of a session that has no sandbox.
+    removeSessionFiles(join(dataDir, "claude", tenant, "config", "tmp"), sessionId);
     for (const name of ["work", "config"]) await removeFolder(join(dataDir, "claude", tenant, name, sessionId));
   };
   const policy = createClaudePolicy({

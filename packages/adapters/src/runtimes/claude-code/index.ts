@@ -24,7 +24,7 @@ export { messageIdOf } from "./message-id.ts";
 export { type ResolvedOptions, optionsOf } from "./options.ts";
 export type { HookSession } from "./session-child.ts";
 
-export { abandonedSessions } from "./child-folders.ts";
+export { abandonedSessions, removeSessionFiles } from "./child-folders.ts";
 
 export interface ClaudeCodeDeps extends Pick<
   DriveDeps,
