@@ -99,18 +99,12 @@ test("the compose file gives Restate the settings of the local cluster for detec
 test.skipIf(noRestate)("Restate itself reads every variable that the compose file gives it", () => {
   for (const [service, { environment = {} }] of Object.entries(compose.services)) {
     if (!service.startsWith("restate-")) continue;
-    const config = configFrom(environment).replaceAll(/\s+/g, " ");
+    // Values without quotes, and lists on one line.
+    const config = configFrom(environment).replaceAll(/["\s]/g, "");
     for (const [variable, value] of Object.entries(environment)) {
-      const [setting = ""] = variable
-        .replace(/^RESTATE_/, "")
-        .toLowerCase()
-        .replaceAll("_", "-")
-        .split("--")
-        .slice(-1);
-      const written = value.startsWith("[") ? (JSON.parse(value) as readonly string[]).join('/", "') : value;
-      expect
-        .soft(config, `${service} ${variable}`)
-        .toMatch(new RegExp(`${setting} = \\[? ?"?${RegExp.escape(written)}`));
+      const name = variable.replace("RESTATE_", "").toLowerCase().replaceAll("_", "-").split("--").at(-1);
+      const written = value.startsWith("[") ? (JSON.parse(value) as readonly string[]).join("/,") : value;
+      expect.soft(config, `${service} ${variable}`).toContain(`${name}=${value.startsWith("[") ? "[" : ""}${written}`);
     }
   }
 });
