@@ -85,6 +85,8 @@ export const PRICES: readonly ModelPrice[] = [
  * Not in the table, and so unpriced: models of which no two sources agree, and those whose price changed on a day that no
  * source tells. Cached input of `grok-4-5` is $0.30 in xAI's list; some tables have the $0.50 of its successors. The second
  * cut of `gpt-5-6-sol` came between 2026-09-22 and 2026-10-01; until that day the price before it is used.
+ * Cached input of the Gemini 2.5 models cost 2.5 times as much until a day in 2025 that no source tells. Today's price is used:
+ * Gemini CLI keeps its sessions for 30 days.
  */
 function otherModels(): readonly ModelPrice[] {
   /** Writing to the cache costs what input costs. */
@@ -137,6 +139,9 @@ function otherModels(): readonly ModelPrice[] {
     { family: "gpt-6-sol", ...openai(2, 10) },
     { family: "gpt-4-1", prices: same(2, 8, 0.5) },
     { family: "o4-mini", prices: same(1.1, 4.4, 0.275) },
+    { family: "gemini-2-5-pro", ...long(200_000, same(1.25, 10, 0.125), same(2.5, 15, 0.25)) },
+    { family: "gemini-2-5-flash", prices: same(0.3, 2.5, 0.03) },
+    { family: "gemini-2-5-flash-lite", prices: same(0.1, 0.4, 0.01) },
     { family: "gemini-3-pro", ...long(200_000, same(2, 12, 0.2), same(4, 18, 0.4)) },
     { family: "gemini-3-1-pro", ...long(200_000, same(2, 12, 0.2), same(4, 18, 0.4)) },
     { family: "gemini-3-flash", prices: same(0.5, 3, 0.05) },

@@ -37,6 +37,17 @@ export function earlierPrice(model: string, at: number): ModelPrice | undefined 
   return earlier?.find(({ until }) => at < Date.parse(until))?.price;
 }
 
+/**
+ * The price for a sum of several calls. How long each of them was is unknown, so each is priced as a short one: a sum would
+ * nearly always look like a long one.
+ */
+export function priceOfSum(model: string, at: number): ModelPrice | undefined {
+  const price = (at > 0 ? earlierPrice(model, at) : undefined) ?? findPrice(model)?.price;
+  if (!price) return undefined;
+  const { long_context: _long, ...short } = price;
+  return short;
+}
+
 /** What the call cost, or `undefined` if the model is not in the table. A given price is used instead of the table. */
 export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice): CallCost | undefined {
   const terms = termsOf(model, usage, given);

@@ -1,5 +1,5 @@
 /** Questions over the sessions of all agents. */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withSources } from "@skein/history";
@@ -93,4 +93,53 @@ test("the table functions accept a source, recognise a path, and warn about an u
     expect(await count(`'${path}'`)).toEqual([]);
     expect(warnings.splice(0).join()).toMatch(text);
   }
+});
+
+test("a sum of many calls is priced as short calls, and one call of that length as a long one", async () => {
+  const root = join(folder, "copilot");
+  const cost = async (name: string, shutdown: object): Promise<unknown> => {
+    const session = join(root, name, "session-state", "c0000000-0000-4000-8000-00000000000f");
+    mkdirSync(session, { recursive: true });
+    const at = { timestamp: "2026-10-04T08:00:00.000Z" };
+    const answer = {
+      messageId: "m1",
+      content: "Done",
+      toolRequests: [],
+      outputTokens: 100_000,
+      model: "claude-sonnet-4.5",
+    };
+    const events = [
+      { type: "session.start", id: "e1", data: { context: { cwd: "/srv/demo" } }, ...at },
+      { type: "assistant.message", id: "e2", data: answer, ...at },
+      shutdown,
+    ];
+    writeFileSync(join(session, "events.jsonl"), events.map((event) => `${JSON.stringify(event)}\n`).join(""));
+    const span = {
+      spanId: "s1",
+      endTime: [1_791_100_800, 0],
+      attributes: {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.conversation.id": "c0000000-0000-4000-8000-00000000000f",
+        "gen_ai.usage.input_tokens": 400_000,
+        "gen_ai.usage.output_tokens": 100_000,
+        "gen_ai.response.model": "claude-sonnet-4.5",
+      },
+    };
+    mkdirSync(join(root, name, "otel"));
+    writeFileSync(join(root, name, "otel", "spans.jsonl"), `${JSON.stringify(span)}\n`);
+    const { config } = await withSources({
+      dataPath: join(root, name),
+      sources: ["copilot"],
+      cacheFolder: join(root, name, "cache"),
+    });
+    const own = await createSql({ roots: config.dataPath as readonly string[] });
+    const [result] = await own.run("SELECT round(sum(cost_usd), 6)::DOUBLE AS usd FROM history.responses");
+    own.close();
+    return Object.values(result?.rows[0] as object)[0];
+  };
+  const used = { inputTokens: 400_000, outputTokens: 100_000, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const metrics = { "claude-sonnet-4.5": { usage: used } };
+  const at = { timestamp: "2026-10-04T08:00:01.000Z" };
+  expect(await cost("sum", { type: "session.shutdown", id: "e3", data: { modelMetrics: metrics }, ...at })).toBe(2.7);
+  expect(await cost("single", { type: "abort", id: "e3", data: {}, ...at })).toBe(4.65);
 });

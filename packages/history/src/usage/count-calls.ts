@@ -1,5 +1,5 @@
 /** Counts each call once over all files. A copy in a later file (a resume, a fork) can only raise the counters of the first. */
-import { earlierPrice, picosOfCall, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
+import { earlierPrice, picosOfCall, priceOfSum, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import { createCallColumns, type CallColumns, type RowRange } from "./call-columns.ts";
@@ -145,7 +145,9 @@ function pricedCall(columns: CallColumns, row: number): PricedCall {
     server_tool_use: { web_search_requests: searches },
     speed: (columns.value(row, column.flags) & 1) === 0 ? "standard" : "fast",
   };
-  const cost = picosOfCall(model, usage, time > 0 ? earlierPrice(model, time) : undefined);
+  const isSum = (columns.value(row, column.flags) & 4) !== 0;
+  const given = isSum ? priceOfSum(model, time) : time > 0 ? earlierPrice(model, time) : undefined;
+  const cost = picosOfCall(model, usage, given);
   return {
     time,
     model,

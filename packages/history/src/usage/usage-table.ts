@@ -11,7 +11,10 @@ export const column = {
   cacheWrite5m: 4,
   cacheWrite1h: 5,
   searches: 6,
-  /** Bit 1 means fast mode. Bit 2 means a side chain, where the copy of a parent's message has another request id. */
+  /**
+   * Bit 1 means fast mode. Bit 2 means a side chain, where the copy of a parent's message has another request id. Bit 4 means
+   * a sum of several calls.
+   */
   flags: 7,
   /** The time of the call's first line in milliseconds; 0 if unknown. */
   time: 8,

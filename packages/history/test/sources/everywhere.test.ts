@@ -197,6 +197,32 @@ test("a file of another agent is damage with its name, and the list has its orde
   ]);
 });
 
+test("a sum of many calls is priced as short calls: by usage with and without lines, and on a page", async () => {
+  const root = temporaryFolder();
+  const folder = join(root, "session-state", "c0000000-0000-4000-8000-00000000000f");
+  mkdirSync(folder, { recursive: true });
+  const used = { inputTokens: 400_000, outputTokens: 100_000, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const at = { timestamp: "2026-10-04T08:00:00.000Z" };
+  const events = [
+    { type: "session.start", id: "e1", data: { context: { cwd: "/srv/demo" } }, ...at },
+    { type: "user.message", id: "e2", data: { content: "Go" }, ...at },
+    { type: "session.shutdown", id: "e3", data: { modelMetrics: { "claude-sonnet-4.5": { usage: used } } }, ...at },
+  ];
+  writeFileSync(join(folder, "events.jsonl"), events.map((event) => `${JSON.stringify(event)}\n`).join(""));
+  const { config } = await withSources({
+    dataPath: root,
+    sources: ["copilot"],
+    cacheFolder: join(root, "cache"),
+    lines: "as-needed",
+  });
+  // $3 and $15 for a million tokens; a single call with more than 200,000 costs $6 and $22.50.
+  expect((await getUsage({ ...config, timeZone: "UTC" })).totals.costUsd).toBeCloseTo(2.7, 6);
+  const page = await exportSession(0, "html", config);
+  expect(page).toContain("<dt>Cost</dt><dd>$2.70</dd>");
+  const { mirrors: _counters, ...lines } = config;
+  expect((await getUsage({ ...lines, timeZone: "UTC", cacheFolder: null })).totals.costUsd).toBeCloseTo(2.7, 6);
+});
+
 test("the same folder of two agents is one project", async () => {
   const config = await libraryOf([agentData("codex"), agentData("opencode"), agentData("pi")]);
   const { data } = await listSessions({ ...config, workspace: "/srv/demo", limit: Infinity });

@@ -18,7 +18,7 @@ export interface CopyPlace {
 }
 
 /** Increased when the copy changes in a way that the definitions of its tables do not show. */
-const VERSION = 7;
+const VERSION = 8;
 
 /** The roots must be real paths, as `discover` returns them. */
 export function copyPlace(folder: string, roots: readonly string[]): CopyPlace {

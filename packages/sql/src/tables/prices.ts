@@ -1,4 +1,5 @@
 /** The price table in SQL: the rates of a model, and the cost of a call. A test compares it with `priceCall`. */
+import { SUM } from "@skein/history/sources";
 import {
   MODEL_NAME,
   PRICE_ALIASES,
@@ -58,7 +59,7 @@ CREATE MACRO skein.rates(model, at_ms) AS skein.family_rates(regexp_extract(
 
 /**
  * Adds the exact cost as `picos` (pico-dollars) to rows with the columns `rates`, `input`, `output`, `cache_write`, `cache_read`, `write_5m`,
- * `write_1h`, `searches` and `fast`. The split of cache writes by lifetime is used only if its parts add up to `cache_write`.
+ * `write_1h`, `searches`, `fast` and `id`. A sum of several calls is priced as short calls. The split of cache writes by lifetime is used only if its parts add up to `cache_write`.
  */
 export function priced(rows: string): string {
   return `
@@ -67,7 +68,7 @@ SELECT *, input * ${rate("input")} + output * ${rate("output")} + short_write * 
 FROM (
   SELECT *, if(write_5m + write_1h = cache_write, write_5m, cache_write) AS short_write,
     if(write_5m + write_1h = cache_write, write_1h, 0) AS long_write,
-    coalesce(input + cache_read + cache_write > rates.above, false) AS is_long
+    coalesce(input + cache_read + cache_write > rates.above, false) AND NOT starts_with(id, '${SUM}') AS is_long
   FROM (${rows})
 )`;
 }

@@ -1,6 +1,7 @@
 /** The tokens and the cost of a page: each model call once, also calls that an agent reports outside its answers. */
-import { earlierPrice, priceCall } from "@skein/protocol/prices";
+import { earlierPrice, priceCall, priceOfSum, type ModelPrice } from "@skein/protocol/prices";
 import type { Message } from "../../model/types.ts";
+import { SUM } from "../../sources/port/source.ts";
 import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 
 interface Call {
@@ -26,7 +27,7 @@ export function usageText(messages: readonly Message[]): { readonly tokens: stri
     sum.read += of("cache_read_input_tokens");
     sum.written += of("cache_creation_input_tokens");
     const counted = { ...call.usage, input_tokens: of("input_tokens"), output_tokens: of("output_tokens") };
-    const cost = priceCall(call.model, counted, earlierPrice(call.model, message.timestamp.getTime()));
+    const cost = priceCall(call.model, counted, priceAt(call, message.timestamp.getTime()));
     if (cost) sum.micros += cost.total_micros;
     else isPriced = false;
   }
@@ -38,6 +39,10 @@ export function usageText(messages: readonly Message[]): { readonly tokens: stri
     tokens: `${read}${count(sum.output)} out`,
     cost: isPriced ? dollars : `${dollars}, and calls of models without a price`,
   };
+}
+
+function priceAt({ id, model }: Call, at: number): ModelPrice | undefined {
+  return id.startsWith(SUM) ? priceOfSum(model, at) : earlierPrice(model, at);
 }
 
 function callOf(message: Message): Call | undefined {

@@ -7,7 +7,7 @@ import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/v
 import { parseLine } from "../../scan/parse-line.ts";
 import { documentAt, eachLine, entriesIn, filesNamed, isFile, isFolder, originalLine, stampOf } from "../port/files.ts";
 import { appData } from "../port/places.ts";
-import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
+import { SUM, type Found, type TranslatedSource, type Problem, type Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { getDefaultDataPath } from "../claude-code/discover/data-paths.ts";
 
@@ -145,7 +145,7 @@ function writeAudit(line: string, writer: TranscriptWriter): void {
           cacheRead: of("cacheReadInputTokens"),
           cacheWrite: of("cacheCreationInputTokens"),
         };
-        writer.usage(`audit:${String(value["session_id"])}:${String(at)}:${model}`, model, tokens, {
+        writer.usage(`${SUM}audit:${String(value["session_id"])}:${String(at)}:${model}`, model, tokens, {
           at: stringOf(at),
           from,
         });

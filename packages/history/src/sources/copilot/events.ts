@@ -1,5 +1,6 @@
 /** Translates the events of a Copilot session. */
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
+import { SUM } from "../port/source.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 import { createLegs } from "./legs.ts";
 import type { CallRow } from "./usage-rows.ts";
@@ -79,7 +80,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
         ...placed,
         id,
         call: `copilot:${sessionId}:${call?.id ?? id}`,
-        model: call?.model || named,
+        model: plainModel(call?.model || named),
         content,
         tokens,
         stopReason,
@@ -116,7 +117,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
       later(() => {
         if (usage.rows.length > 0) return;
         for (const { name, tokens } of spent)
-          writer.usage(`copilot:${sessionId}:${placed.from}:${name}`, name, tokens, placed);
+          writer.usage(`${SUM}copilot:${sessionId}:${placed.from}:${name}`, plainModel(name), tokens, placed);
       });
     },
     "session.snapshot_rewind": (data) => {
@@ -152,10 +153,18 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
       for (const write of pending) write();
       const rest = usage.rows.length > 0 ? unused : legs.count > 0 ? [] : spans;
       for (const { id, model: of, tokens, at } of rest)
-        writer.usage(`copilot:${sessionId}:${id}`, of, tokens, { at, from: `assistant_usage_events/${id}` });
+        writer.usage(`copilot:${sessionId}:${id}`, plainModel(of), tokens, {
+          at,
+          from: `assistant_usage_events/${id}`,
+        });
       writer.title(name ?? title, "workspace.yaml");
     },
   };
+}
+
+/** The model without Copilot's own endings for its routes and efforts. They are those that ccusage knows. */
+function plainModel(name: string): string {
+  return name.replace(/(?:(?:-1m)?-internal|-xhigh|-high|-1m)$/, "");
 }
 
 /** The folder of a session, from its first event. */

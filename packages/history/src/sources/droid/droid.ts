@@ -11,7 +11,7 @@ import {
   originalLine,
   stampOf,
 } from "../port/files.ts";
-import type { TranslatedSource, Problem, Unit } from "../port/source.ts";
+import { SUM, type TranslatedSource, type Problem, type Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 
 export const droid: TranslatedSource = {
@@ -85,7 +85,7 @@ function writeUsage(unit: Unit, writer: TranscriptWriter): void {
   };
   if (tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite === 0) return;
   const at = stringOf(settings?.["providerLockTimestamp"]) ?? unit.mtimeMs;
-  writer.usage(`droid:${unit.id}`, modelOf(unit), tokens, { at, from: "settings.json" });
+  writer.usage(`${SUM}droid:${unit.id}`, modelOf(unit), tokens, { at, from: "settings.json" });
   if (of("thinkingTokens") > 0)
     writer.other("thinking-tokens", { thinkingTokens: of("thinkingTokens") }, { at, from: "settings.json" });
 }

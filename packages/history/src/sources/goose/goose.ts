@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
 import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
-import type { Found, TranslatedSource, Unit } from "../port/source.ts";
+import { SUM, type Found, type TranslatedSource, type Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
 export const goose: TranslatedSource = {
@@ -128,5 +128,5 @@ function writeUsage(session: Row, unit: Unit, model: string, writer: TranscriptW
     numberOf(session[`accumulated_${key}_tokens`]) ?? numberOf(session[`${key}_tokens`]) ?? 0;
   const tokens = { input: of("input"), output: of("output") };
   if (tokens.input + tokens.output === 0) return;
-  writer.usage(`goose:${unit.id}`, model, tokens, { at: unit.mtimeMs, from: `sessions/${unit.id}` });
+  writer.usage(`${SUM}goose:${unit.id}`, model, tokens, { at: unit.mtimeMs, from: `sessions/${unit.id}` });
 }

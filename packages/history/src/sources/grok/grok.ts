@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { inputOf } from "../codex/items.ts";
 import { documentAt, eachRecord, entriesIn, isFile, originalLine, stampOf } from "../port/files.ts";
-import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
+import { SUM, type Found, type TranslatedSource, type Problem, type Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
 export const grok: TranslatedSource = {
@@ -119,7 +119,9 @@ function writeUsage(call: string, { usage, at, from }: Turn, model: string, writ
     const input = Math.max(0, of("inputTokens") - cacheRead - cacheWrite);
     const ticks = numberOf(objectOf(each)["costUsdTicks"]);
     const tokens = { input, cacheRead, cacheWrite, output: of("outputTokens"), reasoning: of("reasoningTokens") };
-    writer.usage(`${call}:${name}`, name, tokens, { at, from, ...(ticks !== null && { reportedUsd: ticks / 1e10 }) });
+    // A turn is one call or, mostly, the sum of several.
+    const id = numberOf(usage["modelCalls"]) === 1 ? call : `${SUM}${call}`;
+    writer.usage(`${id}:${name}`, name, tokens, { at, from, ...(ticks !== null && { reportedUsd: ticks / 1e10 }) });
   }
 }
 

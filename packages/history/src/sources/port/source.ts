@@ -59,6 +59,9 @@ export interface Problem {
   readonly message: string;
 }
 
+/** The beginning of the id of a call that is a sum of several: some agents report one for a turn, a run or a session. */
+export const SUM = "sum:";
+
 /** Before a sentence about damage, which stands in the place of the damaged text. */
 export const aboutDamage = "skein: ";
 

@@ -2,7 +2,7 @@
 import { createByteSearch, type ByteSearch } from "../../scan/byte-search.ts";
 import { addCall, column, newCall } from "../../usage/usage-table.ts";
 import { usageFacet, type FileUsage } from "../claude-code/usage/file-usage.ts";
-import type { TranslatedSource, Unit } from "./source.ts";
+import { SUM, type TranslatedSource, type Unit } from "./source.ts";
 import { millisecondsOf, whole, type CallTokens, type Placed, type TranscriptWriter } from "./transcript-writer.ts";
 
 const call = newCall();
@@ -40,7 +40,7 @@ export function readUsage(source: TranslatedSource, unit: Unit): FileUsage {
       numbers[column.cacheWrite5m] = whole((tokens.cacheWrite ?? 0) - cacheWrite1h);
       numbers[column.cacheWrite1h] = whole(cacheWrite1h);
     }
-    numbers[column.flags] = isSide ? 2 : 0;
+    numbers[column.flags] = (isSide ? 2 : 0) | (id.startsWith(SUM) ? 4 : 0);
     numbers[column.time] = millisecondsOf(at);
     addCall(usage.table, call);
   };

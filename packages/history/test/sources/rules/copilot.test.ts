@@ -65,6 +65,23 @@ test("before 1.0.80 each leg has a sum of its own, also if it is larger than the
   expect(sums(by("0.9.99"), shutdown(100, 10), later, shutdown(250, 30)).at(-1)).toEqual([150, 20]);
 });
 
+test("a model is named without Copilot's routes and efforts", () => {
+  const used = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const metrics = Object.fromEntries(
+    ["claude-opus-4.7-1m-internal", "claude-opus-4.6-xhigh", "gpt-5.4-high", "claude-sonnet-4.5"].map((name) => [
+      name,
+      { usage: used },
+    ]),
+  );
+  const session = readOne("copilot", { [PLACE]: [start(), event("session.shutdown", { modelMetrics: metrics })] });
+  expect(callsIn("copilot", [session]).map(({ model }) => model)).toEqual([
+    "claude-opus-4.7",
+    "claude-opus-4.6",
+    "gpt-5.4",
+    "claude-sonnet-4.5",
+  ]);
+});
+
 test("thoughts are a part of the output, but of Gemini's models they come on top", () => {
   const used = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 7 };
   const metrics = { "gpt-5.2": { usage: used }, "gemini-3-pro": { usage: used } };

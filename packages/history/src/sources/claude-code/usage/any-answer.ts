@@ -2,6 +2,7 @@ import { findKeys, keys, newFound, readObject, skipSpace } from "../../../scan/j
 import { parseLine } from "../../../scan/parse-line.ts";
 import { at, isText, readCounters, text, timeAt } from "./counters.ts";
 import { column, type Call } from "../../../usage/usage-table.ts";
+import { SUM } from "../../port/source.ts";
 
 const lineKeys = keys("type", "message", "requestId", "timestamp", "uuid", "isSidechain", "data");
 const messageKeys = keys("id", "model", "usage");
@@ -61,5 +62,6 @@ function readAnswer(bytes: Buffer, own: Int32Array, call: Call, isSide: boolean)
   readCounters(bytes, at(message, 2), at(message, 2, 1), call.numbers);
   const time = at(own, 3) >= 0 ? own : line;
   call.numbers[column.time] = at(time, 3) < 0 ? 0 : timeAt(bytes, at(time, 3) + 1, at(time, 3, 1) - 1);
+  if (call.id.startsWith(SUM)) call.numbers[column.flags] = (call.numbers[column.flags] ?? 0) | 4;
   if (isSide || bytes[at(line, 5)] === 0x74) call.numbers[column.flags] = (call.numbers[column.flags] ?? 0) | 2;
 }
