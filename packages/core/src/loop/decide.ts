@@ -32,7 +32,9 @@ export function decide(state: SessionState, now: number, view: View): Decision {
 }
 
 function decideRun(state: SessionState, current: RunState, now: number, view: View): Decision {
-  if (view.startedHere === current.runId || current.fence === view.fence) return decideOwn(state, current, now, view);
+  // A run that was resumed belongs to the worker that resumed it last, also if it was started here.
+  const isOwn = current.fence === 0 ? view.startedHere === current.runId : current.fence === view.fence;
+  if (isOwn) return decideOwn(state, current, now, view);
   // A run that only waits is not resumed: otherwise each prompt that is queued during the wait would count as a dead
   // worker.
   const next = decideOwn(state, { ...current, fence: view.fence }, now, view);

@@ -243,6 +243,12 @@ test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
     { startedHere: null, fence: 2 },
   ],
   [
+    // The store rejects the append, because the lease is lost.
+    "a tool call of the worker that took the run over is not run by the worker that began it",
+    [...calling("look"), resumed, toolStarted("t0", "once")],
+    ["run.resumed"],
+  ],
+  [
     "a run that kills its workers is ended",
     [...begun, resumed, resumed, resumed, resumed, resumed, resumed],
     ["session.failed"],
