@@ -205,6 +205,12 @@ test.each([
   expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
 });
 
+test("two calls without input at different indexes are two calls, although their id is the same", () => {
+  const call = (index: number, name: string) => ({ index, id: "call_1", function: { name, arguments: "" } });
+  const { content } = answerOf([{ tool_calls: [call(0, "read"), call(1, "list")] }]);
+  expect(content.filter(isToolUse).map(({ name }) => name)).toEqual(["read", "list"]);
+});
+
 test("content in parts, as Mistral sends it, is thinking and text", () => {
   const thinking = { type: "thinking", thinking: [{ type: "text", text: "Hm." }] };
   const { content } = answerOf([{ content: [thinking] }, { content: [{ type: "text", text: "Yes." }] }]);
