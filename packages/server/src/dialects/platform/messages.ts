@@ -4,7 +4,7 @@ import { checkUploads } from "../../http/check-uploads.ts";
 import { checkRights } from "../claude/rights.ts";
 import { type Caller, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
-import { defaultModel, modelOfMessage } from "./model-of-message.ts";
+import { modelOfMessage } from "./model-of-message.ts";
 
 /** The messages of a session. */
 export const messageHandlers = {
@@ -30,11 +30,10 @@ export async function acceptMessage(
   params: { session_id: string; agent_id?: string | undefined },
   body: Omit<z.output<typeof MessageInput>, "role">,
 ): Promise<AcceptedMessage> {
-  // In parallel: each is a round trip to the database.
-  const [session, fallback] = await Promise.all([sessionIn(call, params), defaultModel(call)]);
+  const session = await sessionIn(call, params);
   const content = Array.isArray(body.content) ? body.content : body.content.text;
   checkUploads(content);
-  const model = await modelOfMessage(call, session, { modelId: body.model_id, fallback });
+  const model = await modelOfMessage(call, session, body.model_id);
   await checkRights(call, session.id, { model });
   const accepted = await call.sessions.prompt(
     session.id,

@@ -9,14 +9,10 @@ export const USES_DEFAULT_MODEL = "uses_default_model";
  * Which model answers a message: the one that the message names, otherwise the session's, otherwise the agent's,
  * otherwise the default. All but the agent's are looked up when the message arrives.
  */
-export async function modelOfMessage(
-  call: Caller,
-  session: Session,
-  { modelId, fallback }: { readonly modelId: string | null; readonly fallback: string },
-): Promise<string | null> {
+export async function modelOfMessage(call: Caller, session: Session, modelId: string | null): Promise<string | null> {
   if (modelId !== null) return (await modelNamed(call, modelId)).name;
   if (session.model_id !== null) return (await modelNamed(call, session.model_id)).name;
-  return (await followsDefault(call, session)) ? fallback : null;
+  return (await followsDefault(call, session)) ? defaultModel(call) : null;
 }
 
 /** The model that a body names. An unknown model is an error in the body (422), not a missing resource (404). */
@@ -41,7 +37,7 @@ export async function modelOfAgent(
 }
 
 /** The tenant's default model, otherwise the server's. */
-export async function defaultModel({ models, shared }: Caller): Promise<string> {
+async function defaultModel({ models, shared }: Caller): Promise<string> {
   return (await models.default())?.name ?? shared.deps.defaultModel;
 }
 
