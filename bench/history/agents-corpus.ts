@@ -14,14 +14,20 @@ const text = (seed: number, length: number): string => {
 const sizes = [0.1, 0.4, 2.25, 0.2, 1, 0.15, 3.5, 0.6, 0.3, 1.5];
 const sizeOf = (session: number, average: number): number => (sizes[session % sizes.length] ?? 1) * average;
 
+const spanMinutes = 40 * 24 * 60;
+
+/** Spread over the same 40 days as Claude Code's generated sessions, so that the newest sessions are of all agents. */
+const startOf = (session: number): number => Date.UTC(2026, 9, 1) + ((session * 7919) % spanMinutes) * 60_000;
+const timeOf = (session: number, turn: number): string => new Date(startOf(session) + turn * 1000).toISOString();
+
 /** Writes rollouts of Codex with about `average` bytes. */
 export function writeRollouts(root: string, sessions: number, average: number): void {
   for (let session = 0; session < sessions; session += 1) {
     const bytes = sizeOf(session, average);
     const id = `0198c0de-0000-7000-8000-${session.toString(16).padStart(12, "0")}`;
-    const day = String((session % 28) + 1).padStart(2, "0");
-    const time = `2026-08-${day}T09:00:00.000Z`;
-    const path = join(root, "sessions", "2026", "08", day, `rollout-2026-08-${day}T09-00-00-${id}.jsonl`);
+    const time = timeOf(session, 0);
+    const name = `rollout-${time.slice(0, 19).replaceAll(":", "-")}-${id}.jsonl`;
+    const path = join(root, "sessions", ...time.slice(0, 10).split("-"), name);
     const lines: object[] = [
       {
         type: "session_meta",
@@ -85,7 +91,7 @@ export function writeOpencode(path: string, sessions: number, bytes: number): vo
   for (let session = 0; session < sessions; session += 1) {
     const turns = Math.max(1, Math.round(sizeOf(session, bytes / sessions) / 9000));
     const id = `ses_${String(session).padStart(6, "0")}`;
-    const start = 1788177600000 + session * 60_000;
+    const start = startOf(session);
     addSession.run(id, `/srv/project-${session % 20}`, `Session ${session}`, start, start + turns * 1000);
     for (let turn = 0; turn < turns; turn += 1) {
       const at = start + turn * 1000;
@@ -139,8 +145,6 @@ function writeLines(path: string, bytes: number, head: readonly object[], turnOf
 }
 
 const idOf = (session: number): string => `0198c0de-0000-4000-8000-${session.toString(16).padStart(12, "0")}`;
-const timeOf = (session: number, turn: number): string =>
-  new Date(1_788_177_600_000 + session * 60_000 + turn * 1000).toISOString();
 
 /** Writes sessions of pi with about `average` bytes. */
 export function writePi(root: string, sessions: number, average: number): void {

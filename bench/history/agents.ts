@@ -4,15 +4,15 @@
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { writeCorpus } from "@skein/history/testing";
 import { writeCopilot, writeGemini, writeOpencode, writePi, writeRollouts } from "./agents-corpus.ts";
 import type { Row } from "./rows.ts";
 
 const sessions = 10_000;
-const bytes = 400_000_000;
-/** The requested size, chosen so that Claude Code's sessions, which have a minimum size, are on average as large as the others. */
-const claudeBytes = 24_000;
+/** More than 400 MB: the sessions of the other agents are as large as Claude Code's, which have a minimum size. */
+const bytes = 460_000_000;
+const claudeBytes = 20_000;
 
 interface Timed {
   readonly ms: number;
@@ -25,37 +25,64 @@ export function agentRows(work: string, runs: number): readonly Row[] {
   const alone = join(work, "claude-alone");
   writeCorpus({ folder: alone, files: sessions, bytes: sessions * claudeBytes, subagentEvery: 0, seed: 5 });
   const mixed = writeMixed(join(work, "mixed"));
-  const per = (timed: Timed, roots: readonly string[]): number => timed.cpu / sizeOf(roots);
+  const all = Object.values(mixed);
   const rows: Row[] = [];
-  const measure = (what: string, roots: readonly string[], call: Call, cache?: string): Timed => {
-    const all = Array.from({ length: runs }, () => once(roots, cache ?? freshCache(work), call));
-    const timed = all.toSorted((a, b) => a.cpu - b.cpu)[Math.floor(runs / 2)] ?? { ms: 0, mb: 0, cpu: 0 };
+  const add = (what: string, measured: readonly Timed[]): Timed => {
+    const timed = medianOf(measured);
     rows.push([what, timed, goals[what]]);
     return timed;
   };
-  const own = measure("agents: usage, Claude Code alone, cold", [alone], "usage");
-  const all = Object.values(mixed);
-  const ratioRow = (what: string, timed: Timed, roots: readonly string[]): void =>
+  const times = (run: () => Timed): readonly Timed[] => Array.from({ length: runs }, run);
+  const measure = (what: string, roots: readonly string[], call: Call, cache?: string): Timed =>
+    add(
+      what,
+      times(() => once(roots, cache ?? freshCache(work), call)),
+    );
+  // In turns, so that a change of the machine's load meets both.
+  const pairs = Array.from({ length: runs }, () =>
+    [[alone], all].map((roots) => once(roots, freshCache(work), "usage")),
+  );
+  const [own, mix] = ["Claude Code alone", "all"].map((name, at) =>
+    add(
+      `agents: usage, ${name}, cold`,
+      pairs.flatMap((pair) => pair[at] ?? []),
+    ),
+  );
+  const per = (timed: Timed | undefined, roots: readonly string[]): number => (timed?.cpu ?? 0) / sizeOf(roots);
+  const ratioRow = (what: string, timed: Timed | undefined, roots: readonly string[]): void =>
     void rows.push([
       `agents: usage per byte, ${what}, times Claude Code's`,
       { ms: per(timed, roots) / per(own, [alone]), mb: 0 },
       what === "all" ? { ms: 1.2 } : undefined,
     ]);
-  ratioRow("all", measure("agents: usage, all, cold", all, "usage"), all);
+  ratioRow("all", mix, all);
   for (const [name, root] of Object.entries(mixed))
     if (name !== "claude") ratioRow(name, measure(`agents: usage, ${name}, cold`, [root], "usage"), [root]);
-  const cache = mkdtempSync(join(work, "cache-"));
+  // The folder below SKEIN_CACHE_DIR that the command uses.
+  const cache = join(mkdtempSync(join(work, "cache-")), "history");
   measure("agents: list of 10,000, page of 50, cold", all, "list");
   once(all, cache, "list");
   measure("agents: list of 10,000, page of 50", all, "list", cache);
   once(all, cache, "index");
+  measure("agents: list of 10,000, page of 50, with the index", all, "list", cache);
   measure("agents: list of 10,000, every session, with the index", all, "list-all", cache);
   measure("agents: usage, nothing changed", all, "usage", cache);
   measure("agents: search, with the index", all, "search", cache);
+  for (const args of [["list"], ["search", "kaleidoscope"], ["usage"], ["usage", "--no-cache"]])
+    add(
+      `agents: skein history ${args.join(" ")}, whole command`,
+      times(() => command(args, all, cache)),
+    );
   const large = join(work, "opencode-500");
   writeOpencode(join(large, "opencode.db"), 1500, 500_000_000);
   measure("agents: list, opencode's database of 500 MB, cold", [large], "list");
   return rows;
+}
+
+/** The run with the median of processor time. */
+function medianOf(measured: readonly Timed[]): Timed {
+  const sorted = measured.toSorted((a, b) => a.cpu - b.cpu);
+  return sorted[Math.floor(sorted.length / 2)] ?? { ms: 0, mb: 0, cpu: 0 };
 }
 
 const goals: Readonly<Record<string, Row[2]>> = {
@@ -127,6 +154,31 @@ function once(roots: readonly string[], cacheFolder: string, call: Call): Timed 
   });
   if (result.status !== 0) throw new Error(result.stderr);
   return JSON.parse(result.stdout) as Timed;
+}
+
+/** Prints the memory and the processor time of a command at its end: the system may have no program for it. */
+const report = `data:text/javascript,${encodeURIComponent(`
+import { writeSync } from "node:fs";
+import { peakMegabytes } from ${JSON.stringify(new URL("../memory.ts", import.meta.url).href)};
+process.on("exit", () => {
+  const { user, system } = process.cpuUsage();
+  writeSync(2, "\\n" + JSON.stringify({ mb: peakMegabytes(), cpu: (user + system) / 1000 }));
+});`)}`;
+
+/** The command as its users start it, from Node's start to its end. Nothing has changed since the last call. */
+function command(args: readonly string[], roots: readonly string[], cache: string): Timed {
+  const skein = join(import.meta.dirname, "../../packages/cli/bin/skein.js");
+  const flags = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", "--import", report];
+  const given = roots.flatMap((root) => ["--root", root]);
+  const started = performance.now();
+  const result = spawnSync(process.execPath, [...flags, skein, "history", ...args, ...given, "--json"], {
+    encoding: "utf8",
+    env: { ...process.env, SKEIN_CACHE_DIR: dirname(cache) },
+    maxBuffer: 1 << 28,
+  });
+  const ms = performance.now() - started;
+  if (result.status !== 0) throw new Error(result.stderr);
+  return { ms, ...(JSON.parse(result.stderr.trim().split("\n").at(-1) ?? "{}") as { mb: number; cpu: number }) };
 }
 
 function sizeOf(roots: readonly string[]): number {

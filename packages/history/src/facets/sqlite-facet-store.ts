@@ -67,6 +67,8 @@ function storeOn(database: DatabaseSync): FacetStore {
   const columns = `path, size, mtime_ms, inode, "offset", "check", data`;
   const select = database.prepare(`SELECT ${columns} FROM facets WHERE facet = ? AND version = ?`);
   const selectOne = database.prepare(`SELECT ${columns} FROM facets WHERE facet = ? AND version = ? AND path = ?`);
+  // A list reads ten thousand rows, and objects with names take half as long again.
+  for (const statement of [select, selectOne]) statement.setReturnArrays(true);
   const upsert = database.prepare(
     `INSERT OR REPLACE INTO facets (facet, version, path, size, mtime_ms, inode, "offset", "check", data)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -90,11 +92,7 @@ function storeOn(database: DatabaseSync): FacetStore {
       eachRow(select, [name, version], (row) => rows.set(row.path, row));
       return rows;
     },
-    find({ name, version }, path) {
-      let found: SavedFacet | undefined;
-      eachRow(selectOne, [name, version, path], (row) => (found = row));
-      return found;
-    },
+    find: ({ name, version }, path) => oneRow(selectOne, [name, version, path]),
     each: ({ name, version }, onRow) => eachRow(select, [name, version], onRow),
     paths: ({ name }) => list.all(name).map((row) => String(row["path"])),
     save: ({ name, version }, rows) =>
@@ -114,22 +112,38 @@ function storeOn(database: DatabaseSync): FacetStore {
 function eachRow(select: StatementSync, values: readonly (string | number)[], onRow: (row: SavedFacet) => void): void {
   try {
     for (const row of select.iterate(...values)) {
-      const path = row["path"];
-      const data = row["data"];
-      if (typeof path !== "string" || !(data instanceof Uint8Array)) continue;
-      onRow({
-        path,
-        size: Number(row["size"]),
-        mtimeMs: Number(row["mtime_ms"]),
-        inode: Number(row["inode"]),
-        offset: Number(row["offset"]),
-        check: String(row["check"]),
-        data,
-      });
+      const saved = savedFacet(row);
+      if (saved) onRow(saved);
     }
   } catch {
     // A page of the index is damaged. The rows that were read are correct; the other files are read again.
   }
+}
+
+function oneRow(select: StatementSync, values: readonly (string | number)[]): SavedFacet | undefined {
+  try {
+    return savedFacet(select.get(...values));
+  } catch {
+    // As in `eachRow`.
+    return undefined;
+  }
+}
+
+/** The values are in the order of `columns`. */
+function savedFacet(row: unknown): SavedFacet | undefined {
+  if (!Array.isArray(row)) return undefined;
+  const path: unknown = row[0];
+  const data: unknown = row[6];
+  if (typeof path !== "string" || !(data instanceof Uint8Array)) return undefined;
+  return {
+    path,
+    size: Number(row[1]),
+    mtimeMs: Number(row[2]),
+    inode: Number(row[3]),
+    offset: Number(row[4]),
+    check: String(row[5]),
+    data,
+  };
 }
 
 function isBroken(error: unknown): boolean {

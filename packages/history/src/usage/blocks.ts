@@ -1,4 +1,4 @@
-import { createTally, type PricedCall } from "./tally.ts";
+import { createTally, newPricedCall, type PricedCall, type ReusedCall } from "./tally.ts";
 import type { UsageBlock } from "./usage-report.ts";
 
 const hour = 3_600_000;
@@ -7,6 +7,7 @@ const blockLength = 5 * hour;
 /** Stores calls in little memory and returns them in the order of time. */
 export interface CallLog {
   add(call: PricedCall): void;
+  /** The calls one by one, in the same object. */
   inOrder(): Iterable<PricedCall>;
 }
 
@@ -35,27 +36,27 @@ export function createCallLog(): CallLog {
       count += 1;
     },
     *inOrder() {
-      const order = Uint32Array.from({ length: count }, (_, row) => row);
+      const order = new Uint32Array(count);
+      for (let row = 0; row < count; row += 1) order[row] = row;
       order.sort((a, b) => (numbers[a * fields] ?? 0) - (numbers[b * fields] ?? 0));
-      for (const row of order) yield callAt(numbers, row * fields);
+      const call = newPricedCall();
+      for (const row of order) yield fill(call, numbers, row * fields);
     },
   };
 }
 
-function callAt(numbers: Float64Array, at: number): PricedCall {
+function fill(call: ReusedCall, numbers: Float64Array, at: number): PricedCall {
   const costPicos = numbers[at + 8] ?? Number.NaN;
-  return {
-    time: numbers[at] ?? 0,
-    model: "",
-    inputTokens: numbers[at + 1] ?? 0,
-    outputTokens: numbers[at + 2] ?? 0,
-    cacheCreationInputTokens: numbers[at + 3] ?? 0,
-    cacheCreation1hInputTokens: numbers[at + 4] ?? 0,
-    cacheReadInputTokens: numbers[at + 5] ?? 0,
-    webSearchRequests: numbers[at + 6] ?? 0,
-    calls: numbers[at + 7] ?? 0,
-    costPicos: Number.isNaN(costPicos) ? undefined : costPicos,
-  };
+  call.time = numbers[at] ?? 0;
+  call.inputTokens = numbers[at + 1] ?? 0;
+  call.outputTokens = numbers[at + 2] ?? 0;
+  call.cacheCreationInputTokens = numbers[at + 3] ?? 0;
+  call.cacheCreation1hInputTokens = numbers[at + 4] ?? 0;
+  call.cacheReadInputTokens = numbers[at + 5] ?? 0;
+  call.webSearchRequests = numbers[at + 6] ?? 0;
+  call.calls = numbers[at + 7] ?? 0;
+  call.costPicos = Number.isNaN(costPicos) ? undefined : costPicos;
+  return call;
 }
 
 /**

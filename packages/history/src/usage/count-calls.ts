@@ -4,7 +4,7 @@ import type { DataFile } from "../model/data-file.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
 import { createCallColumns, type CallColumns, type RowRange } from "./call-columns.ts";
 import type { FileUsage } from "../sources/claude-code/usage/file-usage.ts";
-import type { PricedCall } from "./tally.ts";
+import { newPricedCall, type PricedCall, type ReusedCall } from "./tally.ts";
 import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
 import type { SourceName } from "../sources/port/source.ts";
 import { column, valueOf } from "./usage-table.ts";
@@ -25,6 +25,7 @@ export interface CallCounter {
    * only later, and keeping their usage until then would fill the memory.
    */
   add(usage: FileUsage): (file: DataFile) => void;
+  /** The same object is used for all calls. */
   count(onCall: (call: PricedCall, owner: Owner) => void): void;
 }
 
@@ -67,6 +68,7 @@ export function createCallCounter(): CallCounter {
       const owners = ownersOf(ordered);
       const isCopy = columns.mergeCopies(ordered);
       const seen = new Set<string>();
+      const call = newPricedCall();
       for (const counted of ordered) {
         const owner = owners.get(counted.file);
         if (!owner) continue;
@@ -74,7 +76,7 @@ export function createCallCounter(): CallCounter {
         for (let row = counted.first; row < counted.end; row += 1) {
           if (isCopy(row)) continue;
           searches += columns.value(row, column.searches);
-          onCall(pricedCall(columns, row), owner);
+          onCall(readCall(call, columns, row), owner);
         }
         if (searches > 0) continue;
         for (const [uuid, { time, count }] of counted.searches ?? []) {
@@ -126,40 +128,42 @@ function earliest({ table }: FileUsage): number {
   return Number.isFinite(first) ? first : Number.MAX_SAFE_INTEGER;
 }
 
-function pricedCall(columns: CallColumns, row: number): PricedCall {
-  const model = columns.model(row);
+/** What is priced, in one object for all calls. */
+const priced = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+  server_tool_use: { web_search_requests: 0 },
+  speed: "standard",
+};
+
+function readCall(call: ReusedCall, columns: CallColumns, row: number): PricedCall {
   const write5m = columns.value(row, column.cacheWrite5m);
   const write1h = columns.value(row, column.cacheWrite1h);
-  const cacheWrite = columns.value(row, column.cacheWrite);
-  const input = columns.value(row, column.input);
-  const output = columns.value(row, column.output);
-  const cacheRead = columns.value(row, column.cacheRead);
-  const searches = columns.value(row, column.searches);
-  const time = columns.value(row, column.time);
-  const usage = {
-    input_tokens: input,
-    output_tokens: output,
-    cache_creation_input_tokens: cacheWrite,
-    cache_read_input_tokens: cacheRead,
-    cache_creation: { ephemeral_5m_input_tokens: write5m, ephemeral_1h_input_tokens: write1h },
-    server_tool_use: { web_search_requests: searches },
-    speed: (columns.value(row, column.flags) & 1) === 0 ? "standard" : "fast",
-  };
+  call.time = columns.value(row, column.time);
+  call.model = columns.model(row);
+  call.inputTokens = columns.value(row, column.input);
+  call.outputTokens = columns.value(row, column.output);
+  call.cacheCreationInputTokens = columns.value(row, column.cacheWrite);
+  call.cacheCreation1hInputTokens = write5m + write1h === call.cacheCreationInputTokens ? write1h : 0;
+  call.cacheReadInputTokens = columns.value(row, column.cacheRead);
+  call.webSearchRequests = columns.value(row, column.searches);
+  call.calls = 1;
+  priced.input_tokens = call.inputTokens;
+  priced.output_tokens = call.outputTokens;
+  priced.cache_creation_input_tokens = call.cacheCreationInputTokens;
+  priced.cache_read_input_tokens = call.cacheReadInputTokens;
+  priced.cache_creation.ephemeral_5m_input_tokens = write5m;
+  priced.cache_creation.ephemeral_1h_input_tokens = write1h;
+  priced.server_tool_use.web_search_requests = call.webSearchRequests;
+  priced.speed = (columns.value(row, column.flags) & 1) === 0 ? "standard" : "fast";
+  const { model, time } = call;
   const isSum = (columns.value(row, column.flags) & 4) !== 0;
   const given = isSum ? priceOfSum(model, time) : time > 0 ? earlierPrice(model, time) : undefined;
-  const cost = picosOfCall(model, usage, given);
-  return {
-    time,
-    model,
-    inputTokens: input,
-    outputTokens: output,
-    cacheCreationInputTokens: cacheWrite,
-    cacheCreation1hInputTokens: write5m + write1h === cacheWrite ? write1h : 0,
-    cacheReadInputTokens: cacheRead,
-    webSearchRequests: searches,
-    calls: 1,
-    costPicos: cost,
-  };
+  call.costPicos = picosOfCall(model, priced, given);
+  return call;
 }
 
 /** The fee for web searches. The model call that made the search is in no transcript. */

@@ -16,6 +16,24 @@ export interface PricedCall {
   readonly costPicos: number | undefined;
 }
 
+/** An object for one call after the other: there are hundreds of thousands. */
+export type ReusedCall = { -readonly [Field in keyof PricedCall]: PricedCall[Field] };
+
+export function newPricedCall(): ReusedCall {
+  return {
+    time: 0,
+    model: "",
+    inputTokens: 0,
+    outputTokens: 0,
+    cacheCreationInputTokens: 0,
+    cacheCreation1hInputTokens: 0,
+    cacheReadInputTokens: 0,
+    webSearchRequests: 0,
+    calls: 0,
+    costPicos: undefined,
+  };
+}
+
 /** Adds up calls. The costs are added exactly and rounded at the end, so every grouping gives the same total. */
 export interface Tally {
   add(call: PricedCall): void;

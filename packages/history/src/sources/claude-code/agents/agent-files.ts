@@ -9,11 +9,13 @@ export function agentsBySession(
   all: readonly DataFile[],
   sessions: readonly DataFile[],
 ): ReadonlyMap<DataFile, AgentFiles> {
+  const agents = all.filter(({ kind }) => kind === "agent");
+  if (agents.length === 0) return new Map();
   const byKey = new Map(sessions.map((file) => [keyOf(file, file.sessionId), file]));
   const folders = new Set(sessions.map((file) => folderOf(file)));
   const found = new Map<DataFile, DataFile[]>();
-  for (const file of all) {
-    if (file.kind !== "agent" || !folders.has(folderOf(file))) continue;
+  for (const file of agents) {
+    if (!folders.has(folderOf(file))) continue;
     const session = byKey.get(keyOf(file, file.sessionId ?? parentOf(file)));
     if (!session) continue;
     const known = found.get(session);
