@@ -104,17 +104,18 @@ describe.each(STORES)("large texts of %s", (_, open) => {
   });
 });
 
-test("a large text that cannot be stored as a file stays in the log, and the files are tried again after 5 s", async () => {
+test("a large text that cannot be stored as a file stays in the log, and the next attempt comes after a pause as long as the failed one", async () => {
   const reported: unknown[] = [];
   const folder = await tempFolder();
   const place = createFolderFileStore({ folder });
-  let isFull = true;
+  let isSilent = true;
   let now = 0;
   const files: FileStore = {
     ...place,
     async put(file) {
-      if (isFull) throw new KnownError("files_unavailable", "The bucket is full.");
-      return place.put(file);
+      if (!isSilent) return place.put(file);
+      now += 5000;
+      throw new KnownError("files_unavailable", "The bucket did not answer.");
     },
   };
   const store = keepLargeTexts({
@@ -127,13 +128,13 @@ test("a large text that cannot be stored as a file stays in the log, and the fil
   await script.create();
   await script.prompt(LARGE);
   expect(JSON.stringify(await store.read(script.sessionId))).toContain(JSON.stringify(LARGE));
-  now = 4999;
+  now = 9999;
   await script.prompt(LARGE);
   expect(reported).toHaveLength(1);
-  isFull = false;
+  isSilent = false;
   await script.prompt(LARGE);
   expect(await readdir(folder)).toEqual([]);
-  now = 5000;
+  now = 10_000;
   await script.prompt(LARGE);
   expect(await readdir(folder)).toEqual([script.sessionId]);
   expect(JSON.stringify(await store.read(script.sessionId)).split(JSON.stringify(LARGE))).toHaveLength(5);

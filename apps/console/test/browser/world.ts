@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -94,8 +94,8 @@ function builtConsole(): Promise<string> {
 export async function createWorld({ withAgents = true, withClaude = false }: WorldOptions = {}): Promise<World> {
   const data = mkdtempSync(join(tmpdir(), "skein-console-test-"));
   const model = await startScriptedModel();
-  const workFolder = join(data, "work");
-  mkdirSync(workFolder);
+  // Not inside the data folder, which no session may see.
+  const workFolder = mkdtempSync(join(tmpdir(), "skein-console-work-"));
   const config = { ...(withAgents && { config: CONFIG }), ...(withClaude && { claudeFolder: workFolder }) };
   const consoleFolder = await builtConsole();
   const platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, ...config });
@@ -148,7 +148,7 @@ export async function createWorld({ withAgents = true, withClaude = false }: Wor
       await browser.close();
       await world.platform.stop();
       await model.close();
-      rmSync(data, { recursive: true, force: true });
+      for (const folder of [data, workFolder]) rmSync(folder, { recursive: true, force: true });
     },
   };
   return world;

@@ -24,8 +24,6 @@ const SHOWN = 200;
 const CACHED = 16 * 1024 * 1024;
 /** How many files are read at once. */
 const AT_ONCE = 8;
-/** After a failed write, texts stay in the log for this long without another attempt: each may wait until a time limit. */
-const FULL_MS = 5000;
 
 /** What the log has instead of a moved text: the text's hash, length and beginning. */
 const PLACE = /^skein-text:([0-9a-f]{64}):\d+:/;
@@ -43,6 +41,7 @@ type Body = Event["data"];
 export function keepLargeTexts(deps: LargeTextsDeps): Store {
   const { store, files, readFrom, report = () => {}, now = () => performance.now() } = deps;
   const texts = createTexts({ files, readFrom });
+  /** After a failed write no other is tried for as long as that one took, so a silent bucket delays few appends. */
   let stayUntil = -Infinity;
   /** Bodies of appends in progress, by the id of their event: listeners of an append get the whole body. */
   const whole = new Map<string, Body>();
@@ -59,10 +58,11 @@ export function keepLargeTexts(deps: LargeTextsDeps): Store {
       return placeOf(text, encoded);
     });
     if (found.size === 0) return event;
+    const began = now();
     try {
       await forEach([...found], ([text, encoded]) => texts.put(sessionId, text, encoded));
     } catch (error) {
-      stayUntil = now() + FULL_MS;
+      stayUntil = now() + (now() - began);
       report(error);
       return event;
     }
