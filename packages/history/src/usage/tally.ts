@@ -19,19 +19,18 @@ export interface PricedCall {
 /** An object for one call after the other: there are hundreds of thousands. */
 export type ReusedCall = { -readonly [Field in keyof PricedCall]: PricedCall[Field] };
 
+const NO_COUNTS = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheCreationInputTokens: 0,
+  cacheCreation1hInputTokens: 0,
+  cacheReadInputTokens: 0,
+  webSearchRequests: 0,
+  calls: 0,
+};
+
 export function newPricedCall(): ReusedCall {
-  return {
-    time: 0,
-    model: "",
-    inputTokens: 0,
-    outputTokens: 0,
-    cacheCreationInputTokens: 0,
-    cacheCreation1hInputTokens: 0,
-    cacheReadInputTokens: 0,
-    webSearchRequests: 0,
-    calls: 0,
-    costPicos: undefined,
-  };
+  return { time: 0, model: "", ...NO_COUNTS, costPicos: undefined };
 }
 
 /** Adds up calls. The costs are added exactly and rounded at the end, so every grouping gives the same total. */
@@ -41,16 +40,7 @@ export interface Tally {
 }
 
 export function createTally(): Tally {
-  const sum = {
-    inputTokens: 0,
-    outputTokens: 0,
-    cacheCreationInputTokens: 0,
-    cacheCreation1hInputTokens: 0,
-    cacheReadInputTokens: 0,
-    webSearchRequests: 0,
-    calls: 0,
-    unpricedCalls: 0,
-  };
+  const sum = { ...NO_COUNTS, unpricedCalls: 0 };
   // Two sums of integers, because a single sum of pico-dollars would exceed an exact number at $9,007.
   const cost = { micros: 0, rest: 0 };
   return {
