@@ -3,6 +3,7 @@ import type { RouteInput, RouteOutput } from "@skein/protocol";
 import { askSql, inTurn, type SqlAnswer } from "./sql.ts";
 
 export type Session = RouteOutput<"getSession">;
+export type ListedSession = RouteOutput<"listSessions">["data"][number];
 /** Something that a session waits for a person to answer, with the session it belongs to. */
 export type Waiting = RouteOutput<"listTenantAwaits">["data"][number];
 export type SqlTable = RouteOutput<"getSqlSchema">["data"][number];
@@ -271,6 +272,7 @@ function sessionQuery(query: SessionPageQuery): NonNullable<RouteInput<"listSess
   const { sort, offset, isCounted } = query;
   return {
     limit: query.limit ?? 200,
+    include: "has_queued_prompt",
     ...(agentId !== undefined && { agent_id: agentId }),
     ...(status !== undefined && { status }),
     ...(activity !== undefined && { activity }),

@@ -136,8 +136,10 @@ function createNews(queries: QueryClient) {
     rows.put(session);
     queries.setQueryData(["session", session.id], session);
     queries.setQueryData<readonly Session[]>(["sessions", "active"], (active) => active && withRow(active, session));
-    // Lists have their order from the server: they are requested again when a run begins or ends.
-    if (before?.run_id !== session.run_id || before.activity !== session.activity) ask("sessions");
+    // Lists have their order from the server, and whether a prompt waits in an idle session: they are requested again
+    // when a run begins or ends, and when something has changed between runs.
+    if (before?.run_id !== session.run_id || before.activity !== session.activity || session.activity === "idle")
+      ask("sessions");
     const waits = queries.getQueryData<readonly Waiting[]>(["awaits"]) ?? [];
     const isWaited = waits.some(({ session_id }) => session_id === session.id);
     if (session.activity === "awaiting" || before?.activity === "awaiting" || isWaited) ask("awaits");

@@ -1,4 +1,4 @@
-import type { HistorySession, Session, SessionMatch } from "../api/api.ts";
+import type { HistorySession, ListedSession, SessionMatch } from "../api/api.ts";
 import { lengthOf, shortId, stateOf } from "../ui/session-state.ts";
 import type { State } from "../ui/status.tsx";
 
@@ -31,7 +31,7 @@ export interface RowNames {
   readonly agent: string;
 }
 
-export function rowOfSession(session: Session, { title, agent }: RowNames, now: number): ListedRow {
+export function rowOfSession(session: ListedSession, { title, agent }: RowNames, now: number): ListedRow {
   return {
     id: session.id,
     source: sourceName("skein"),

@@ -1,5 +1,5 @@
 import { serverNow } from "../api/server-clock.ts";
-import type { HistorySession, Session, SessionSort } from "../api/api.ts";
+import type { HistorySession, ListedSession, Session, SessionSort } from "../api/api.ts";
 import { useChangedRows } from "../api/changes.ts";
 import { useApi, useMe } from "../api/context.tsx";
 import { useTitles } from "../api/titles.ts";
@@ -49,14 +49,15 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   const history = useHistoryPages({ title: words, source, sort }, withHistory);
   const said = useSaid(isSkeinWanted ? words : "", filterOf(asked, ""));
   const found = useHistorySearch(withHistory ? words : "", source);
-  const titled = mergedPages<Session, HistorySession>(
+  const titled = mergedPages<ListedSession, HistorySession>(
     { pages: skein, keyOf: SKEIN_KEYS[sort] },
     { pages: history, keyOf: HISTORY_KEYS[sort] },
     // Titles are sorted ascending, times and costs descending.
     (key, than) => (sort === "title" ? key <= than : key >= than),
   );
-  const shown = (session: Session): ListedRow => {
-    const latest = rows.get(session.id) ?? session;
+  const shown = (session: ListedSession): ListedRow => {
+    // The stream of changes does not tell whether a prompt waits.
+    const latest = { ...(rows.get(session.id) ?? session), has_queued_prompt: session.has_queued_prompt };
     return rowOfSession(latest, { title: titleOf(latest), agent: names.get(latest.agent_id) ?? "" }, serverNow());
   };
   const count = titled.total ?? 0;
@@ -86,11 +87,11 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
   };
 }
 
-function useSkeinPages(asked: Asked, { title, isWanted }: { title: string; isWanted: boolean }): Pages<Session> {
+function useSkeinPages(asked: Asked, { title, isWanted }: { title: string; isWanted: boolean }): Pages<ListedSession> {
   const api = useApi();
   const filter = filterOf(asked, title);
   const sort = sortOf(asked);
-  return usePages<Session>({
+  return usePages<ListedSession>({
     queryKey: ["sessions", "page", filter, sort],
     isWanted,
     most: 60,

@@ -1,14 +1,16 @@
-import type { Session } from "../api/api.ts";
+import type { ListedSession, Session } from "../api/api.ts";
 import type { State } from "./status.tsx";
 
-/** The state of a session for display: waiting before running, then how the last run ended. */
+/** The state of a session for display: waiting before running, then a prompt that waits, then how the last run ended. */
 export function stateOf({
   activity,
   outcome,
   total_runs,
-}: Pick<Session, "activity" | "outcome" | "total_runs">): State {
+  has_queued_prompt,
+}: Pick<ListedSession, "activity" | "outcome" | "total_runs" | "has_queued_prompt">): State {
   if (activity === "awaiting") return "waiting";
   if (activity === "running") return "running";
+  if (has_queued_prompt === true) return "queued";
   if (outcome === "completed") return "done";
   if (outcome === "failed") return "failed";
   if (outcome === "cancelled") return "cancelled";

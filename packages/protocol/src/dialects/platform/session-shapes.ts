@@ -85,6 +85,9 @@ export const SessionPatch = z.strictObject({
 
 const Tag = z.string().min(1).max(100);
 
+/** What a list of sessions can contain beside the sessions. */
+const INCLUDED = ["last_message", "open_awaits", "first_prompt", "has_queued_prompt"] as const;
+
 export const SessionQueryInput = z.strictObject({
   ...PageQuery.shape,
   agent_id: Uuid.optional(),
@@ -114,14 +117,12 @@ export const SessionQueryInput = z.strictObject({
   offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
   /** `true` adds the number of all matching sessions. */
   count: z.enum(["true", "false"]).optional(),
-  /**
-   * Additional data for each session: some of `last_message`, `open_awaits` and `first_prompt`, separated by commas.
-   */
+  /** Additional data for each session: some of these names, separated by commas. */
   include: z
     .string()
     .regex(
-      /^(last_message|open_awaits|first_prompt)(,(last_message|open_awaits|first_prompt)){0,2}$/,
-      "Expected last_message, open_awaits or first_prompt.",
+      new RegExp(`^(${INCLUDED.join("|")})(,(${INCLUDED.join("|")})){0,${INCLUDED.length - 1}}$`),
+      `Expected some of ${INCLUDED.join(", ")}.`,
     )
     .optional(),
   /** Only sessions with this tag. If given several times: with all of these tags. */
@@ -173,6 +174,8 @@ const ListedSession = ApiSession.extend({
   open_awaits: OpenAwaits.optional(),
   /** The beginning of the first prompt, for a session without a title; null if it has a title or no prompt yet. */
   first_prompt: z.string().nullable().optional(),
+  /** Whether no run is in progress and a prompt waits for a worker. */
+  has_queued_prompt: z.boolean().optional(),
 });
 
 export const SessionPage = z.object({

@@ -115,6 +115,15 @@ async function queuedOf({ shared }: RequestContext, session: Session): Promise<S
   return { place: at + 1, reason: "This server drives as many sessions as it can. Tenants take turns." };
 }
 
+/** A worker that cannot drive a session makes it due again after a second. */
+const SOON_MS = 2000;
+
+/** The sessions that are due soon. An idle session is due only because of a prompt. */
+async function withQueuedPrompt({ shared }: RequestContext): Promise<ReadonlySet<string>> {
+  const due = await shared.deps.store.due({ before: shared.now() + SOON_MS, perTenant: 1000, limit: 1000 });
+  return new Set(due.map(({ sessionId }) => sessionId));
+}
+
 /** What this session needs but no running worker has; undefined if a worker can drive it. */
 async function unservedOf({ shared }: RequestContext, { id, status }: Session): Promise<string | undefined> {
   return status === "awaiting"
@@ -287,6 +296,7 @@ async function withSummaries(
   const isSummed = include.includes("last_message") || include.includes("open_awaits");
   const found = isSummed ? await call.shared.deps.store.summaries(call.principal.tenant, ids) : [];
   const prompts = include.includes("first_prompt") ? await firstPromptsOf(call, sessions) : undefined;
+  const queued = include.includes("has_queued_prompt") ? await withQueuedPrompt(call) : undefined;
   const summaries = new Map(found.map((summary) => [summary.sessionId, summary]));
   return sessions.map((session) => {
     const { lastMessage = null, openAwaits = [] } = summaries.get(session.id) ?? {};
@@ -295,6 +305,7 @@ async function withSummaries(
       ...wire(session),
       ...(prompts && { first_prompt: prompts.get(session.id) ?? null }),
       ...(include.includes("last_message") && { last_message: lastMessage }),
+      ...(queued && { has_queued_prompt: session.status === "idle" && queued.has(session.id) }),
       ...(include.includes("open_awaits") && {
         open_awaits: {
           frontend_tool: count("frontend_tool"),
