@@ -7,6 +7,23 @@ import { markdownBlocks } from "../src/text/markdown-blocks.ts";
 import { shownLine, visible } from "../src/text/safe-text.ts";
 import { timeTicks } from "../src/session/time-ticks.ts";
 import { terminalPieces } from "../src/text/terminal-lines.ts";
+import { stateOf } from "../src/ui/session-state.ts";
+
+const DONE = { activity: "idle", outcome: "completed", total_runs: 1 } as const;
+
+test.each([
+  ["whose last run completed is done", DONE, "done"],
+  ["with a prompt that waits for a worker is queued", { ...DONE, has_queued_prompt: true }, "queued"],
+  [
+    "with a run is running, also with another prompt",
+    { ...DONE, activity: "running", has_queued_prompt: true },
+    "running",
+  ],
+  ["that awaits an answer waits for a person", { ...DONE, activity: "awaiting" }, "waiting"],
+  ["without a run is idle", { activity: "idle", outcome: null, total_runs: 0 }, "idle"],
+] as const)("a listed session %s", (_, session, state) => {
+  expect(stateOf(session)).toBe(state);
+});
 
 test.each([
   ["a third of a second", [0, 300], ["0", "50 ms", "100 ms", "150 ms", "200 ms", "250 ms", "300 ms"]],

@@ -169,6 +169,10 @@ test("a session that no server can drive says what is missing: in its log, on th
   expect(health["dependencies"]).toContainEqual(
     expect.objectContaining({ name: "sessions", detail: expect.stringMatching(/No server has the tool "rare"/) }),
   );
+  const isQueued = async ({ call }: typeof without) =>
+    (await call("GET", "/v1/sessions?include=has_queued_prompt")).body.data.map((one) => one["has_queued_prompt"]);
+  // Not while the worker tries it again.
+  await expect.poll(() => isQueued(without)).toEqual([true]);
   // Long enough for several attempts, of which only the first is recorded.
   await new Promise((resolve) => setTimeout(resolve, 2500));
   const said = (await without.call("GET", `${path}/events`)).body.data.filter(
@@ -179,4 +183,5 @@ test("a session that no server can drive says what is missing: in its log, on th
 
   const second = await testServer({ store, config: { tools: [rare] } });
   expect(await settled(second.call, path)).toMatchObject({ status: "completed" });
+  expect(await isQueued(second)).toEqual([false]);
 });
