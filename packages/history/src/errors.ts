@@ -18,12 +18,12 @@ export class WorkspaceNotFoundError extends Error {
   }
 }
 
-/** There is no Claude Code data directory here. */
+/** There are no sessions at this path. */
 export class DataNotFoundError extends Error {
   override readonly name = "DataNotFoundError";
   readonly dataPath: string;
-  constructor(dataPath: string) {
-    super(`There is no Claude Code data directory at ${dataPath}`);
+  constructor(dataPath: string, what = "no Claude Code data directory") {
+    super(`There is ${what} at ${dataPath}`);
     this.dataPath = dataPath;
   }
 }

@@ -40,7 +40,8 @@ export function recognise(path: string): HistorySource {
   return ownerOf(path) ?? claudeCode;
 }
 
-function ownerOf(path: string): HistorySource | undefined {
+/** The agent of this data, by its layout; undefined if the layout is unknown. */
+export function ownerOf(path: string): HistorySource | undefined {
   return sources.find((source) => source.owns(path));
 }
 

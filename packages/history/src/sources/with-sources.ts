@@ -10,7 +10,14 @@ import { claudeDesktop } from "./claude-desktop/claude-desktop.ts";
 import type { Mirror } from "./mirror/mirror-root.ts";
 import { isFile, isFolder } from "./port/files.ts";
 import { placesHere } from "./port/places.ts";
-import { sourceNames, type HistorySource, type Places, type Problem, type SourceName } from "./port/source.ts";
+import {
+  agentTitles,
+  sourceNames,
+  type HistorySource,
+  type Places,
+  type Problem,
+  type SourceName,
+} from "./port/source.ts";
 
 export interface SourceOptions extends LibraryConfig {
   /** Where to look; this machine's places if not given. */
@@ -38,7 +45,9 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
   const alsoOpened = wanted.has("claude-code") && !wanted.has("claude-desktop") && config.dataPath === undefined;
   const opened = alsoOpened ? new Set([...wanted, "claude-desktop" as const]) : wanted;
   const { found, looked } = await rootsOf(config, opened, places, asked?.length === 1 ? asked[0] : undefined);
-  const problems: (Problem & { source: SourceName })[] = [];
+  const problems: (Problem & { source: SourceName })[] = found.flatMap(({ source, path, isGuess }) =>
+    isGuess ? [{ source: source.name, path, message: UNKNOWN }] : [],
+  );
   const inPlace = new Set<string>();
   const mirrors = new Map<string, Mirror>();
   for (const { source, path } of found) {
@@ -58,15 +67,28 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
   const isAny = alsoOpened ? found.some(({ source }) => wanted.has(source.name)) : dataPath.length > 0;
   const shown = alsoOpened && { sources: [...wanted] };
   if (isAny) return { config: { ...config, dataPath, ...(mirrors.size > 0 && { mirrors }), ...shown }, problems };
-  if (!wanted.has("claude-code")) throw new DataNotFoundError(looked[0] ?? "");
+  if (!wanted.has("claude-code")) throw new DataNotFoundError(looked[0] ?? "", noDataOf([...wanted]));
   // Without any data, the default places stay, so that an error names them.
   return { config: config.dataPath === undefined ? config : { ...config, dataPath: [] }, problems };
 }
 
 const registry = async () => await import("./registry.ts");
 
+const UNKNOWN = "it does not look like the data of a known agent, so it is read as Claude Code's";
+
+function noDataOf(names: readonly SourceName[]): string {
+  return `no data of ${names.map((name) => agentTitles[name]).join(" or ")}`;
+}
+
+interface Root {
+  readonly source: HistorySource;
+  readonly path: string;
+  /** Whether the path looks like no agent's data. */
+  readonly isGuess?: boolean;
+}
+
 interface Roots {
-  readonly found: readonly { readonly source: HistorySource; readonly path: string }[];
+  readonly found: readonly Root[];
   readonly looked: readonly string[];
 }
 
@@ -88,12 +110,15 @@ async function rootsOf(
   const named = only === undefined ? undefined : (await registry()).sources.find(({ name }) => name === only);
   // The first two of the registry. Mostly it is one of them, and the others need not be loaded.
   const own = given.map((path) => [claudeDesktop, claudeCode].find((source) => source.owns(path)));
-  const recognise = named || own.every(Boolean) ? () => claudeCode : (await registry()).recognise;
+  const ownerOf = named || own.every(Boolean) ? () => claudeCode : (await registry()).ownerOf;
   const found = given
-    .map((path, at) => ({ source: named ?? own[at] ?? recognise(path), path }))
+    .map((path, at): Root => {
+      const source = named ?? own[at] ?? ownerOf(path);
+      return source ? { source, path } : { source: claudeCode, path, isGuess: true };
+    })
     .filter(({ source }) => wanted.has(source.name));
   const missing = found.find(({ source, path }) => source.reads === "in-place" && !isFolder(path));
-  if (missing) throw new DataNotFoundError(missing.path);
+  if (missing) throw new DataNotFoundError(missing.path, named ? noDataOf([named.name]) : "no data of a coding agent");
   return { found, looked: given };
 }
 

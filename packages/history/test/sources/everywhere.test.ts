@@ -173,6 +173,22 @@ test("a transcript that Claude Desktop shows is not Claude Code's either when on
   vi.unstubAllEnvs();
 });
 
+test("a given root without data of the requested agent is an error that names the agent and the root", async () => {
+  const [codex, empty, cacheFolder] = [agentData("codex"), temporaryFolder(), temporaryFolder()];
+  const open = async (dataPath: string, sources?: readonly SourceName[]) =>
+    await withSources({ dataPath: [...codex.roots, dataPath], cacheFolder, ...(sources && { sources }) });
+  const missing = join(empty, "missing");
+  await expect(open(missing)).rejects.toThrow(`There is no data of a coding agent at ${missing}`);
+  await expect(open(missing, ["claude-code"])).rejects.toThrow(`There is no data of Claude Code at ${missing}`);
+  await expect(withSources({ dataPath: empty, cacheFolder, sources: ["pi"] })).rejects.toThrow(
+    `There is no data of pi at ${empty}`,
+  );
+  const { config, problems } = await open(empty);
+  const message = expect.stringContaining("does not look like the data of a known agent");
+  expect(problems).toEqual([{ source: "claude-code", path: empty, message }]);
+  expect((await listSessions(config)).data.length).toBeGreaterThan(0);
+});
+
 test("a file of another agent is damage with its name, and the list has its order at once: such files come last", async () => {
   const [codex, pi] = [agentData("codex"), agentData("pi")];
   const foreign = join(
