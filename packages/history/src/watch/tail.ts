@@ -1,5 +1,6 @@
-import { closeSync, readSync } from "node:fs";
+import { closeSync } from "node:fs";
 import type { DataFile } from "../model/data-file.ts";
+import { endOfLastLine } from "../scan/last-line.ts";
 import { forEachLine } from "../scan/line-splitter.ts";
 import { parseLine, type ParsedLine } from "../scan/parse-line.ts";
 import type { FileDamage } from "../model/types.ts";
@@ -15,15 +16,16 @@ export interface Tail {
 
 export function createTail(first: DataFile, from: "start" | "end"): Tail {
   let file = first;
-  let offset = from === "start" ? 0 : endOfLastLine(first);
+  let offset = from === "start" ? 0 : endOfFile(first);
   let seenSize = from === "start" ? 0 : first.size;
   // Line numbers are known only for files that were followed from their beginning.
   let line = from === "start" ? 0 : Number.NaN;
   return {
     file: () => file,
     read(now) {
-      const isOther = now.inode !== file.inode || now.size < seenSize;
-      const hasNews = isOther || now.size > seenSize;
+      // Whole lines stay. An unfinished line at the end may be replaced by a shorter one.
+      const isOther = now.inode !== file.inode || now.size < offset;
+      const hasNews = isOther || now.size !== seenSize;
       file = now;
       if (!hasNews) return [];
       seenSize = now.size;
@@ -56,23 +58,16 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
   };
 }
 
-/** The end of the last whole line, so that a line that is half written now is reported when it is complete. */
-function endOfLastLine(file: DataFile): number {
+/** A line that is half written now is reported when it is complete. */
+function endOfFile({ path, size }: DataFile): number {
   let fd: number;
   try {
-    fd = openPlainFile(file.path);
+    fd = openPlainFile(path);
   } catch {
-    return file.size;
+    return size;
   }
   try {
-    const bytes = Buffer.allocUnsafe(64 * 1024);
-    for (let end = file.size; end > 0; end -= bytes.length) {
-      const start = Math.max(0, end - bytes.length);
-      const count = readSync(fd, bytes, 0, end - start, start);
-      const lineFeed = bytes.subarray(0, count).lastIndexOf(0x0a);
-      if (lineFeed >= 0) return start + lineFeed + 1;
-    }
-    return 0;
+    return endOfLastLine(fd, size);
   } finally {
     closeSync(fd);
   }

@@ -207,6 +207,41 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (lines)
+      it("a session whose last line is half written goes on in the same file when the line is complete", async () => {
+        const data = agentData(agent);
+        const cache = join(temporaryFolder(), "cache");
+        const isTranslated = sources.some(({ name, reads }) => name === data.name && reads === "translated");
+        const made = (): readonly string[] => (isTranslated ? filesIn(join(cache, "agents"), /\.jsonl$/) : []);
+        const wholeLinesIn = (path: string): string => {
+          const text = readFileSync(path, "utf8");
+          return text.slice(0, text.lastIndexOf("\n") + 1);
+        };
+        const whole = (await read(data)).config;
+        const rests = filesIn(data.folder, lines).map((path): readonly [string, Buffer] => {
+          const bytes = readFileSync(path);
+          const lastLine = bytes.lastIndexOf(0x0a, bytes.length - 2) + 1;
+          const cut = lastLine + Math.ceil((bytes.length - lastLine) / 2);
+          writeFileSync(path, bytes.subarray(0, cut));
+          return [path, bytes.subarray(cut)];
+        });
+        expect((await read(data, cache)).problems).toEqual([]);
+        const before = made().map((path) => ({ path, inode: statSync(path).ino, lines: wholeLinesIn(path) }));
+        for (const line of before.flatMap((file) => file.lines.split("\n").slice(0, -1)))
+          expect(() => JSON.parse(line) as unknown, line).not.toThrow();
+        for (const [path, rest] of rests) appendFileSync(path, rest);
+        const { config, problems } = await read(data, cache);
+        expect(problems).toEqual([]);
+        expect((await verify(config)).damage).toEqual([]);
+        expect(await idsIn(config)).toEqual(await idsIn(whole));
+        const totalsOf = async (library: LibraryConfig) => (await getUsage({ ...library, timeZone: "UTC" })).totals;
+        expect(await totalsOf(config)).toEqual(await totalsOf(whole));
+        // The lines of Grok and Droid end with their sums of tokens, so they do not only grow.
+        const grown = before.filter((file) => wholeLinesIn(file.path).startsWith(file.lines));
+        for (const { path, inode } of grown) expect(statSync(path).ino, path).toBe(inode);
+        if (isTranslated && agent !== "grok" && agent !== "droid") expect(grown).not.toEqual([]);
+      });
+
+    if (lines)
       it("a line of 20 MB does not hide a session or a token", async () => {
         const data = agentData(agent);
         const before = (await read(data)).config;

@@ -49,7 +49,12 @@ function eventLines(event: WatchEvent, screen: StyledScreen, showsAll: boolean):
             styledText`${who} ${paint.dim(Number.isNaN(time.getTime()) ? "     " : clock(time))} ${paint.dim(String(value["type"]).padEnd(9))} ${text}`,
           ];
         }),
-        ...event.damage.map(({ line, kind }) => paint.red(styledText`${who} damaged line ${line}: ${kind}`)),
+        // The line number is known only for files that were followed from their beginning.
+        ...event.damage.map(({ line, kind }) =>
+          paint.red(
+            line === 0 ? styledText`${who} damaged line: ${kind}` : styledText`${who} damaged line ${line}: ${kind}`,
+          ),
+        ),
       ];
   }
 }

@@ -123,17 +123,29 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
   if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
   // Written first, so that readers that use the first folder find this one instead of the sandbox's.
   if (typeof cwd === "string") writer.copy(JSON.stringify({ type: "relocated", relocatedCwd: cwd, cwd }));
-  eachLine(unit.path, (bytes) => {
+  eachLine(unit.path, (bytes, _number, unterminated) => {
     const line = bytes.toString("utf8");
-    if (audit === true) writeAudit(line, writer);
+    if (audit === true) writeAudit(line, unterminated, writer);
+    else if (unterminated && !isRecord(line)) writer.damage(line, true);
     else writer.copy(line);
   });
   if (parent === undefined) writer.title(stringOf(title), "sidecar");
 }
 
+/** A line without a line feed is a record, or the beginning of one that is still being written. */
+function isRecord(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A line of the log is a message of the SDK's stream. Its token counts are placeholders, except in results. */
-function writeAudit(line: string, writer: TranscriptWriter): void {
-  for (const { value } of parseLine(Buffer.from(line), { line: 1, offset: 0 }, () => writer.damage(line))) {
+function writeAudit(line: string, unterminated: boolean, writer: TranscriptWriter): void {
+  const place = { line: 1, offset: 0, unterminated };
+  for (const { value } of parseLine(Buffer.from(line), place, ({ kind }) => writer.damage(line, kind === "torn"))) {
     const { _audit_timestamp: at, type } = value;
     const from = stringOf(value["uuid"]) ?? "audit";
     if (type === "result") {

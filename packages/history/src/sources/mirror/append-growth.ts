@@ -1,17 +1,20 @@
-import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, readSync, rmSync, statSync, writeSync } from "node:fs";
+import { endOfLastLine } from "../../scan/last-line.ts";
 
 const blockBytes = 256 * 1024;
 
 /**
- * If `target` is the beginning of `staged`, appends the rest to it and removes `staged`. The file then stays the same file
- * for followers and for the index. Returns false if it was not the beginning.
+ * If the whole lines of `target` are the beginning of `staged`, appends the rest to them and removes `staged`. The file
+ * then stays the same file for followers and for the index. Returns false if they are not the beginning.
  */
 export function appendGrowth(staged: string, target: string): boolean {
-  const old = statSync(target, { throwIfNoEntry: false })?.size;
-  if (old === undefined || old > statSync(staged).size) return false;
+  const size = statSync(target, { throwIfNoEntry: false })?.size;
+  if (size === undefined) return false;
   const [from, to] = [openSync(staged, "r"), openSync(target, "r+")];
   try {
-    if (!isBeginning(from, to, old)) return false;
+    const old = endOfLastLine(to, size);
+    if (old > statSync(staged).size || !isBeginning(from, to, old)) return false;
+    if (old < size) ftruncateSync(to, old);
     const bytes = Buffer.allocUnsafe(blockBytes);
     for (let at = old; ;) {
       const count = readSync(from, bytes, 0, blockBytes, at);

@@ -32,6 +32,7 @@ export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: Mi
   let own = 0;
   let waiting: string[] = [];
   let length = 0;
+  const torn: string[] = [];
   const flush = (): void => {
     if (waiting.length > 0) writeSync(fd, waiting.join(""));
     waiting = [];
@@ -47,6 +48,7 @@ export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: Mi
       length += line.length;
       if (length > blockLength) flush();
     },
+    onTorn: (text) => torn.push(text),
   });
   try {
     source.read(unit, writer);
@@ -54,6 +56,8 @@ export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: Mi
       const agent = agentTitles[source.name];
       writer.damage(`${aboutDamage}no record of ${agent} in it: is it of another agent, or of a newer version?`);
     }
+    // Last and without a line feed, as in the original, so that the lines still grow when the agent goes on.
+    waiting.push(torn.join("\n"));
     flush();
   } catch (error) {
     rmSync(staged, { force: true });

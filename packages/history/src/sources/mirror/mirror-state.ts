@@ -39,7 +39,7 @@ export interface MirrorState {
 }
 
 /** Increase it when a translation changes: everything is then translated again. */
-const version = 3;
+const version = 4;
 
 function emptyState(source: SourceName, root: string): MirrorState {
   return { v: version, source, root, units: {}, problems: [], claims: [] };

@@ -47,7 +47,7 @@ const headBuffer = Buffer.allocUnsafeSlow(16 * 1024);
 /** Calls back for each line of a file of JSON lines, also of a compressed one. */
 export function eachLine(
   path: string,
-  onLine: (bytes: Buffer, number: number, isLast: boolean) => void,
+  onLine: (bytes: Buffer, number: number, unterminated: boolean) => void,
   buffer?: Buffer,
 ): void {
   let number = 0;
@@ -96,7 +96,8 @@ export function eachRecord(
   const onLine = (bytes: Buffer, number: number, unterminated: boolean): void => {
     const records = parseLine(bytes, { line: number, offset: number - 1, unterminated }, ({ kind, text }) => {
       // Lines with these kinds of damage can still be read.
-      if (kind !== "glued" && kind !== "invalid-utf8" && kind !== "nul-bytes") writer.damage(text ?? kind);
+      if (kind !== "glued" && kind !== "invalid-utf8" && kind !== "nul-bytes")
+        writer.damage(text ?? kind, kind === "torn");
     });
     for (const { value } of records) onRecord(value, `line ${number}`);
   };

@@ -6,6 +6,8 @@ export interface WriterOptions {
   readonly sessionId: string;
   /** Receives the lines one by one, with their line feed. */
   readonly onLine: (line: string) => void;
+  /** Receives the end of a file that is no whole record, because the agent is still writing it or was killed. */
+  readonly onTorn?: (text: string) => void;
 }
 
 /**
@@ -91,8 +93,8 @@ export interface TranscriptWriter {
   compaction(summary: string | null, placed: Placed): void;
   /** Writes a record that the data model has no form for, unchanged. */
   other(type: string, value: Block, placed: Placed): void;
-  /** Writes a line that cannot be read, unchanged. */
-  damage(text: string): void;
+  /** Writes a line that cannot be read, unchanged. A torn line is the last one of its file and has no line feed. */
+  damage(text: string, isTorn?: boolean): void;
   /** Writes a line that is already in Claude Code's format. */
   copy(line: string): void;
   /** The uuid of the last line of the conversation. */
@@ -118,7 +120,7 @@ export function parentOf({ sessionId, callId, type, description }: ParentSession
   return { sessionId, meta };
 }
 
-export function createTranscriptWriter({ source, sessionId, onLine }: WriterOptions): TranscriptWriter {
+export function createTranscriptWriter({ source, sessionId, onLine, onTorn }: WriterOptions): TranscriptWriter {
   let cwd: string | null = null;
   let branch: string | null = null;
   let version = "";
@@ -227,7 +229,11 @@ export function createTranscriptWriter({ source, sessionId, onLine }: WriterOpti
         value,
       });
     },
-    damage: (text) => write(text.replaceAll("\n", " ")),
+    damage(text, isTorn = false) {
+      const line = text.replaceAll("\n", " ");
+      if (isTorn && onTorn) onTorn(line);
+      else write(line);
+    },
     copy: (line) => write(line),
     get last() {
       return last;
