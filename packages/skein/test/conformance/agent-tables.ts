@@ -271,7 +271,7 @@ export const agentTables: ConformanceList = {
       }),
       departure(
         "total_input_tokens beside usage.input_tokens",
-        "usage.input_tokens is what was not cached. cost.total_input_tokens adds what was written to and read from the cache, as in the sample.",
+        "usage.input_tokens counts tokens outside of the cache. cost.total_input_tokens adds tokens written to and read from the cache, as in the sample.",
         {
           check: "query",
           query: `select 1 from ${HISTORY} where (cost->>'total_input_tokens')::int = (usage->>'input_tokens')::int

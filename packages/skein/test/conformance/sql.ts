@@ -351,7 +351,7 @@ export const sql: ConformanceList = {
     ]),
     ...section("Field value patterns", [
       pattern("UUIDs: be74c085-8d87-49a7-9100-7f0e83f29a10", "Uuid", UUID),
-      departure("short agent ids: a[0-9a-f]{6,7}", "Also longer ones: a and sixteen digits.", {
+      departure("short agent ids: a[0-9a-f]{6,7}", "There are longer ids too: a and sixteen hexadecimal digits.", {
         check: "format",
         schema: "ShortAgentId",
         field: "",
