@@ -46,11 +46,11 @@ describe("Responses", () => {
     ["an answer that reached the limit of tokens", [text, incomplete("max_output_tokens")], "max_tokens"],
     ["an answer that a filter stopped", [text, incomplete("content_filter")], "refusal"],
     ["a refusal", [{ ...text, type: "response.refusal.delta" }, completed], "refusal"],
-  ] as const)("%s has the stop reason of the log", (_, events, stop) => {
+  ] as const)("%s has the stop reason that belongs in the log", (_, events, stop) => {
     expect(read(...events).stopReason).toBe(stop);
   });
 
-  test("cached, written and reasoning tokens are counted apart", () => {
+  test("cached, written and reasoning tokens are counted separately", () => {
     expect(read(text, completed).usage).toEqual({
       input_tokens: 30,
       output_tokens: 30,
@@ -123,7 +123,7 @@ describe("Chat Completions", () => {
   test.each([
     ["OpenAI", { prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 } }, 10],
     ["DeepSeek", { prompt_cache_hit_tokens: 60 }, 0],
-  ])("tokens are counted apart, as %s tells them", (_, details, written) => {
+  ])("cached and reasoning tokens are counted separately in the format of %s", (_, details, written) => {
     const told = { prompt_tokens: 100, completion_tokens: 30, completion_tokens_details: { reasoning_tokens: 20 } };
     expect(read(ending("stop", { ...told, ...details })).usage).toEqual({
       input_tokens: 40 - written,
@@ -231,13 +231,13 @@ describe("Messages servers that are not Anthropic's", () => {
     expect((await ask([start(first), ...text, ...stop(last)])).estimated).toBe(true);
   });
 
-  test("an answer with counts is not estimated", async () => {
+  test("the usage of an answer with token counts is not estimated", async () => {
     const reply = await ask([start(COUNTED), ...text, ...stop({ output_tokens: 2 })]);
     expect(reply).not.toHaveProperty("estimated");
     expect(reply.usage).toMatchObject({ input_tokens: 5, output_tokens: 2 });
   });
 
-  test.each([["call_0"], ["functions.add:0"], [undefined]])("a call with the id %s gets one that fits", async (id) => {
+  test.each([["call_0"], ["functions.add:0"], [undefined]])("a call with the id %s gets a valid id", async (id) => {
     const { content } = await ask([
       start(COUNTED),
       ...block({ type: "tool_use", id, name: "add", input: {} }),

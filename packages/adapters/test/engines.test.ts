@@ -173,7 +173,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(await answers(script)).toBe(1);
   });
 
-  test("a session whose connection is cut goes on where it is, and Restate's next attempt there does not begin it again", async () => {
+  test("a session whose connection is cut continues in its worker, and Restate's next attempt in that worker does not start it again", async () => {
     const { service, balancer, store, admin, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const { begun, driving } = await worker({ service, store, balancer, work: () => held.promise });
@@ -326,7 +326,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);
   });
 
-  test("every prompt of a session is a wake-up of its own for Restate, also if the first ingress is unavailable", async () => {
+  test("every prompt of a session is a separate wake-up for Restate, also if the first ingress is unavailable", async () => {
     const { service, balancer, store, register, answers } = await cluster();
     const [{ ingressUrl } = { ingressUrl: "" }] = restate.nodes;
     // The clock stands still, so that no session is ever overdue: only Restate's calls drive it.

@@ -83,8 +83,11 @@ describe("a lock", () => {
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   const exited = spawnSync(process.execPath, ["-e", ""]).pid;
   test.each([
-    ["of a PID that is not there", JSON.stringify({ pid: exited, boot, started: "1", released: false })],
-    ["of a PID that is used again", JSON.stringify({ pid: process.pid, boot, started: "1", released: false })],
+    ["of a process that has ended", JSON.stringify({ pid: exited, boot, started: "1", released: false })],
+    [
+      "of a PID that another process has now",
+      JSON.stringify({ pid: process.pid, boot, started: "1", released: false }),
+    ],
     ["of another boot", JSON.stringify({ pid: process.pid, boot: "other", started: "1", released: false })],
     ["that was released", JSON.stringify({ pid: process.pid, boot, started: "1", released: true })],
     ["that is empty", ""],

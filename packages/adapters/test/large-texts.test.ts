@@ -47,7 +47,7 @@ const STORES: readonly (readonly [string, () => Promise<Store>])[] = [
   ["postgres", async () => createPostgresStore({ url: database.url, poolSize: 2 })],
 ];
 
-test("neither a text that looks like a moved one nor a mark that a writer made up keeps a session from being read", async () => {
+test("a session can be read although one of its texts looks like the reference to a large text, or an event has a forged mark of large texts", async () => {
   const store = keepLargeTexts({ store: createMemoryStore() });
   const script = createScript({ store, ids });
   await script.create({ title: NAUGHTY, $moved_texts: true } as object);
@@ -104,7 +104,7 @@ describe.each(STORES)("large texts of %s", (_, open) => {
   });
 });
 
-test("a large text that cannot be stored as a file stays in the log, and the next attempt comes after a pause as long as the failed one", async () => {
+test("a large text that cannot be stored as a file stays in the log, and the next attempt follows after a pause as long as the failed attempt", async () => {
   const reported: unknown[] = [];
   const folder = await tempFolder();
   const place = createFolderFileStore({ folder });

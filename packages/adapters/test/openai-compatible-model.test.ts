@@ -211,14 +211,14 @@ test("two calls without input at different indexes are two calls, although their
   expect(content.filter(isToolUse).map(({ name }) => name)).toEqual(["read", "list"]);
 });
 
-test("content in parts, as Mistral sends it, is thinking and text", () => {
+test("content in parts, as Mistral sends it, becomes thinking and text", () => {
   const thinking = { type: "thinking", thinking: [{ type: "text", text: "Hm." }] };
   const { content } = answerOf([{ content: [thinking] }, { content: [{ type: "text", text: "Yes." }] }]);
   expect(content).toMatchObject([{ thinking: "Hm." }, { text: "Yes." }]);
 });
 
 test.each(["error", "abort", "insufficient_system_resource"])(
-  "an answer with the finish reason %s is not complete, and is counted as the server told",
+  "an answer with the finish reason %s is not complete, and its tokens are counted as the server reported them",
   (finish) => {
     let failure: unknown;
     try {

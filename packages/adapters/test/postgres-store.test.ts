@@ -356,7 +356,7 @@ describe("postgres: what can go wrong", () => {
     expect(found.items).toHaveLength(1);
   });
 
-  test("a repeated creation, however often and at once, makes one session", async () => {
+  test("many repeated creations at the same time make one session", async () => {
     const url = await database();
     const [store, other] = [await opened(url), await opened(url)];
     const script = createScript({ store, ids });

@@ -588,7 +588,7 @@ describe("names, types and defaults", () => {
   });
 });
 
-describe("every constraint is a refused write", () => {
+describe("a write that violates a constraint is rejected", () => {
   const session = "01890000-0000-7000-8000-0000000000aa";
   beforeAll(async () => {
     await createScript({ store, ids, sessionId: session }).create();
@@ -661,7 +661,7 @@ describe("every constraint is a refused write", () => {
   });
 });
 
-describe("every lookup with a specified index uses one", () => {
+describe("every lookup for which the specification names an index uses an index", () => {
   beforeAll(fill, 30_000);
 
   /** Many rows, created by the database itself. */

@@ -55,12 +55,12 @@ test.each([
   [{ "retry-after-ms": "1500" }, 1500],
   [{ "retry-after": "2" }, 2000],
   [{ "retry-after": "tomorrow" }, undefined],
-])("both APIs read the wait from %o", (headers, wait) => {
+])("both APIs read the delay before a retry from %o", (headers, wait) => {
   for (const rejected of [rejectedRequest, rejectedMessages])
     expect(rejected(answer(429, headers as Record<string, string>), "").retryAfterMs).toBe(wait);
 });
 
-test("the wait may be a date", () => {
+test("the delay before a retry may be given as a date", () => {
   const headers = { "retry-after": new Date(Date.now() + 60_000).toUTCString() };
   for (const rejected of [rejectedRequest, rejectedMessages]) {
     const { retryAfterMs = 0 } = rejected(answer(429, headers), "");

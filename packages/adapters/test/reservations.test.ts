@@ -58,7 +58,7 @@ test("the state of a session whose prompt took the lease is kept, so that its dr
   expect(states.takeKnown(sessionId)?.queue).toHaveLength(1);
 });
 
-test("after news between the append of a prompt and its drive, the driver reads the log", async () => {
+test("if events arrive between the append of a prompt and its drive, the driver reads the log", async () => {
   const { states, place, append, settled, cancel, sessionId } = await reserved();
   const taken = await append();
   await cancel();
@@ -69,7 +69,7 @@ test("after news between the append of a prompt and its drive, the driver reads 
   expect(states.takeKnown(sessionId)).toBeUndefined();
 });
 
-test("news without events, from another process, count as news of a reserved session", async () => {
+test("a notice without events, from another process, counts as new events of a reserved session", async () => {
   const { reservations, place, append, settled, sessionId } = await reserved();
   const taken = await append();
   reservations.hear(sessionId, undefined);

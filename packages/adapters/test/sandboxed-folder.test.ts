@@ -1,4 +1,4 @@
-/** What the server reads of files that a program in the sandbox may enlarge while they are read. */
+/** The server reads only a part of a file that a program in the sandbox enlarges during the read. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ function folderWith(files: Readonly<Record<string, number>>): string {
 }
 
 test.skipIf(!hasBubblewrap)(
-  "of a file in a sandbox no more is read than was asked for, whatever its size",
+  "no more of a file in a sandbox is read than was requested, whatever its size",
   async () => {
     const opened = await openSandbox();
     if ("problem" in opened) throw new Error(opened.problem);
@@ -42,7 +42,7 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-test("of an archive only files up to a size are held, and those after a larger one are found", async () => {
+test("a file of an archive that is too large is never kept in memory, and the files after it are found", async () => {
   const names = ["first", "large", "y".repeat(150), "last"];
   const folder = folderWith(
     Object.fromEntries(names.map((name, index) => [name, name === "large" ? 900 * KIB : index])),

@@ -462,7 +462,7 @@ function marker(): string {
   return `60.${randomInt(1e9, 9e9)}`;
 }
 
-/** Whether a process on this machine sleeps for so long. */
+/** Whether a process on this machine sleeps for this number of seconds. */
 function sleeping(seconds: string): boolean {
   return readdirSync("/proc").some((pid) => {
     try {

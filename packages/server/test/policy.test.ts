@@ -66,7 +66,7 @@ test.each([
   ["a model", { model: "opus" }, 'use the model "opus". It may use: claude-haiku-*.'],
   ["a permission mode", { permission_mode: "acceptEdits" }, 'the permission mode "acceptEdits"'],
   ["a folder", { cwd: "docs" }, "cwd: Expected an absolute path."],
-  ["a folder by its path", { cwd: "/" }, "cwd: The operator of this server has not opened this folder."],
+  ["a folder by its path", { cwd: "/" }, "cwd: The operator of this server does not allow this folder."],
   [
     "a tool of a subagent",
     { agents: { helper: { description: "d", prompt: "p", tools: ["Write"] } } },
@@ -113,7 +113,9 @@ test("a key cannot continue a session with more rights than its own rules, by an
   for (const [path, given] of asked) {
     const { status, body: answer } = await as("narrow")("POST", path, given);
     expect([path, status]).toEqual([path, 403]);
-    expect(answer.error.message).toContain('begun with the key "wide", which may use tools that this key may not');
+    expect(answer.error.message).toContain(
+      'The key "wide" began this session and may use tools that this key may not use',
+    );
   }
 });
 
@@ -123,7 +125,7 @@ test.skipIf(!hasBubblewrap)("a key whose rules require a sandbox cannot continue
   const { status, body: answer } = await as("walled")("POST", path, { role: "user", content: { text: prompt } });
   expect([status, answer.error.message]).toEqual([
     403,
-    expect.stringContaining('begun with the key "wide", which may use a weaker sandbox that this key may not'),
+    expect.stringContaining('The key "wide" began this session and may use a weaker sandbox that this key may not use'),
   ]);
 });
 
@@ -159,7 +161,7 @@ test("a key whose rules have only the loop runs its agents, within its models, a
 
 test("a read-only folder needs a sandbox, and the audit log has the rejection", async () => {
   const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt, cwd: "docs" });
-  const sentence = "allows only reading in this folder, which needs a sandbox";
+  const sentence = "allows only reading in this folder. Skein can enforce that only in a sandbox";
   expect(JSON.stringify(body)).toContain(sentence);
   const { body: audit } = await server.call("GET", "/v1/audit?action=sandbox.refuse");
   expect(audit.data).toContainEqual(

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 export interface MemoryHub {
   /** Adds a machine to this bus. */
   connect(): Bus;
-  /** The entries published for people, newest last. */
+  /** What was published for people who inspect the bus, newest last. */
   readonly shown: readonly Shown[];
 }
 
@@ -20,7 +20,8 @@ export function createMemoryHub(): MemoryHub {
     return {
       instance,
       say(channel, words) {
-        // Serialised as JSON and delivered later, so that tests cannot rely on more than a real bus guarantees.
+        // Messages are serialised as JSON and delivered later, so that tests cannot rely on more than a real bus
+        // guarantees.
         const text = JSON.stringify(words);
         queueMicrotask(() => {
           for (const listener of listeners.get(channel) ?? [])

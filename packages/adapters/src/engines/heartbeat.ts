@@ -29,7 +29,9 @@ export interface Heartbeat {
 const BEAT_MS = 400;
 /** A worker that missed this many heartbeats counts as dead. */
 const MISSED = 3;
-/** Longer leases of a silent worker are left to expire: they protect effects that no fence can stop. */
+/**
+ * Leases of a silent worker that last longer than this are left to expire: they protect effects that no fence can stop.
+ */
 const FENCED_MS = 5000;
 /** A worker that was silent for this long is removed from the list. */
 const FORGET_MS = 60_000;

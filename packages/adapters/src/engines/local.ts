@@ -19,7 +19,7 @@ export interface LocalEngineDeps {
   readonly runtime: Runtime;
   /** The states of the sessions that this process knows. */
   readonly states?: StateCache | undefined;
-  /** Identifies this process: `host:pid:start`, so that leases of dead ones can be freed. */
+  /** Identifies this process: `host:pid:start`, so that the leases of dead processes can be freed. */
   readonly owner: string;
   /** Whether another owner is a process of this host that has ended. */
   readonly isDead?: (owner: string) => boolean;
@@ -113,7 +113,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     const hint = nextHint();
     const everything = hint === undefined;
     if (everything) sweepDue = false;
-    // A backlog is worked off completely, but sessions that this process woke itself are claimed by id.
+    // The search for due sessions goes on until none is left. Sessions that this process woke itself need no search.
     if ((await claim(hint, giveBack)) && everything && hinted.size === 0) sweepDue = true;
   }
 
@@ -220,7 +220,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
           const next = { seen: claimed.lastSequence, dueAt: now() };
           return void store.release(claimed.lease, next).catch(report);
         }
-        // News of a reserved session wakes nobody.
+        // Events that arrive during a reservation wake nobody, so the session is woken here.
         if (hasNews) hinted.add(sessionId);
         return look();
       });

@@ -24,8 +24,8 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
       makeFolder(place);
       const inside = await confined(root, place);
       const target = join(inside, storedName(fileId, filename));
-      // Written under another name and then renamed: nobody sees an incomplete file, and a link of that name is replaced,
-      // not followed.
+      // The file is written under another name and then renamed. So nobody sees an incomplete file, and a link with the
+      // final name is replaced, not followed.
       const partial = join(inside, `.${randomUUID()}.part`);
       try {
         await writeAll(partial, bytes);
@@ -51,13 +51,17 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
     },
     async deleteSession(sessionId) {
       if (!Uuid.safeParse(sessionId).success) return;
-      // A link of that name is removed, not followed.
+      // If the folder is a link, the link is removed and not followed.
       await rm(join(root, sessionId), { recursive: true, force: true });
     },
     async check() {
       if (!existsSync(root)) return;
       await access(root, constants.W_OK | constants.X_OK).catch((error: unknown) => {
-        throw new KnownError("files_unavailable", "The folder of files cannot be written.", { cause: error });
+        throw new KnownError(
+          "files_unavailable",
+          "The server cannot write to its folder of files. Make the folder in SKEIN_FILES writable for the user of the server.",
+          { cause: error },
+        );
       });
     },
     async *sessions() {

@@ -61,7 +61,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
       .finally(() => clearTimeout(timer));
     if (response.ok) return response;
     const answer = await response.text();
-    // Only a read can miss a file. Anything else misses the bucket itself.
+    // A read gets 404 if the file is missing. Every other request gets 404 only if the bucket is missing.
     if (response.status === 404 && (method !== "GET" || answer.includes("NoSuchBucket")))
       throw new KnownError(
         "files_unavailable",

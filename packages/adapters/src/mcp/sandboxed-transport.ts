@@ -74,7 +74,7 @@ export function sandboxedTransport(
 
   async function noteEnd({ ended }: SandboxedProcess): Promise<void> {
     const { limit } = await ended;
-    if (limit !== undefined) printed = `It was stopped: ${limit}.`;
+    if (limit !== undefined) printed = `The server was stopped: ${limit}.`;
     release();
     if (isClosed) return;
     isClosed = true;

@@ -1,6 +1,9 @@
 import type { AgentMemory } from "@skein/core";
 
-/** No memory. An agent whose data says `none` has no memory at all; this one is for code that requires one. */
+/**
+ * No memory. An agent whose data says `none` has no memory at all; this adapter is for code that requires an agent
+ * memory.
+ */
 export function createNoMemory(): AgentMemory {
   return {
     type: "none",

@@ -13,7 +13,7 @@ export interface Counts {
 export function countedUsage({ prompt, answer, read, written, reasoning }: Counts): Usage | undefined {
   const [all, output, cached, kept, thought] = [prompt, answer, read ?? 0, written ?? 0, reasoning ?? 0];
   if (!isCount(all) || !isCount(output) || !isCount(cached) || !isCount(kept) || !isCount(thought)) return undefined;
-  // The cache cannot provide more than was sent: then the usage is unknown.
+  // Cached tokens are part of the prompt. If there are more of them than in the prompt, the usage is unknown.
   if (cached + kept > all) return undefined;
   return {
     input_tokens: all - cached - kept,

@@ -19,7 +19,7 @@ export function rejectedRequest({ status, headers }: Pick<Answer, "status" | "he
   );
 }
 
-/** A rejection without a sentence of the server's own format. */
+/** The error for a rejection whose body is not an error in the server's format. */
 export function rejection(status: number, headers: Answer["headers"], text: string): string {
   const told = `The model's server answered with status ${status}`;
   const target = headers.get("location")?.replace(/\?.*/, "");

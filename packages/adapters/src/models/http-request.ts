@@ -42,7 +42,7 @@ const CONNECT_MS = 10_000;
 
 /**
  * One request by Node's own client, over connections that stay open. Redirects are not followed. `fetch` needs twice
- * the processor time for the same, mostly for its streams. Errors have the same form as those of `fetch`.
+ * the processor time, mostly for its streams. Errors have the same form as those of `fetch`.
  */
 export async function httpRequest(url: string, { method, body, headers, signal }: HttpRequest): Promise<Answer> {
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
@@ -58,11 +58,12 @@ export async function httpRequest(url: string, { method, body, headers, signal }
       },
     });
     sent.once("response", resolve);
-    // Also set after the response: an error at that time is reported to the reader of the body.
+    // The listener stays after the response, because an error without a listener ends the process. The reader of the
+    // body gets such an error as well.
     sent.on("error", (error) =>
       reject(signal?.aborted ? signal.reason : new TypeError("fetch failed", { cause: error })),
     );
-    // Node's own option does the same with an eighth of the request's processor time.
+    // The request's own `signal` option does the same, but costs an eighth of the request's processor time.
     const abort = (): void => void sent.destroy(new Error("The request was aborted."));
     signal?.addEventListener("abort", abort);
     sent.once("close", () => signal?.removeEventListener("abort", abort));

@@ -106,8 +106,9 @@ function exceeded(version: 1 | 2, { memory, pids }: Parents, limits: SandboxLimi
 }
 
 /**
- * The folders in which version 2 allows new groups: below the group of this process, which then may not contain
- * processes itself. This is done only if this process is alone in its group.
+ * The folders in which version 2 allows new groups: below the group of this process. A group with groups below it may
+ * not contain processes, so this process moves to a group below as well. If other processes are in its group, there are
+ * no such folders.
  */
 function delegated(group: string): Parents {
   const others = readFileSync(join(group, "cgroup.procs"), "utf8").split("\n").filter(Boolean).map(Number);
@@ -151,7 +152,7 @@ export function findParents(
     mounts.find(({ kind }) => kind === "cgroup2"),
     paths.find(({ controllers }) => controllers.join("") === "")?.path,
   );
-  if (group === undefined) return { problem: "there are no cgroups here" };
+  if (group === undefined) return { problem: "this system has no cgroups" };
   return { version: 2, parents: { memory: group, pids: group, cpu: group } };
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 /** The size of a disk block in `stat`, in bytes. */
 const BLOCK_BYTES = 512;
-/** What a file counts at least: an empty one takes room for its name and its entry in the table of files. */
+/** The least bytes that a file counts: an empty file takes room for its name and its entry in the table of files. */
 const FILE_BYTES = 4096;
 
 /**

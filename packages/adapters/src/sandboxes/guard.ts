@@ -27,7 +27,7 @@ interface Guarded {
   readonly places?: readonly SandboxPlace[];
 }
 
-/** Ends the guard before its program starts if another folder is in the place of the one that was meant. */
+/** Ends the guard before its program starts if the folder at this path is not the expected one. */
 function sameFolder({ path, inside = path, identity }: SandboxPlace): string {
   if (identity === undefined) return "";
   const place = `'${inside.replaceAll("'", "'\\''")}'`;
@@ -48,7 +48,10 @@ const AS_LONG_AS_THE_SERVER_MS = 365 * 24 * 3600 * 1000;
 /** The largest number of tasks in a sandbox. The kernel counts threads too, so this is higher than the limit of processes. */
 export const taskLimit = (processes: number): number => 4 * processes + 64;
 
-/** Limits apply to the guard and for everything that it starts. They are set inside, where processes are counted per sandbox. */
+/**
+ * Limits apply to the guard and to everything that it starts. They are set inside, where processes are counted per
+ * sandbox.
+ */
 function ulimits({ memoryBytes, processes, fileBytes, cpuSeconds }: SandboxLimits): string {
   const kibibytes = (bytes: number): number => Math.ceil(bytes / 1024);
   return [

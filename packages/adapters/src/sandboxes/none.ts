@@ -3,11 +3,13 @@ import { findProgram } from "./find-program.ts";
 import { guardOf } from "./guard.ts";
 import { startGuarded } from "./guarded-process.ts";
 
-/** `--kill-child`: when `unshare` dies, the kernel kills the first process of the namespace, and that ends all of it. */
+/**
+ * `--kill-child`: when `unshare` dies, the kernel kills the first process of the namespace, and then all others in it.
+ */
 const PID = ["--pid", "--fork", "--kill-child=KILL"];
 /**
- * Tried in this order, best first. An ordinary user needs a user namespace; some containers forbid a new /proc, and
- * some forbid namespaces.
+ * The arguments of `unshare`, tried in this order, best first. An ordinary user needs a user namespace; some containers
+ * forbid a new /proc, and some forbid namespaces.
  */
 const NAMESPACES = [
   [...PID, "--mount-proc"],
@@ -20,8 +22,9 @@ const PROBE_MS = 10_000;
 const PROBE_CODE = 7;
 
 /**
- * No walls: a program can see and do everything that this server's user can. The program only ends with its server: it
- * is in a process namespace if the system allows one, otherwise in a process group, which a program can leave.
+ * No walls: a program can see and do everything that this server's user can. The only guarantee is that the program
+ * ends with its server: it runs in a process namespace if the system allows one, otherwise in a process group, which a
+ * program can leave.
  *
  * Undefined if there is no bash for the guard.
  */
@@ -39,7 +42,8 @@ export async function openNone(find = findProgram): Promise<Sandbox | undefined>
       });
   }
   if (!(await holds(dying, bash))) return undefined;
-  const missing = unshare === undefined ? "unshare (util-linux) is not there" : "this system does not allow unshare";
+  const missing =
+    unshare === undefined ? "unshare (util-linux) is not installed" : "this system does not allow unshare";
   return createNone(dying, bash, {
     processes: false,
     summary: `Claude Code runs in a process group only, because ${missing}: a program that leaves the group may survive a crash of the server.`,
@@ -57,8 +61,7 @@ function createNone(
       files: false,
       network: false,
       kernelCalls: false,
-      limits:
-        "Limits: memory, processes and CPU time by rlimits and a watch that looks once a second, file size by the kernel.",
+      limits: "Limits: memory, processes and CPU time by rlimits and a check every second, file size by the kernel.",
       ...found,
     },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
 
 /**
- * Removes a folder that a sandboxed program wrote to. A program can make millions of files, so the folder is removed by a
- * process of its own, while this server continues. `rm` opens each folder without following links.
+ * Removes a folder that a sandboxed program wrote to. A program can make millions of files, so a separate process
+ * removes the folder while this server continues. `rm` opens each folder without following links.
  */
 export async function removeFolder(path: string, tries = 3): Promise<void> {
   if (!existsSync(path) || tries === 0) return;

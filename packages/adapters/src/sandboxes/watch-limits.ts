@@ -104,7 +104,7 @@ async function watchFolders(
 
 function folderReason(bytes: number, most: number): string {
   return bytes === Infinity
-    ? "its folders had a path that is too long to measure what is below it"
+    ? "its folders had a path that is too long, so the files below that path cannot be measured"
     : `its folders had more than ${mebibytes(most)} MiB on disk, which is all that they may have`;
 }
 

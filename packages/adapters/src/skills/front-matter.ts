@@ -45,7 +45,7 @@ function valueOf(key: string, first: string, more: readonly string[]): string {
   if (text.startsWith('"')) return quoted(key, text);
   if (text.startsWith("'")) {
     const [, inside] = /^'((?:[^']|'')*)'(?:\s+#.*)?$/.exec(text) ?? [];
-    if (inside === undefined) throw new Error(`The quote of "${key}" does not end.`);
+    if (inside === undefined) throw new Error(`The quoted text of "${key}" has no closing quote.`);
     return inside.replaceAll("''", "'");
   }
   // In YAML, ": " in a plain text begins another field, so other programs would read the file differently.

@@ -42,7 +42,7 @@ function skillsIn(folder: string): readonly FoundSkill[] {
   if (statusOf(join(root, FILE))) return [skillOf(root, resolve(folder))];
   const entries = readdirSync(root, { withFileTypes: true }).filter(isCandidate);
   if (entries.length === 0)
-    throw invalid(`${folder} has no skills. Expected a ${FILE} in it, or folders that have one each.`);
+    throw invalid(`${folder} has no skills. Expected a ${FILE} in this folder, or in each of its subfolders.`);
   return entries.map((entry) => {
     const own = join(root, entry.name);
     if (entry.isSymbolicLink())
@@ -65,7 +65,7 @@ function rootOf(folder: string): string {
       throw invalid(`${folder} cannot be read: ${(error as Error).message}`);
     throw invalid(`There is no folder ${folder}.`);
   }
-  throw invalid(`${folder} is not a folder. Name the folder of a skill, or one that has skills in it.`);
+  throw invalid(`${folder} is not a folder. Name the folder of a skill, or a folder that contains skills.`);
 }
 
 function skillOf(folder: string, root: string): FoundSkill {
@@ -101,12 +101,12 @@ function parsed(file: string, bytes: Uint8Array): FrontMatter {
   }
 }
 
-/** The content of a file for the model, or an error with a sentence. It contains no paths of this machine. */
+/** The content of a file for the model, or an error whose sentence contains no paths of this machine. */
 async function load(folder: string, path: string = FILE): Promise<string> {
   const confined = createConfinedFolder(folder);
   const place = placeInside({ given: folder, base: folder }, path);
   const real = await realpath(place).catch(() => place);
-  if (real !== place) throw new Error(`${path} is a link, or behind one. Links are not followed.`);
+  if (real !== place) throw new Error(`${path} is a link or is in a linked folder. Links are not followed.`);
   const file = await confined.openFile(path);
   try {
     if (file.size > MOST_BYTES) throw new Error(tooLarge(path, file.size));

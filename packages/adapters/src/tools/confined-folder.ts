@@ -172,7 +172,7 @@ export function placeInside({ given, base }: { readonly given: string; readonly 
   return place;
 }
 
-/** Makes missing folders one by one, each is checked before the next one is created in it. */
+/** Creates missing folders one by one. Each folder is checked before the next one is created in it. */
 async function makeFolders(base: string, folder: string, path: string): Promise<void> {
   let made = base;
   for (const name of relative(base, folder).split(sep)) {

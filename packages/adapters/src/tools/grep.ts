@@ -15,7 +15,7 @@ const SEARCH_MS = 20_000;
 const Input = z.object({
   pattern: z.string().min(1).describe("A regular expression (RE2: no look-around, no back-references)."),
   path: z.string().optional().describe("The file or folder to search. Default: the working folder."),
-  glob: z.string().optional().describe("Only files whose path fits, such as *.ts or src/**."),
+  glob: z.string().optional().describe("Only files whose path matches this pattern, such as *.ts or src/**."),
   output_mode: z.enum(["content", "files_with_matches", "count"]).optional().describe("Default: files_with_matches."),
   "-i": z.boolean().optional().describe("Ignore case."),
   "-n": z.boolean().optional().describe("Show line numbers (content)."),
@@ -78,7 +78,7 @@ async function* filesOf(
   const fits = glob === undefined ? undefined : globTest(glob.includes("/") ? glob : `**/${glob}`);
   const everywhere = /\.git|node_modules/.test(glob ?? path);
   for await (const file of folder.files(path, { everywhere, signal, walked }))
-    // A file that was named itself needs no pattern.
+    // The pattern does not apply to a file that the call names itself.
     if (!fits || file.path === "" || fits(file.path)) yield file;
 }
 

@@ -22,7 +22,7 @@ export interface Fetched {
   readonly contentType: string;
   readonly location: string | undefined;
   readonly body: Uint8Array;
-  /** Whether there was more than was read. */
+  /** Whether the body was longer than the part that was read. */
   readonly cut: boolean;
 }
 
@@ -46,7 +46,9 @@ export async function guardedRequest(url: URL, options: GuardedRequestOptions, s
   const encoding = headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") {
     response.destroy();
-    throw new Error(`The answer is encoded (${encoding.slice(0, 50)}) although that was not asked for.`);
+    throw new Error(
+      `The answer is compressed (${encoding.slice(0, 50)}), although the request did not allow compression.`,
+    );
   }
   const { body, cut } = await readBody(response, maxBytes);
   return { status, contentType: headers["content-type"] ?? "", location: headers.location, body, cut };

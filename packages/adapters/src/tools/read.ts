@@ -77,7 +77,7 @@ async function numberedLines(
     shown.push(`${String(number).padStart(6)}\t${cut(line)}`);
   }
   stream.destroy();
-  if (shown.length === 0) throw new Error(`${path} has ${number} lines; there is none at ${from}.`);
+  if (shown.length === 0) throw new Error(`${path} has ${number} lines, so there is no line ${from}.`);
   if (more) shown.push(`[There are more lines: read on with offset ${from + limit}.]`);
   else if (size > READ_BYTES) shown.push(`[Only the first ${READ_BYTES} of ${size} bytes were read.]`);
   return shown.join("\n");

@@ -10,8 +10,9 @@ interface TarFile {
 const NAME_BYTES = 8192;
 
 /**
- * The plain files of a GNU tar archive, while it arrives. An archive that breaks off ends there. Files of more than `most`
- * bytes are left out and never held: a file may have grown since it was listed.
+ * Yields the plain files of a GNU tar archive while the archive arrives. If the archive breaks off, the files end
+ * there. Files of more than `most` bytes are left out and never kept in memory: a file may have grown since it was
+ * listed.
  */
 export async function* tarFiles(archive: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<TarFile> {
   const { take, skip } = reader(archive);

@@ -2,7 +2,7 @@ import { type Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 
-/** Entries that are looked at before a walk gives up, so that a huge tree cannot block a step for ever. */
+/** How many entries a walk reads before it gives up, so that a huge tree cannot block a step for ever. */
 export const ENTRIES = 200_000;
 /** Folders that are skipped unless they are named. */
 const PASSED_OVER = new Set([".git", "node_modules"]);

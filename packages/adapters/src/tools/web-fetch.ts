@@ -13,9 +13,15 @@ export function createWebFetch(options: GuardedRequestOptions = {}): Tool {
     description: "Fetches a page from the public internet and returns its text.",
     input: z.object({
       url: z.string().min(1).max(4096).describe("An http or https URL."),
-      prompt: z.string().optional().describe("What to look for; the page is returned as it is."),
-      max_length: z.number().int().positive().max(100_000).optional().describe(`Characters at most (${LENGTH}).`),
-      raw: z.boolean().optional().describe("Return the page as it came instead of its text."),
+      prompt: z.string().optional().describe("What to look for. It does not change what is returned."),
+      max_length: z
+        .number()
+        .int()
+        .positive()
+        .max(100_000)
+        .optional()
+        .describe(`The most characters to return. Default: ${LENGTH}.`),
+      raw: z.boolean().optional().describe("Return the page unchanged instead of its text."),
     }),
     policy: "once",
     run: async ({ url, max_length = LENGTH, raw = false }, { signal }) => {

@@ -45,7 +45,7 @@ export function createEdit(folderOf: FolderOf): Tool {
       if (places === 0) throw new Error(`The old text is not in ${file_path}.`);
       if (places > 1 && !replace_all)
         throw new Error(
-          `The old text is in ${file_path} ${places} times. Give more of what is around it, or set replace_all.`,
+          `The old text is in ${file_path} ${places} times. Give more of the surrounding text, or set replace_all.`,
         );
       // The replacement is a function, because a text may contain `$&`.
       await folder.replaceFile(

@@ -183,22 +183,25 @@ describe("without an answer", () => {
     "a body that never ends": (response) => void response.write('{"decision":"allow"'),
     "a cut connection": (response) => void response.destroy(),
   };
-  test.each(Object.keys(broken))("%s: what decides is refused, what does not goes on", async (name) => {
-    const { url } = await receiver(broken[name]);
-    const isLate = name === "nothing in time" || name === "a body that never ends";
-    const timeout = isLate ? 1 : 60;
-    const [pre, permission, stop] = await Promise.all([
-      call({ PreToolUse: { url, timeout } }, bash),
-      call({ PermissionRequest: { url, timeout } }, bash),
-      call({ Stop: { url, timeout } }, {}),
-    ]);
-    expect(pre.output).toMatchObject({ hookSpecificOutput: { permissionDecision: "deny" } });
-    expect(permission.output).toMatchObject({ hookSpecificOutput: { decision: { behavior: "deny" } } });
-    expect(stop.output).toEqual({});
-    for (const { written } of [pre, permission, stop])
-      expect(written).toMatchObject([{ error: { code: isLate ? "hook_timeout" : "hook_failed" } }]);
-    expect(JSON.stringify([pre, permission, stop])).not.toContain(url);
-  });
+  test.each(Object.keys(broken))(
+    "after %s, an event whose answer decides is rejected, and other events continue",
+    async (name) => {
+      const { url } = await receiver(broken[name]);
+      const isLate = name === "nothing in time" || name === "a body that never ends";
+      const timeout = isLate ? 1 : 60;
+      const [pre, permission, stop] = await Promise.all([
+        call({ PreToolUse: { url, timeout } }, bash),
+        call({ PermissionRequest: { url, timeout } }, bash),
+        call({ Stop: { url, timeout } }, {}),
+      ]);
+      expect(pre.output).toMatchObject({ hookSpecificOutput: { permissionDecision: "deny" } });
+      expect(permission.output).toMatchObject({ hookSpecificOutput: { decision: { behavior: "deny" } } });
+      expect(stop.output).toEqual({});
+      for (const { written } of [pre, permission, stop])
+        expect(written).toMatchObject([{ error: { code: isLate ? "hook_timeout" : "hook_failed" } }]);
+      expect(JSON.stringify([pre, permission, stop])).not.toContain(url);
+    },
+  );
 
   test("an unavailable receiver is called again, with the same id", async () => {
     let times = 0;

@@ -17,12 +17,17 @@ test.each([
     MAY,
   ],
   ["any model where it named none", {}, "claude-fable-5", MAY],
-  ["a model that it did not name", { model: "sonnet" }, "claude-opus-5-5", /uses sonnet, and not the model/],
+  [
+    "a model that it did not name",
+    { model: "sonnet" },
+    "claude-opus-5-5",
+    /cannot use the model .*It uses only: sonnet/,
+  ],
   [
     "a model that is inherited only",
     { model: "sonnet", agents: { a: { description: "d", prompt: "p", model: "inherit" as const } } },
     "claude-opus-5-5",
-    /and not the model/,
+    /cannot use the model/,
   ],
   [
     "a model that the rules of its key do not have",
@@ -40,5 +45,5 @@ test.each([
 test("a model that is changed during the session replaces the first one", () => {
   const options = { model: "claude-opus-5-5" } as never;
   expect(modelRefusal(options, { model: "claude-sonnet-5-5", current: "sonnet" })).toBeUndefined();
-  expect(modelRefusal(options, { model: "claude-opus-5-5", current: "sonnet" })).toMatch(/uses sonnet/);
+  expect(modelRefusal(options, { model: "claude-opus-5-5", current: "sonnet" })).toMatch(/uses only: sonnet/);
 });

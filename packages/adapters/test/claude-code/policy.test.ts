@@ -192,7 +192,7 @@ test.each(["file:///etc/passwd", "gopher://x/", "ftp://x/", "data:text/html,x", 
   async (url) => expect(await refusal({ hooks: { Stop: { url } } })).toBe("invalid"),
 );
 
-describe("opened by the operator", () => {
+describe("what the operator allowed", () => {
   const settings = () => ({
     roots: [root],
     folders: { work: join(folder, "plugin") },

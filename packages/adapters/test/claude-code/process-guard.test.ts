@@ -116,28 +116,31 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
     await nothingLeft();
   });
 
-  test.for(["SIGKILL", "SIGSTOP"] as const)("no effect happens after %s of its server", async (signal, { skip }) => {
-    if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
-    const stub = await createStub(folder, `while :; do echo . >>${folder}/effects; sleep 0.02; done`);
-    // After this time of silence the child of a stopped server is killed.
-    const args = [kind, join(folder, "run"), signal === "SIGSTOP" ? "3000" : "60000", stub.executable];
-    const server = spawn(process.execPath, ["--conditions=@skein/source", SERVER, ...args], {
-      env: { PATH: process.env["PATH"], MARK: folder },
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    try {
-      expect(String((await once(server.stdout, "data"))[0])).toContain(kind);
-      const effects = (): number => (existsSync(`${folder}/effects`) ? readFileSync(`${folder}/effects`).length : 0);
-      await vi.waitFor(() => expect(effects()).toBeGreaterThan(4), SOON);
-      server.kill(signal);
-      await vi.waitFor(() => expect(marked().filter((pid) => pid !== server.pid)).toEqual([]), SOON);
-      const counted = effects();
-      await new Promise((resolve) => void setTimeout(resolve, 500));
-      expect(effects()).toBe(counted);
-    } finally {
-      server.kill("SIGKILL");
-    }
-  });
+  test.for(["SIGKILL", "SIGSTOP"] as const)(
+    "a child has no effect after %s of its server",
+    async (signal, { skip }) => {
+      if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
+      const stub = await createStub(folder, `while :; do echo . >>${folder}/effects; sleep 0.02; done`);
+      // After this time of silence the child of a stopped server is killed.
+      const args = [kind, join(folder, "run"), signal === "SIGSTOP" ? "3000" : "60000", stub.executable];
+      const server = spawn(process.execPath, ["--conditions=@skein/source", SERVER, ...args], {
+        env: { PATH: process.env["PATH"], MARK: folder },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      try {
+        expect(String((await once(server.stdout, "data"))[0])).toContain(kind);
+        const effects = (): number => (existsSync(`${folder}/effects`) ? readFileSync(`${folder}/effects`).length : 0);
+        await vi.waitFor(() => expect(effects()).toBeGreaterThan(4), SOON);
+        server.kill(signal);
+        await vi.waitFor(() => expect(marked().filter((pid) => pid !== server.pid)).toEqual([]), SOON);
+        const counted = effects();
+        await new Promise((resolve) => void setTimeout(resolve, 500));
+        expect(effects()).toBe(counted);
+      } finally {
+        server.kill("SIGKILL");
+      }
+    },
+  );
 });
 
 test("in a namespace even a daemon ends with the child, and the child sees only its own processes", async ({
@@ -240,7 +243,7 @@ test("a program that cannot be started fails with an error that says so", async 
     cause: "not_started",
   });
   expect(() => spawnChild({ ...request, command: "/bin/true", cwd: join(folder, "nowhere") })).toThrow(
-    "its working folder is not there",
+    "its working folder does not exist",
   );
   expect(() => spawnChild({ ...request, command: "/bin/true", args: ["x".repeat(200_000)] })).toThrow("too large");
 });

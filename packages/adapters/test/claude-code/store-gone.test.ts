@@ -7,10 +7,10 @@ import { startPostgres } from "../../../../scripts/postgres.ts";
 import { createWorld, only, play, until } from "./world.ts";
 
 test.each([
-  ["for a moment: the turn goes on", { leaseMs: 30_000, goneMs: 1500 }],
-  ["for longer than the lease: the run is taken up", { leaseMs: 3000, goneMs: 5000 }],
+  ["for a moment: the turn continues", { leaseMs: 30_000, goneMs: 1500 }],
+  ["for longer than the lease: the run is resumed", { leaseMs: 3000, goneMs: 5000 }],
 ])(
-  "a turn ends well although PostgreSQL crashes in the middle and is away %s",
+  "a turn completes although PostgreSQL crashes in the middle and is unavailable %s",
   async (_, { leaseMs, goneMs }) => {
     const postgres = await startPostgres();
     onTestFinished(() => postgres.stop());
@@ -24,7 +24,7 @@ test.each([
     const { runId } = await world.sessions.prompt(sessionId, { content: play(...steps, { text: "Done." }) });
     await until(async () => only(await world.sessions.events(sessionId), "tool.completed").length === 2);
     await postgres.crash();
-    // A reader asks meanwhile.
+    // A reader sends requests in the meantime.
     store.poke(sessionId);
     await delay(goneMs);
     await postgres.start();

@@ -31,7 +31,7 @@ test.each([
 });
 
 test("a system without control groups is reported as having none", () => {
-  expect(findParents("", "")).toEqual({ problem: "there are no cgroups here" });
+  expect(findParents("", "")).toEqual({ problem: "this system has no cgroups" });
   expect(openCgroups("/no/such/proc")).toEqual({ problem: "cgroups cannot be used here (ENOENT)" });
 });
 
@@ -62,7 +62,7 @@ test("in version 2 the server moves into its own group, and each sandbox gets it
   expect(sandbox.exceeded()).toContain("64 MiB of memory");
 });
 
-test("in version 2 a group with other processes is not changed, with the reason", () => {
+test("in version 2 a group with other processes is not changed, and the reason is reported", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-cgroup2-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "tree"));

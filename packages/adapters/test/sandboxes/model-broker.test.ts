@@ -91,7 +91,7 @@ test.each([false, true])(
 );
 
 test.each([false, true])(
-  "searches, a cache of an hour and a fast answer cost what they cost elsewhere (stream: %s)",
+  "searches, a cache of an hour and a fast answer cost the same through the broker as without it (stream: %s)",
   async (stream) => {
     const told: ReportedUsage[] = [];
     const pass = await issue({ onUsage: (_, usage) => told.push(usage) });
@@ -161,7 +161,7 @@ test.each([
     "web_search_20250305",
   ],
 ])(
-  "%s is not asked of the provider: a program without a network cannot borrow the provider's",
+  "a request for %s is rejected: a program without a network cannot use the provider's network",
   async (_, more, says) => {
     const pass = await issue({
       allowsUrl: (url) => url === "https://images.example.com/loom.png",
@@ -190,7 +190,7 @@ test.each([
   ["no limit of its answer", { max_tokens: undefined }],
   ["a negative limit", { max_tokens: -1000 }],
   ["a limit that is a text", { max_tokens: "100000" }],
-])("a call with %s is refused: it could not be paid in advance", async (_, more) => {
+])("a call with %s is rejected, because its cost cannot be reserved", async (_, more) => {
   const asked: number[] = [];
   const pass = await issue({ pay: async ({ maxTokens }) => (asked.push(maxTokens), "too expensive") });
   pass.open();
@@ -198,7 +198,7 @@ test.each([
   expect([status, body, asked]).toEqual([400, expect.stringContaining("max_tokens"), []]);
 });
 
-test("a member that is there twice is sent on once, as it was checked", async () => {
+test("a member that occurs twice in a body is forwarded once, with the checked value", async () => {
   const sent: string[] = [];
   const watched = createModelBroker({
     baseUrl: simulator.url,
@@ -243,7 +243,7 @@ test("a body without an announced length is read up to the same limit", async ()
   expect(status).toBe(413);
 });
 
-test("of the program's headers only those of the Messages API are sent on", async () => {
+test("only the program's headers that belong to the Messages API are forwarded", async () => {
   const seen: Record<string, unknown>[] = [];
   const watched = createModelBroker({
     baseUrl: simulator.url,
@@ -268,9 +268,9 @@ test("of the program's headers only those of the Messages API are sent on", asyn
 });
 
 test.each([
-  ["a whole answer counts as the longest one", false, { least: 100, most: 100 }],
-  ["a stream counts with what came of it", true, { least: 0, most: 10 }],
-])("a call whose caller hangs up is paid all the same: %s", async (_, stream, { least, most }) => {
+  ["an answer that is not streamed counts as the longest possible answer", false, { least: 100, most: 100 }],
+  ["a stream counts with the part that arrived", true, { least: 0, most: 10 }],
+])("a call whose caller disconnects is still counted: %s", async (_, stream, { least, most }) => {
   const told: ReportedUsage[] = [];
   const pass = await issue({ onUsage: (_model, usage) => void told.push(usage) });
   pass.open();
@@ -293,7 +293,7 @@ test.each([
   await expect.poll(open, { timeout: 5000 }).toBe(0);
 });
 
-test("a pass works only while it is open, and a call under way is cut off when it is shut", async () => {
+test("a pass works only while it is open, and closing it aborts a call in progress", async () => {
   const pass = await issue();
   expect(await ask(pass)).toMatchObject({
     status: 403,
@@ -361,16 +361,19 @@ describe("a model with an address of its own", () => {
     [name, true, "qwen3:8b"],
     ["bedrock/opus", false, "eu.anthropic.opus"],
     ["bedrock/opus", true, "eu.anthropic.opus"],
-  ])("%s is asked there under its own name, and answers under ours (stream: %s)", async (model, stream, own) => {
-    const before = simulator.ledger.calls().length;
-    const { status, body } = await ask(pass, { model, stream, prompt: script([{ text: "ein größeres 🙂" }]) });
-    expect([status, sent()?.model]).toEqual([200, own]);
-    const first = stream ? /^data: (.*)$/m.exec(body)?.[1] : body;
-    const told = JSON.parse(first ?? "") as { model?: string; message?: { model: string } };
-    expect((told.message ?? told).model).toBe(model);
-    if (!stream) expect(body).toContain("ein größeres 🙂");
-    expect(simulator.ledger.calls().length).toBe(before);
-  });
+  ])(
+    "a call of %s has the model's name at its own server, and the answer has Skein's name (stream: %s)",
+    async (model, stream, own) => {
+      const before = simulator.ledger.calls().length;
+      const { status, body } = await ask(pass, { model, stream, prompt: script([{ text: "ein größeres 🙂" }]) });
+      expect([status, sent()?.model]).toEqual([200, own]);
+      const first = stream ? /^data: (.*)$/m.exec(body)?.[1] : body;
+      const told = JSON.parse(first ?? "") as { model?: string; message?: { model: string } };
+      expect((told.message ?? told).model).toBe(model);
+      if (!stream) expect(body).toContain("ein größeres 🙂");
+      expect(simulator.ledger.calls().length).toBe(before);
+    },
+  );
 
   test("a model that cannot be used is refused with the reason, and nothing is sent", async () => {
     const before = elsewhere.ledger.calls().length;

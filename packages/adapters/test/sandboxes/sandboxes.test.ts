@@ -66,7 +66,7 @@ test.skipIf(!hasBubblewrap)("a program in bubblewrap has no capability, and limi
   const limits = { cpuSeconds: 20, processes: 30, fileBytes: 2 ** 20, memoryBytes: 2 ** 30 };
   const [capabilities = "", ...limited] = (await printed(await bubblewrap(), script, limits)).split("\n");
   expect(capabilities.replaceAll(/\s/g, "")).toMatch(/^(Cap\w{3}:0{16}){5}$/);
-  // CPU time after the watch, tasks, core files, and blocks of 1024 bytes.
+  // In the order of the script: CPU seconds (5 more than the limit), tasks, core files, file size and memory in KiB.
   expect(limited).toEqual(["25", String(4 * 30 + 64), "0", "1024", "1048576", ""]);
 });
 

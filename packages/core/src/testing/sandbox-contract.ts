@@ -94,7 +94,7 @@ export function describeSandbox(
       expect(await shell("", { command: "/no/such/program", args: [] }).ended).toMatchObject({ code: 127 });
       if (!sandbox.walls.files) return;
       expect(() => shell("", { places: [{ path: "/no/such/place", access: "read" }] })).toThrow(
-        "/no/such/place is not there",
+        "/no/such/place does not exist",
       );
     });
 

@@ -32,7 +32,10 @@ const SWEEP_MS = 500;
 const SEND_AGAIN_MS = 5000;
 /** The delay before a session that another worker holds is requested again. The delay grows. */
 const BUSY_MS = 250;
-/** Added to the lease of another worker: its renewal may have begun later than the claim here. */
+/**
+ * A lease of another worker may be taken if it ends within `leaseMs` plus this time. The worker may have renewed the
+ * lease after the claim here began.
+ */
 const CLOCK_SLACK_MS = 1000;
 /**
  * A session that has been due for this long although its wake-up was sent is driven without Restate: the node of
@@ -59,7 +62,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const places = createFairQueue({ places: concurrency, isShared: deps.isShared });
   const sender = createSender({ ingress, report });
   const stopping = new AbortController();
-  /** The sessions that are being claimed or driven here, each with the end of that. */
+  /** The sessions that are being claimed or driven here, each with a promise that resolves at the end. */
   const inHand = new Map<string, Promise<void>>();
   /** The time window in which each overdue session was last sent. */
   const sent = new Map<string, number>();
@@ -105,8 +108,8 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   }
 
   /**
-   * Drives a session unless it is in hand here already. While PostgreSQL is slow, every sweep finds the sessions that
-   * are still being claimed, and would take another place for each of them.
+   * Drives a session unless this process is claiming or driving it already. While PostgreSQL is slow, every sweep finds
+   * the sessions that are still being claimed, and would take another place for each of them.
    */
   async function alone(sessionId: string, drive: () => Promise<void>): Promise<void> {
     if (inHand.has(sessionId)) return;
@@ -128,8 +131,8 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   }
 
   /**
-   * Waits for a drive of the session that this process began without this attempt, or under an earlier one. Returns false if
-   * there is none.
+   * Waits for a drive of the session that this process began for an earlier attempt, or for no attempt. Returns false
+   * if there is none.
    */
   async function endOfDriveHere(sessionId: string, over: AbortSignal): Promise<boolean> {
     const end = inHand.get(sessionId);
@@ -151,13 +154,13 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
 
   /**
    * Drives a session until it sleeps, or until its time slice ends. If the attempt ends before that, the drive goes on:
-   * its step would otherwise be lost, and begun again by the next attempt. That one waits for this drive, or takes its
-   * lease elsewhere.
+   * its step would otherwise be lost, and begun again by the next attempt. In this process, the next attempt waits for
+   * this drive. In another process, the next attempt takes the lease.
    */
   async function driveOnce(sessionId: string, yieldAt: number): Promise<void> {
     const asked = now();
     const claim = await store.claim({ owner, leaseMs, sessionId, takeWithinMs: leaseMs + CLOCK_SLACK_MS });
-    // Another worker has the session, so it is requested again soon.
+    // Another worker has the lease. The caller tries again soon.
     if (claim.kind !== "leased") return;
     await drives.begin({ ...claim, asked, yieldAt }).done;
   }
@@ -176,7 +179,8 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     if (!giveBack) return false;
     try {
       const asked = now();
-      // The lease is long enough that, between two renewals, a late attempt of Restate does not take it.
+      // Attempts of Restate take leases that end soon. This lease is longer, so that a late attempt does not take it
+      // between two renewals.
       const claim = await store.claim({ owner, leaseMs: leaseMs * 1.5 + CLOCK_SLACK_MS, sessionId });
       if (claim.kind !== "leased") return false;
       await drives.begin({ ...claim, asked, yieldAt: asked + sliceMs }).done;

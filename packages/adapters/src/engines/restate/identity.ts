@@ -18,7 +18,7 @@ function privateKeyIn(pem: string) {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === "ed25519") return key;
   } catch {
-    // Not a key at all. The sentence below is the same.
+    // The text is not a key. The error is the same as for a key of another type.
   }
   throw new KnownError("invalid", "This is not a private ed25519 key in PEM format.");
 }

@@ -50,7 +50,7 @@ function firstOf(said: unknown): unknown {
   return Array.isArray(said) ? said[0] : said;
 }
 
-/** What these statuses mean is the same everywhere; the types of gateways differ. */
+/** These statuses mean the same at every gateway. The error types of gateways differ. */
 const CODES: Readonly<Record<number, string>> = {
   401: "authentication_error",
   402: "billing_error",

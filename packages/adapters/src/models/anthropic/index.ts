@@ -26,7 +26,7 @@ export interface AnthropicModelOptions {
   readonly silenceMs?: number;
   /** The largest file from code execution that is downloaded, in bytes. */
   readonly fileLimit?: number;
-  /** The built-in simulation answers, although its address was not configured. */
+  /** Whether the built-in simulation answers instead of the provider. */
   readonly simulated?: boolean;
   /**
    * The provider's name for the model. Without it, the model is Claude, under the name in each call. Thinking of other
@@ -133,7 +133,7 @@ interface RequestHead {
 
 /**
  * The official client builds the headers of a request, once for each set of betas. The request is sent without the
- * client: the loop does retries, time limits and logs itself, and the client's would take a quarter of the time of a
+ * client: the loop does retries, time limits and logs itself. In the client they would take a quarter of the time of a
  * call to a local model.
  */
 function createRequestHeads(client: Anthropic): (betas: string) => Promise<RequestHead> {

@@ -100,7 +100,9 @@ function whole(content: Turn["content"], leave: (why: string) => void): readonly
   const items = blocksOf(content).flatMap((block) => answerItem(block));
   return items.filter(({ type }, at) => {
     if (type !== "reasoning" || items.slice(at + 1).some((item) => item["type"] !== "reasoning")) return true;
-    leave("The answer broke off after this reasoning, and the provider takes it back only with what followed it.");
+    leave(
+      "The answer broke off after this reasoning. The provider accepts reasoning only together with the item after it.",
+    );
     return false;
   });
 }

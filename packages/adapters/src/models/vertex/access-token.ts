@@ -46,7 +46,7 @@ export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDe
         body: new URLSearchParams({ grant_type: GRANT, assertion: assertionOf(from, at) }).toString(),
         signal: AbortSignal.timeout(TIMEOUT_MS),
       },
-      { send, rejected, hint: "Google gives no access token without it." },
+      { send, rejected, hint: "Skein gets the access token for the model from this address. Check the network." },
     ).catch(asTimeout);
     const said = parsedOrUndefined(await beginningOf(response).catch(asTimeout));
     const token = isJsonObject(said) ? said["access_token"] : undefined;
@@ -95,7 +95,7 @@ interface Account {
   readonly address: string;
 }
 
-/** The service account of a key that is JSON. Another key is an access token. */
+/** The service account of a key that is JSON. Any other key is an access token. */
 function accountOf(key: string): Account | undefined {
   if (key.trim().endsWith(".json"))
     throw failed(

@@ -46,7 +46,7 @@ const DEPTH = 4;
 const ABANDONED_MS = 3600 * 1000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
-/** A program can make millions of files. Those beyond are removed with the folder of their session. */
+/** A program can make millions of files. Files above this number are removed with the folder of their session. */
 const MOST_NAMES = 20_000;
 
 /** The paths whose last name matches. Links are not followed, and folders that match are not searched further. */
@@ -85,7 +85,7 @@ function remove(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true, maxRetries: 3 });
   } catch {
-    // A last line is still being written: the next sweep removes the rest.
+    // A process still writes to the folder. The next sweep removes the rest.
   }
 }
 

@@ -199,7 +199,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       load: async ({ subpath }) => (shown?.get(subpath ?? "") ?? null) as SessionStoreEntry[] | null,
       listSubkeys: async () => [...(transcript?.keys() ?? [])].filter((key) => key !== "" && !key.startsWith(BACKUPS)),
     },
-    // The SDK does not allow both this and its own permission tool.
+    // The SDK does not allow both `canUseTool` and `permissionPromptToolName`.
     ...(!options.permissionPromptToolName && {
       canUseTool: async (name, input, context) => driver?.canUseTool(name, input, context) ?? NOBODY,
     }),

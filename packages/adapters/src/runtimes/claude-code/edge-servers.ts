@@ -32,7 +32,7 @@ export async function edgeServers(
     }
     const edge = (await walls.mcpEdge())(name, place);
     edges.push(edge);
-    // The SDK only connects the instance to its channel.
+    // The SDK expects its own server type here, but only calls `connect` of the instance.
     made[name] = { type: "sdk", name, instance: edge as never };
   }
   return { servers: made, close: () => void Promise.all(edges.map((edge) => edge.close())) };

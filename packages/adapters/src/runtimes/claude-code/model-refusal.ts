@@ -11,7 +11,7 @@ const SMALL = "haiku";
 /**
  * Why a session may not call a model through the broker, as a sentence; undefined if it may. A session may call the
  * models that it named and the small models that Claude Code uses by itself, if the policy of its key allows them. A
- * session whose model has an address of its own uses that one for everything.
+ * session whose model has an address of its own uses this model for everything.
  */
 export function modelRefusal(
   {
@@ -35,7 +35,7 @@ export function modelRefusal(
   if (rules?.models && !fits(rules.models, model))
     return `The policy of this server does not let this session use the model "${model}". It may use: ${rules.models.join(", ")}.`;
   if (fits(isOwn ? own : [...own, SMALL], model)) return undefined;
-  return `This session uses ${own.join(", ")}, and not the model "${model}".`;
+  return `This session cannot use the model "${model}". It uses only: ${own.join(", ")}.`;
 }
 
 function fits(names: readonly string[], model: string): boolean {

@@ -40,7 +40,7 @@ async function perform(drive: Drive, request: Requested): Promise<Completed> {
       deletions = 0,
       error,
     } = await child.query.rewindFiles(user_message_uuid, { dryRun: true });
-    if (!canRewind) throw new Error(error ?? "Claude Code has no copies of the files from then.");
+    if (!canRewind) throw new Error(error ?? "Claude Code has no copies of the files as they were at this message.");
     if (!dry_run) await reallyRewind(child.query, user_message_uuid);
     const files_changed = filesChanged.map((path) => resolve(options.cwd, path));
     return { rewind_id, checkpoint_id, dry_run, files_changed, insertions, deletions, error: null };

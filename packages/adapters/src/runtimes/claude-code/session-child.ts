@@ -327,7 +327,7 @@ export function recording({ log, deps }: Drive, { child, options }: SessionChild
     message: () => {},
     append: recorder.append,
     begins: recorder.begins,
-    canUseTool: async () => ({ behavior: "deny", message: "There is no turn." }),
+    canUseTool: async () => ({ behavior: "deny", message: "No turn is in progress." }),
   });
   return () => child.detach();
 }

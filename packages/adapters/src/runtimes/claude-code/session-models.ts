@@ -14,7 +14,7 @@ export interface OwnModels {
 
 /** What the answers of a model cost. */
 export interface CallTerms {
-  /** The built-in simulation answers, not a model. */
+  /** Whether the built-in simulation answers instead of a model. */
   readonly simulated: boolean;
   /** The price that the operator set. Without one, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;

@@ -10,7 +10,8 @@ import { isWithin } from "./policy/folders.ts";
  */
 export function placesOf(options: ResolvedOptions): readonly SandboxPlace[] {
   const { cwd, identities = {} } = options;
-  // Every process sees its working folder. One that the session named is given here, so that it is checked.
+  // Every process sees its working folder. A working folder that the session named is listed here, so that it is
+  // checked.
   const named = foldersOf(options).filter((path) => path !== cwd || Object.hasOwn(identities, path));
   const commands = Object.values(options.ownServers ?? {}).flatMap(({ reads }) => reads);
   const plugins = (options.plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));
@@ -41,6 +42,6 @@ export function checkReadOnly(options: ResolvedOptions, walls: ClaudeWalls | und
   if (walls || readOnlyOf(options).length === 0) return;
   throw new KnownError(
     "not_allowed",
-    "The operator allows only reading in this folder, which needs a sandbox, and this session runs without one.",
+    "The operator allows only reading in this folder. Skein can enforce that only in a sandbox, but this session runs without one.",
   );
 }

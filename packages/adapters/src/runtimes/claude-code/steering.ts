@@ -5,8 +5,8 @@ import { userMessage } from "./inbox.ts";
 /** Prompts that a child is given in the middle of its turn. */
 export interface Steering {
   /**
-   * Passes the prompts for this turn to the child. Claude Code reads them together with the next tool result. If there
-   * is none, they get a separate run. Reasons: decision 084.
+   * Passes the prompts for this turn to the child. Claude Code reads them together with the next tool result. If no
+   * tool result follows, the prompts get a separate run. Reasons: decision 084.
    */
   handOver(state: SessionState): void;
   /** Whether a prompt was passed to the child and is still unread. */

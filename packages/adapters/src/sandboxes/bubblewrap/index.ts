@@ -69,7 +69,7 @@ function createBubblewrap({ bwrap, bash, setpriv, arch }: Programs, found: Retur
 
   function start(program: SandboxedProgram): SandboxedProcess {
     const missing = program.places.find(({ path }) => !existsSync(path));
-    if (missing) throw new KnownError("invalid", `The sandbox cannot be started: ${missing.path} is not there.`);
+    if (missing) throw new KnownError("invalid", `The sandbox cannot be started: ${missing.path} does not exist.`);
     const args = bubblewrapArguments(program, pipes).map((each) => `${each}\0`);
     const cgroup = program.limits && cgroups?.create(program.limits);
     const joins = cgroup?.joins ?? [];
@@ -112,9 +112,9 @@ function createBubblewrap({ bwrap, bash, setpriv, arch }: Programs, found: Retur
 }
 
 function limitsSentence(found: ReturnType<typeof openCgroups>): string {
-  const rest = "CPU time and disk by a watch that looks once a second, file size and temporary files by the kernel";
+  const rest = "CPU time and disk by a check every second, file size and temporary files by the kernel";
   if ("problem" in found)
-    return `Limits: memory and processes by rlimits and a watch that looks once a second, because ${found.problem}; ${rest}.`;
+    return `Limits: memory and processes by rlimits and a check every second, because ${found.problem}; ${rest}.`;
   return `Limits: memory and processes by cgroups (version ${found.version}), which also share CPU time between sandboxes; ${rest}.`;
 }
 

@@ -18,8 +18,8 @@ export interface Forwarded extends AnswerTap {
 }
 
 /**
- * Headers of a request that are sent on. Others could mean something to the provider or to a gateway in front of it,
- * such as whose account pays.
+ * Headers of a request that are sent on. Other headers could have a meaning for the provider or for a gateway in front
+ * of it, for example which account pays.
  */
 const PASSED_ON = /^(?:accept|content-type|user-agent|x-app|anthropic-.*|x-stainless-.*|x-claude-.*)$/;
 
@@ -44,7 +44,7 @@ export async function forwardRequest(forwarded: Forwarded, upstream: Upstream): 
     answer = await upstream({
       path,
       body,
-      // Plain bytes: the usage in them is read on the way.
+      // An uncompressed answer is requested, because its usage is read while it passes.
       headers: { ...passedOn(request), "accept-encoding": "identity" },
       signal: AbortSignal.any([signal, gone.signal]),
     });

@@ -69,7 +69,7 @@ export interface ModelPass {
 }
 
 const MAXIMUM_BODY_BYTES = 48 * 1024 * 1024;
-const TOO_LARGE = `A request may have ${MAXIMUM_BODY_BYTES} bytes.`;
+const TOO_LARGE = `A request may have at most ${MAXIMUM_BODY_BYTES} bytes.`;
 const ROUTES = new Set(["/v1/messages", "/v1/messages/count_tokens"]);
 
 /** `server` has the models that have no address of their own. */
@@ -144,7 +144,7 @@ async function createPass(socket: string, rules: PassRules, server: Upstream): P
     ).finally(() => paid?.settle(usage));
   }
 
-  /** The model if it is reached elsewhere, or the reason why it cannot be used. */
+  /** The model, if it has an address of its own. A sentence, if the model cannot be used. */
   async function reached(model: string): Promise<BrokeredModel | string | undefined> {
     try {
       return await rules.reach?.(model);
@@ -226,8 +226,8 @@ function callIn(body: Uint8Array, costs: boolean): z.infer<typeof Call> | string
 }
 
 /**
- * A call as it was checked. The bytes of the program are not sent on: if a member is there twice, the model's server could
- * read the one that was not checked.
+ * A call as it was checked. The bytes of the program are not sent on: if a member of the JSON occurs twice, the model's
+ * server could read the one that was not checked.
  */
 function checked(call: z.infer<typeof Call>): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(call));

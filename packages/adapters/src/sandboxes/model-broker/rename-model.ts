@@ -6,7 +6,7 @@ const MOST_HELD = 32 * 1024 * 1024;
 
 /**
  * Passes an answer through with another name for its model. The name is in the first event of a stream, or in the whole
- * of an answer that is not streamed. What is not an answer of the Messages API passes unchanged.
+ * of an answer that is not streamed. An answer that is not in the format of the Messages API passes unchanged.
  */
 export function renameModel(contentType: string, name: string): Transform {
   const isStream = contentType.startsWith("text/event-stream");

@@ -8,7 +8,7 @@ export const ReportedUsage = z.object({
   output_tokens: z.number().nullish(),
   cache_creation_input_tokens: z.number().nullish(),
   cache_read_input_tokens: z.number().nullish(),
-  // These have prices of their own.
+  // Tokens that are cached for 5 minutes and tokens that are cached for 1 hour have different prices.
   cache_creation: z
     .object({ ephemeral_5m_input_tokens: z.number().optional(), ephemeral_1h_input_tokens: z.number().optional() })
     .nullish(),
@@ -45,8 +45,8 @@ const EMPTY_PIECE = `{"type":"content_block_delta","index":0,"delta":{"type":"te
 
 /**
  * The usage of an answer that was cut off before it reported its usage. Without an estimate, a program could avoid all
- * cost by disconnecting early. A stream costs the part that arrived. Of an answer that is not streamed nothing is
- * known, so the longest possible answer counts.
+ * cost by disconnecting early. A stream costs the part that arrived. An answer that is not streamed costs as much as
+ * the longest possible answer, because nothing of it is known.
  */
 export function usageOfCut(
   { bytes, maxTokens, isStream }: AskedAnswer,

@@ -209,7 +209,10 @@ export function createCommit(deps: CommitDeps) {
   function writeFailure(sessionId: string, head: Head | undefined, error: unknown): unknown {
     const { code } = error as NodeJS.ErrnoException;
     if (!head && code === "EEXIST")
-      return new KnownError("store_corrupt", `There is a log of session ${sessionId} that was not there at open.`);
+      return new KnownError(
+        "store_corrupt",
+        `The log of session ${sessionId} exists already, but did not exist when the store was opened: another program created it.`,
+      );
     return code === "ENOENT" ? sessionNotFound(sessionId) : error;
   }
 

@@ -139,7 +139,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     }
   }
 
-  /** All documents after an event that the existing documents are known to show. */
+  /** All documents that changed after event `from`, the last one that the existing documents show. */
   function again(head: Head, from: number): Promise<AgentDocuments> {
     return alone(head.id, async () => {
       // Nothing is appended in the meantime, and the waiting events are included in what is read here.

@@ -24,7 +24,7 @@ import { KnownError } from "@skein/protocol";
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
-// Windows has no such flag; there a link in the folder is not recognised.
+// Windows has no `O_NOFOLLOW`, so a link in the folder is not recognised there.
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 const fdatasynced = promisify(fdatasync);
 const fsynced = promisify(fsync);
@@ -35,15 +35,23 @@ export function storeError(error: unknown, path: string): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case "ENOSPC":
     case "EDQUOT":
-      return new KnownError("disk_full", `The disk is full: cannot write ${name}. Nothing of it was stored.`, {
-        cause: error,
-      });
+      return new KnownError(
+        "disk_full",
+        `The disk is full: cannot write ${name}. Nothing of this write was stored. Free some space and try again.`,
+        {
+          cause: error,
+        },
+      );
     case "EROFS":
     case "EACCES":
     case "EPERM":
-      return new KnownError("read_only", `${name} cannot be written: the folder is read-only or belongs to another.`, {
-        cause: error,
-      });
+      return new KnownError(
+        "read_only",
+        `${name} cannot be written: the folder is read-only or belongs to another user.`,
+        {
+          cause: error,
+        },
+      );
     case "EIO":
     case "EMFILE":
     case "ENFILE":
@@ -68,7 +76,7 @@ export async function withKnownErrors<Result>(path: string, work: () => Promise<
 }
 
 /**
- * Makes a folder, and those above it that are missing, accessible only by their owner, whatever the umask. A folder that
+ * Makes a folder and the missing folders above it. Only their owner can access them, whatever the umask. A folder that
  * exists keeps its mode.
  */
 export function makeFolder(path: string): void {

@@ -11,7 +11,9 @@ export interface Documented {
   readonly sequence: number;
   /** Whether there is a document in `agent_config`. */
   readonly config: boolean;
-  /** When its folders in the other two were last changed; null if it has none. */
+  /**
+   * When the session's folders in `conversation_history` and `agent_runs` were last changed; null for a missing folder.
+   */
   readonly conversations: number | null;
   readonly runs: number | null;
 }

@@ -54,7 +54,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
     }
   }
 
-  /** Written as a line without events. */
+  /** Stores the due time and the fence as a line without events. */
   async function writeHead(head: Head, dueAt: number | null, fence: number): Promise<void> {
     const log = await heads.log(head);
     const kept = { fence, due_at: dueAt };

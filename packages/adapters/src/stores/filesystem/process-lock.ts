@@ -9,7 +9,7 @@ export interface Processes {
   readonly pid: number;
   /** Different after every start of the machine; empty if the system does not report it. */
   readonly boot: string;
-  /** When the process with this PID started, in the system's own measure; undefined if there is none. */
+  /** When the process with this PID started, in the system's own measure; undefined if there is no such process. */
   started(pid: number): string | undefined;
 }
 
@@ -147,7 +147,11 @@ function greatest(lock: string): number {
 
 function locked(holder: number, self: number): KnownError {
   const who = holder === self ? `this process (PID ${holder})` : `another process (PID ${holder})`;
-  return new KnownError("store_locked", `The folder is in use by ${who}. One process at a time can have it.`, {
-    details: { pid: holder },
-  });
+  return new KnownError(
+    "store_locked",
+    `The folder is in use by ${who}. Only one process at a time can use it. Close the store there, or name another folder.`,
+    {
+      details: { pid: holder },
+    },
+  );
 }

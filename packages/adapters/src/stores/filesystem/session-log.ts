@@ -162,7 +162,7 @@ export async function readStretch(log: LoadedLog, stretch: StretchOfLog): Promis
   return { events, full: until < last };
 }
 
-/** The last event of the lines from this one on that fit into this many bytes. */
+/** The sequence of the last event in the lines that fit into this many bytes, beginning with `firstLine`. */
 function lastWithin({ firsts, offsets }: LoadedLog, firstLine: number, bytes: number): number {
   const full = (offsets[firstLine] ?? 0) + bytes;
   let next = firstLine + 1;

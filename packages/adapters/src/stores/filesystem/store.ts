@@ -160,7 +160,8 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
   await openHeads({ folder, heads, index, trustIndex: !lock.afterPowerCut });
   const records = await openRecords({ folder, appender, now, checkOpen });
   documents.check();
-  // Usually there is little to do. Opening a large store does not wait for documents that are all missing.
+  // Usually few documents are missing. If all documents of a large store are missing, opening the store does not wait
+  // for them.
   await atMost(DOCUMENTS_AT_OPEN, documents.settle());
 
   const store: FilesystemStore = {

@@ -17,7 +17,7 @@ export async function openFolder(folder: string): Promise<void> {
     if (readdirSync(folder).some((name) => !HARMLESS.has(name) && !name.startsWith(".version.")))
       throw new KnownError(
         "invalid",
-        "The folder is not empty and holds no Skein store. Name an empty one, or one that is not there yet.",
+        "The folder is not empty and holds no Skein store. Name an empty folder, or one that does not exist yet.",
       );
     await replaceFile(path, `${VERSION}\n`, true);
     await syncFolder(join(folder, ".."));
@@ -31,7 +31,7 @@ export async function openFolder(folder: string): Promise<void> {
   if (version > VERSION)
     throw new KnownError(
       "store_too_new",
-      `The folder was written by a newer Skein (version ${version}); this one reads up to ${VERSION}.`,
+      `The folder was written by a newer Skein (version ${version}); this one reads up to version ${VERSION}. Update Skein.`,
     );
   makeFolder(join(folder, "log"));
 }

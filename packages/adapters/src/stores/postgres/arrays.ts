@@ -1,6 +1,6 @@
 /**
  * Arrays as parameters of a statement. The package pg would quote and escape each element, and the server would undo
- * that, which for bodies costs more than storing them.
+ * it. For bodies that costs more than storing them.
  */
 
 /** An array of values whose text usually needs no quotes: ids, numbers, names. */

@@ -73,8 +73,7 @@ function changesJson(changes: Changes): string | null {
   const tags = sessionSet.tags ?? sessionInsert?.tags ?? [];
   const exactMetadata = sessionSet.metadata ?? sessionInsert?.metadata;
   const parts = {
-    // Changes that follow at once are written with the new row, because updating a row writes every index a second
-    // time.
+    // Changes in the same append are written with the new row, because updating a row writes every index a second time.
     ...(sessionInsert
       ? { session: { ...sessionInsert, ...sessionSet, metadata: undefined } }
       : sessionParts(sessionSet)),

@@ -72,7 +72,7 @@ const COUNT: Statement = {
       and ($4::text is null or c.status = $4) and ($5::text is null or c.outcome = $5) and (not $6 or c.top_level)`,
 };
 
-/** From the sums if they have all requested columns, otherwise row by row. */
+/** Counts sessions from the sums if the sums have all requested columns, otherwise row by row. */
 export async function countSessions(connections: Connections, filter: SessionFilter): Promise<number> {
   const asked = Object.entries(filter).filter(([, value]) => value !== undefined);
   if (asked.every(([name]) => SUMMED.has(name as keyof SessionFilter))) {

@@ -89,7 +89,10 @@ function insertFiles(db: Database, sessionId: string, { fileInserts }: Changes):
   for (const [index, file] of fileInserts.entries()) insert(db, "files", { ...file, place: before + index });
 }
 
-/** A new session, with what the rest of its first append changes in it: an update would write its indexes twice. */
+/**
+ * Writes a new session together with the changes that the rest of its first append makes to it: a later update would
+ * write its indexes twice.
+ */
 function insertSession(
   db: Database,
   begun: NonNullable<Changes["sessionInsert"]>,

@@ -115,7 +115,7 @@ describe("a made-up data directory", { timeout: 120_000 }, () => {
   });
 });
 
-describe("lines that JSON would not write as they stand there", () => {
+describe("lines that JSON.stringify would write differently", () => {
   const ODD = [
     `{ "type": "mode", "mode": "normal" }`,
     ``,

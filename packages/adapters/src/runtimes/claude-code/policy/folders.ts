@@ -78,5 +78,5 @@ export function isWithin(root: string, place: string): boolean {
 }
 
 function outside(field: string): KnownError {
-  return new KnownError("not_allowed", `${field}: The operator of this server has not opened this folder.`);
+  return new KnownError("not_allowed", `${field}: The operator of this server does not allow this folder.`);
 }

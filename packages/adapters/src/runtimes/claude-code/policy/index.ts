@@ -160,7 +160,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
 
   function mayBypass({ isAdmin, sandboxed }: { readonly isAdmin: boolean; readonly sandboxed: boolean }): void {
     if (!settings.bypassPermissions) throw closed("permission_mode", "bypassPermissions");
-    if (!isAdmin) throw closed("permission_mode", "bypassPermissions to keys without the scope admin");
+    if (!isAdmin) throw closed("permission_mode", "bypassPermissions for keys without the scope admin");
     if (!sandboxed) throw closed("permission_mode", "bypassPermissions without the sandbox");
   }
 
@@ -175,7 +175,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
       if (more !== undefined)
         throw new KnownError(
           "not_allowed",
-          `This session was begun with the key "${before.key}", which may use ${more} that this key may not. Continue with that key, or start a new session.`,
+          `The key "${before.key}" began this session and may use ${more} that this key may not use. Continue with the key "${before.key}", or start a new session.`,
         );
       const sandboxed = options.sandbox ? options.sandbox.enabled : before.sandboxed;
       const bypass = options.permission_mode === "bypassPermissions";

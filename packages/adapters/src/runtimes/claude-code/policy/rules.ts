@@ -23,8 +23,8 @@ export function checkTools({ allowed_tools, disallowed_tools, agents }: Given): 
   for (const [field, tools] of lists)
     for (const tool of tools ?? []) {
       if (!TOOL.test(tool))
-        throw invalid(field, "Expected one tool per entry, as Read, mcp__server__tool or Bash(git *).");
-      if (tool.endsWith("(*)")) throw invalid(field, `${tool} is the whole tool: say ${tool.slice(0, -3)}.`);
+        throw invalid(field, "Expected one tool per entry, such as Read, mcp__server__tool or Bash(git *).");
+      if (tool.endsWith("(*)")) throw invalid(field, `${tool} means the whole tool. Write ${tool.slice(0, -3)}.`);
     }
 }
 
@@ -36,7 +36,11 @@ const AGENT_FIELDS = new Set(["description", "prompt", "tools", "model", "disall
 export function checkAgents({ agents }: Given, { nestedAgents }: ClaudeSettings): void {
   for (const [name, agent] of Object.entries(agents ?? {})) {
     const unknown = Object.keys(agent).find((key) => !AGENT_FIELDS.has(key));
-    if (unknown !== undefined) throw invalid(`agents.${name}`, `A subagent has no ${unknown.slice(0, 100)} here.`);
+    if (unknown !== undefined)
+      throw invalid(
+        `agents.${name}`,
+        `A subagent cannot set ${unknown.slice(0, 100)}. Allowed: ${[...AGENT_FIELDS].join(", ")}.`,
+      );
     if (nestedAgents) continue;
     if (agent.tools?.some((tool) => /^(?:Task|Agent)\b/.test(tool)))
       throw invalid(`agents.${name}.tools`, "Subagents cannot have the Task tool (no nested subagents).");
@@ -45,7 +49,7 @@ export function checkAgents({ agents }: Given, { nestedAgents }: ClaudeSettings)
 
 export function checkPermissionTool({ permission_prompt_tool_name: name }: Given): void {
   if (name && !/^mcp__[\w-]+__[\w-]+$/.test(name))
-    throw invalid("permission_prompt_tool_name", "Expected the tool of an MCP server, as mcp__server__tool.");
+    throw invalid("permission_prompt_tool_name", "Expected the tool of an MCP server, such as mcp__server__tool.");
 }
 
 export function checkVariables({ env }: Given, { env: opened }: ClaudeSettings): void {
@@ -60,7 +64,7 @@ export function checkArguments({ extra_args }: Given, { extraArgs }: ClaudeSetti
     if (!extraArgs.includes(flag))
       throw new KnownError(
         "arg_not_allowed",
-        `extra_args: The operator of this server has not opened ${JSON.stringify(flag.slice(0, 100))}.`,
+        `extra_args: The operator of this server does not allow ${JSON.stringify(flag.slice(0, 100))}.`,
       );
     // The value of a flag is passed as the next argument, so a value that starts with a dash would be another flag.
     if (value?.startsWith("-") || value?.includes("\0"))
@@ -152,12 +156,13 @@ function checkUrl(field: string, url: string, places: Places): void {
 
 function checkHeaders(field: string, headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
-    if (RESERVED_HEADERS.test(name)) throw invalid(field, `The header ${name.slice(0, 100)} is the server's own.`);
+    if (RESERVED_HEADERS.test(name))
+      throw invalid(field, `The header ${name.slice(0, 100)} is reserved: requests cannot set it.`);
     try {
       validateHeaderName(name);
       validateHeaderValue(name, value);
     } catch {
-      throw invalid(field, "HTTP does not allow this header.");
+      throw invalid(field, "The name or the value is not valid in an HTTP header.");
     }
   }
 }
@@ -172,5 +177,5 @@ function invalid(field: string, sentence: string): KnownError {
 
 export function closed(field: string, what: string, names: readonly string[] = []): KnownError {
   const instead = names.length > 0 ? ` These can be named: ${names.join(", ")}.` : "";
-  return new KnownError("not_allowed", `${field}: The operator of this server has not opened ${what}.${instead}`);
+  return new KnownError("not_allowed", `${field}: The operator of this server does not allow ${what}.${instead}`);
 }

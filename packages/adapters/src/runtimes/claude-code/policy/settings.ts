@@ -17,7 +17,7 @@ const RESERVED =
 const VariableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "Expected the name of a variable.")
-  .refine((name) => !RESERVED.test(name), "This variable is the server's own: requests cannot set it.");
+  .refine((name) => !RESERVED.test(name), "This variable is reserved: requests cannot set it.");
 
 /** Flags that would undo this policy. */
 const FORBIDDEN = new Set([
@@ -38,7 +38,7 @@ const FORBIDDEN = new Set([
 const Flag = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,63}$/, "Expected a flag without its dashes.")
-  .refine((flag) => !FORBIDDEN.has(flag), "This flag cannot be opened: there is a setting for what it does.");
+  .refine((flag) => !FORBIDDEN.has(flag), "This flag cannot be allowed. Use the setting that does the same.");
 
 const Variables = z.record(z.string(), z.string());
 
@@ -113,9 +113,12 @@ export const ClaudeSettings = z.strictObject({
     .strictObject({
       memoryBytes: z
         .int()
-        .min(512 * 1024 * 1024, "Claude Code itself needs 300 MB.")
+        .min(512 * 1024 * 1024, "Expected at least 512 MiB: Claude Code itself needs 300 MB.")
         .default(4 * 1024 ** 3),
-      processes: z.int().min(16, "Claude Code and its shell need some.").default(256),
+      processes: z
+        .int()
+        .min(16, "Expected at least 16: Claude Code and its shell need several processes.")
+        .default(256),
       fileBytes: z
         .int()
         .min(1024 * 1024)
@@ -127,7 +130,7 @@ export const ClaudeSettings = z.strictObject({
       /** The CPU time of all its processes together. */
       cpuSeconds: z
         .int()
-        .min(10, "Claude Code itself needs some.")
+        .min(10, "Expected at least 10 s: Claude Code itself needs CPU time to start.")
         .default(6 * 3600),
       /** The size of its working folder and of the other folders that it may write to. */
       folderBytes: z

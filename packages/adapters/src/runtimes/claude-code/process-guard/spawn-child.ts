@@ -10,7 +10,7 @@ import { createTail, limitLines } from "./child-output.ts";
 
 /** The limits of a child. All can change while it runs: a child that was started in advance gets its session later. */
 export interface ChildTerms {
-  /** How long the child may run from now without another message of this server. Shorter than the lease. */
+  /** How long the child may run from now without another message from this server. Shorter than the lease. */
   readonly goodForMs?: () => number;
   /** The largest message of the child, in bytes. */
   readonly maxMessageBytes?: number;
@@ -106,7 +106,7 @@ const SENTENCES: Record<ChildCause, string> = {
   quiet: "Claude Code was silent for too long and was stopped.",
   message_too_large: "Claude Code sent a message that is larger than max_buffer_size and was stopped.",
   limit: "Claude Code was stopped because of a limit of this server",
-  guard: "Claude Code was stopped because its server had been silent for longer than it may.",
+  guard: "Claude Code was stopped because this server was paused or busy for too long.",
 };
 
 /**
@@ -249,7 +249,7 @@ function startInRoom(request: ChildRequest, { deps, hidden, goodForMs }: Start):
     hidden.remove();
     if (isKnownError(error)) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === "E2BIG" ? "its options are too large" : "its working folder is not there";
+    const why = code === "E2BIG" ? "its options are too large" : "its working folder does not exist";
     throw new Error(`Claude Code could not be started: ${why}.`, { cause: error });
   }
 }

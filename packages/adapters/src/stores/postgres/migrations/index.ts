@@ -12,7 +12,10 @@ export interface Migration {
   readonly number: number;
   readonly name: string;
   readonly sql: string;
-  /** The oldest schema whose code works on a database with this migration, from 8 on. Servers of both versions run during an upgrade. */
+  /**
+   * The oldest schema whose code works on a database with this migration. Migrations from 8 on have it, because servers
+   * of two versions run during an upgrade.
+   */
   readonly oldest?: number;
   /**
    * The tables of servers that it locks (`skein.x in … mode`), if there are several. All locks are taken together,
@@ -56,6 +59,7 @@ export const MIGRATIONS: readonly Migration[] = [
     oldest: 7,
     locks: ["skein.runs in share row exclusive mode"],
   },
-  // Only functions: with a number, code of schema 15 does not create its own `append` again, which ignores claims.
+  // This migration only changes functions. Its number stops code of schema 15 from creating its own `append` again,
+  // which ignores claims.
   { number: 16, name: "claims by append", sql: "", oldest: 7 },
 ];
