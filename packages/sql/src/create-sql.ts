@@ -80,10 +80,10 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   };
   const find = createFileFinder(library);
   try {
-    // Done while DuckDB is busy. The first question then only checks whether anything has changed.
+    // Done while DuckDB is busy. The first query then only checks whether anything has changed.
     find();
   } catch {
-    // Errors are ignored here: the first question reports them.
+    // Errors are ignored here: the first query reports them.
   }
   await started;
   // Set only if there are files of other agents, because a condition costs time.

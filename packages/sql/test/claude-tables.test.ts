@@ -112,7 +112,7 @@ describe("usage", () => {
   }
 });
 
-test("the first question about usage includes answers in damaged lines and answers with values of unexpected types", async () => {
+test("the first query about usage includes answers in damaged lines and answers with values of unexpected types", async () => {
   const root = folder();
   const usage = { input_tokens: 10, output_tokens: 5 };
   const line = (value: object): string => JSON.stringify(value);
@@ -165,7 +165,7 @@ describe("damage", () => {
     lines.flatMap((line, index) => [Buffer.from(index === 0 ? "" : "\n"), Buffer.from(line as string)]),
   );
 
-  test("damaged lines fail no question and hide no good row", { timeout: 120_000 }, async () => {
+  test("damaged lines fail no query and hide no good row", { timeout: 120_000 }, async () => {
     const root = folder("skein [odd] *?-");
     write(root, "projects/p/damaged.jsonl", file);
     write(root, "projects/p/empty.jsonl", "");
@@ -251,7 +251,7 @@ describe("damage", () => {
     expect(seen).toEqual(expect.arrayContaining(["t0", `t${count - 1}`, "left", "right"]));
   });
 
-  test("the next question sees a file that has grown, with correct line numbers, and a skipped file", async () => {
+  test("the next query sees a file that has grown, with correct line numbers, and a skipped file", async () => {
     const root = folder();
     write(root, "projects/p/a.jsonl", `${good("one")}\n`);
     write(root, "projects/p/b.jsonl", `${good("two")}\n`);
@@ -373,7 +373,7 @@ test("the claude tables join tool calls with results, subagents with calls, prom
   ]);
 });
 
-test("a question about messages does not compute columns that it does not select", async () => {
+test("a query about messages does not compute columns that it does not select", async () => {
   const root = folder();
   writeCorpus({ folder: root, files: 2, bytes: 20_000 });
   const sql = await open(root);

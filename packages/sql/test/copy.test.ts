@@ -163,11 +163,11 @@ test(
     expect(await build(root, cache)).toMatchObject({ outcome: "built", added: 4, removed: 4 });
     const after = await expectSameRows(root, cache, "when the copy is up to date again");
     expect(after.scannedBytes()).toBe(0);
-    // A connection that was opened before the build uses the new copy at its next question.
+    // A connection that was opened before the build uses the new copy at its next query.
     await mixed.run("SELECT 1");
     expect(mixed.scannedBytes()).toBe(0);
 
-    // A repeated question sees a line that was written a moment ago.
+    // A repeated query sees a line that was written a moment ago.
     const rows = async (): Promise<number> =>
       Number((await rowsOf(after, "(SELECT count(line) FROM claude_conversations)"))[0]?.[0]);
     const before = await rows();

@@ -7,7 +7,7 @@ import { createSql } from "@skein/sql";
 import { afterAll, expect, test } from "vitest";
 import { ask, folder, open, write } from "./sql.ts";
 
-/** The transcripts that a question reads. In the reader's list, an empty file replaces each of the others. */
+/** The transcripts that a query reads. In the reader's list, an empty file replaces each of the others. */
 const READ = "list_filter(getvariable('skein_files'), lambda f: contains(f, '/projects/')) AS read";
 
 // The files are only read, so all tests share them.
@@ -36,14 +36,14 @@ test.each([
   ["a project in another letter case", "claude_conversations", "project_path ILIKE '%PROJECT-only'"],
   ["a session by the beginning of its id", "claude.tool_calls", "starts_with(session_id, 'BEGINNING')"],
   ["a session and a project", "claude.messages", "session_id = 'SESSION' AND project_path = '/home/dev/project-only'"],
-])("a question for %s reads one file only", async (_, table, condition) => {
+])("a query for %s reads one file only", async (_, table, condition) => {
   const where = condition
     .replace("SESSION", sessionId)
     .replace("FILE", file)
     .replace("BEGINNING", sessionId.slice(0, 13));
   const [found] = await ask(corpus, `SELECT count(*) AS n, max(line) AS line, ${READ} FROM ${table} WHERE ${where}`);
   expect(found?.["read"]).toEqual([file]);
-  // The same question in a form that is not recognized.
+  // The same query in a form that is not recognized.
   const loose = where.replaceAll(/\b(session_id|project_path|file)\b/g, "concat($1, '')");
   const [expected] = await ask(corpus, `SELECT count(*) AS n, max(line) AS line FROM ${table} WHERE ${loose}`);
   expect({ n: found?.["n"], line: found?.["line"] }).toEqual(expected);
@@ -66,8 +66,8 @@ test.each([
     "SELECT READ FROM claude_conversations WHERE session_id IN ('SESSION', 'a'', ''b') OR session_id = 'SESSION'",
   ],
   ["the condition is about a time", "SELECT READ FROM claude_conversations WHERE timestamp > '2000-01-01'"],
-])("a question reads all files if %s", async (_, question) => {
-  const statement = question.replace("SESSION", sessionId).replace("READ", READ);
+])("a query reads all files if %s", async (_, query) => {
+  const statement = query.replace("SESSION", sessionId).replace("READ", READ);
   const [found] = await ask(corpus, `${statement} LIMIT 1`);
   expect(found?.["read"]).toHaveLength(10);
 });

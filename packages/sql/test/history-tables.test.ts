@@ -1,4 +1,4 @@
-/** Questions over the sessions of all agents. */
+/** Queries over the sessions of all agents. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

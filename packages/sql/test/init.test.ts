@@ -57,7 +57,7 @@ function writeRoot(): string {
   return root;
 }
 
-/** Questions that have the same answer there and here. */
+/** Queries that have the same answer there and here. */
 const SAME = [
   "SELECT * FROM claude_conversations ORDER BY file, line",
   "SELECT * FROM claude_stats ORDER BY ALL",

@@ -9,11 +9,11 @@ const STAYS = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a10.jsonl";
 const GOES = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a11.jsonl";
 const BEHIND = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a12.jsonl";
 
-/** How many ticks after the start of a question a file changes: at once, and during each of its steps. */
+/** How many ticks after the start of a query a file changes: at once, and during each of its steps. */
 const TICKS = process.env["SKEIN_LONG"] ? [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233] : [0, 1, 3, 8, 34, 144];
 
 test(
-  "a file that is deleted at any moment of a question removes only its own rows, with run and with stream",
+  "a file that is deleted at any moment of a query removes only its own rows, with run and with stream",
   { timeout: 120_000 },
   async () => {
     await Promise.all((["run", "stream"] as const).map(goesAway));
@@ -35,7 +35,7 @@ async function goesAway(how: "run" | "stream"): Promise<void> {
 }
 
 test(
-  "line numbers stay correct when an earlier file grows at any moment of a question",
+  "line numbers stay correct when an earlier file grows at any moment of a query",
   { timeout: 120_000 },
   async () => {
     const odd = TICKS.filter((_, at) => at % 2 === 1);
@@ -92,7 +92,7 @@ test(
       let count = 0;
       for await (const { rows } of sql.stream("SELECT line, content FROM claude_conversations"))
         for await (const some of rows) {
-          // After the first rows, so the question is running.
+          // After the first rows, so the query is running.
           if (count === 0) appendFileSync(path, `${JSON.stringify(line)}\n`);
           count += some.length;
         }

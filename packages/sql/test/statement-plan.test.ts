@@ -47,14 +47,11 @@ test.each([
   ["SELECT 1", explained("READ_NDJSON"), false],
   ["FROM claude_plans", { kind: "unneeded" }, false],
   ["FROM claude.branches", { kind: "unneeded" }, false],
-] as const)(
-  "whether %s with the explanation %j may be used again once it is prepared: %s",
-  (sql, explanation, expected) => {
-    expect(planStatement(readStatement(sql), { ...KNOWN, explanation }).isReusable).toBe(expected);
-  },
-);
+] as const)("a prepared %s with the explanation %j may be used again: %s", (sql, explanation, expected) => {
+  expect(planStatement(readStatement(sql), { ...KNOWN, explanation }).isReusable).toBe(expected);
+});
 
-test("the first question has both branches and line numbers", async () => {
+test("the first query has both branches and line numbers", async () => {
   const root = folder();
   const line = (uuid: string, parentUuid: string | null, content: string): object => ({
     type: "user",

@@ -162,7 +162,7 @@ test.skipIf(!hasBubblewrap)(
     await Promise.all([
       expect(ask("SELECT * FROM claude.mesages")).rejects.toThrow("LINE 1"),
       expect(ask("SELECT * FROM read_text('/etc/passwd')")).rejects.toThrow("disabled by configuration"),
-      expect(ask("CREATE TABLE t AS SELECT 1")).rejects.toThrow("Only questions are answered"),
+      expect(ask("CREATE TABLE t AS SELECT 1")).rejects.toThrow("Only statements that read are allowed"),
     ]);
   },
 );

@@ -19,21 +19,21 @@ export interface SqlResult {
   readonly rows: readonly Row[];
 }
 
-/** How often a question is tried, because a file changed while it was read. */
+/** How often a query is tried, because a file changed while it was read. */
 export const ATTEMPTS = 3;
 
 /**
- * Runs a statement and holds its answer in memory. A question is run again if a file changed in the meantime, because line
+ * Runs a statement and holds its answer in memory. A query is run again if a file changed in the meantime, because line
  * numbers come from counts that were made before. A statement that changes something runs once.
  */
 export async function runStatement({ preparer, caller, memory }: AnswerDeps, given: string): Promise<SqlResult> {
   await caller.begin();
   let counted = false;
   for (let attempt = 1; ;) {
-    const { plan, files, statement, isQuestion } = await preparer.prepare(given, { counted });
+    const { plan, files, statement, isQuery } = await preparer.prepare(given, { counted });
     const { sql } = plan.statement;
     const hasChanged = async (): Promise<boolean> => {
-      if (!isQuestion || attempt === ATTEMPTS) return false;
+      if (!isQuery || attempt === ATTEMPTS) return false;
       if ((await preparer.refresh()).stamp === files.stamp) return false;
       attempt += 1;
       return true;
@@ -42,7 +42,7 @@ export async function runStatement({ preparer, caller, memory }: AnswerDeps, giv
       .run(sql, () => statement.runAndReadAll())
       .catch(async (error: unknown): Promise<undefined> => {
         // Counting finds lines that are damaged or too long. Only after that can more memory help.
-        if (isQuestion && !isCounted(files) && (isBadLine(error) || isOutOfMemory(error))) counted = true;
+        if (isQuery && !isCounted(files) && (isBadLine(error) || isOutOfMemory(error))) counted = true;
         else if (!(await hasChanged()) && !(await memory.raise(error))) throw failure(sql, error);
       });
     if (!reader || (scannedBytes(files) > 0 && (await hasChanged()))) continue;

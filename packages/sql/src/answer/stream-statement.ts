@@ -11,7 +11,7 @@ export interface SqlStream {
   readonly rows: AsyncGenerator<readonly Row[]>;
 }
 
-/** How many rows are held so that a question can be run again. For longer answers, the files are counted first. */
+/** How many rows are held so that a query can be run again. For longer answers, the files are counted first. */
 const SHORT_ROWS = 10_000;
 
 /** Runs a statement without holding its answer in memory. */
@@ -25,9 +25,9 @@ export async function streamStatement(deps: AnswerDeps, given: string): Promise<
 /** Rows that were returned cannot be taken back, so all files are counted before the first row. */
 async function longAnswer(deps: AnswerDeps, given: string): Promise<SqlStream> {
   const { connection, preparer, caller, memory } = deps;
-  const { plan, files, statement, isQuestion } = await preparer.prepare(given, { counted: true });
+  const { plan, files, statement, isQuery } = await preparer.prepare(given, { counted: true });
   const { sql } = plan.statement;
-  const transaction = isQuestion ? await beginStream(connection) : undefined;
+  const transaction = isQuery ? await beginStream(connection) : undefined;
   const result = await caller
     .run(sql, () => statement.stream())
     .catch(async (error: unknown): Promise<undefined> => {
@@ -56,20 +56,23 @@ async function longAnswer(deps: AnswerDeps, given: string): Promise<SqlStream> {
     } finally {
       await transaction?.end();
     }
-    if (isQuestion && plan.form.rows === "numbered" && !areNumbersRight(files, await preparer.refresh()))
-      throw new SqlError(sql, "A file changed while it was read, so line numbers may be wrong. Ask again.");
+    if (isQuery && plan.form.rows === "numbered" && !areNumbersRight(files, await preparer.refresh()))
+      throw new SqlError(
+        sql,
+        "A file changed while it was read, so line numbers may be wrong. Run the statement again.",
+      );
   }
 }
 
 /**
- * A short answer is held before it is returned. Then the files need not be counted first, and the question can be run again if a
+ * A short answer is held before it is returned. Then the files need not be counted first, and the query can be run again if a
  * file changes in the meantime. Undefined if the answer is longer, or if anything failed.
  */
 async function shortAnswer(deps: AnswerDeps, given: string, attempt = 1): Promise<SqlStream | undefined> {
   const { connection, preparer, caller } = deps;
-  const { plan, files, statement, isQuestion } = await preparer.prepare(given, { counted: false });
+  const { plan, files, statement, isQuery } = await preparer.prepare(given, { counted: false });
   const { sql } = plan.statement;
-  if (!isQuestion || attempt > ATTEMPTS) return undefined;
+  if (!isQuery || attempt > ATTEMPTS) return undefined;
   const transaction = await beginStream(connection);
   try {
     const reader = await caller.run(sql, () => statement.streamAndReadUntil(SHORT_ROWS));

@@ -133,7 +133,7 @@ interface Addition {
   readonly files: readonly DataFile[];
 }
 
-/** Reads files in batches. Returns how many files were left out because they need too much memory; questions read these files in place. */
+/** Reads files in batches. Returns how many files were left out because they need too much memory; queries read these files in place. */
 async function addFiles({ connection, folder, next, files }: Addition): Promise<number> {
   const memory = createMemoryLimit(connection, MEGABYTES);
   let batch: readonly DataFile[] = [];

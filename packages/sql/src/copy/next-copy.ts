@@ -28,7 +28,7 @@ const NEXT = "next_copy";
 const ATTACH = "STORAGE_VERSION 'latest', ROW_GROUP_SIZE 8192";
 /** Columns that a search reads completely: uncompressed, they are read at the speed of memory. */
 const UNCOMPRESSED = new Set(["conversation.content"]);
-/** Long texts that few questions need. */
+/** Long texts that few queries need. */
 const STRONGLY_COMPRESSED = new Set([
   "tool_call.result",
   "tool_call.tool_use_result",

@@ -1,5 +1,5 @@
 /**
- * Which scanned files a question can need, as far as DuckDB's own plan shows: a join with `skein.files` on the place, whose
+ * Which scanned files a query can need, as far as DuckDB's own plan shows: a join with `skein.files` on the place, whose
  * rows are filtered by session, project or file. It is used only if every scan is below such a join, and only filters of the
  * forms below are understood.
  *
@@ -14,7 +14,7 @@ interface Node {
   readonly extra_info?: Readonly<Record<string, unknown>>;
 }
 
-/** A condition on `skein.files` that is true for every file that the question can need; null if it may need any file. */
+/** A condition on `skein.files` that is true for every file that the query can need; null if it may need any file. */
 export function fileCondition(plan: string, sql: string): string | null {
   const scans = (JSON.parse(plan) as readonly Node[]).flatMap((node) => scansOf(node, []));
   if (scans.length === 0 || scans.some((filters) => filters.length === 0)) return null;

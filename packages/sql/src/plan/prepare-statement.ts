@@ -39,7 +39,7 @@ interface Prepared {
   readonly files: Files;
   readonly statement: DuckDBPreparedStatement;
   /** The statement changes nothing, so it may be run again. */
-  readonly isQuestion: boolean;
+  readonly isQuery: boolean;
 }
 
 interface PrepareOptions {
@@ -56,7 +56,7 @@ export interface Preparer {
   /** Makes the tables of the schema `history`, which are otherwise made at the first statement that names them. */
   showHistory(): Promise<void>;
   prepare(given: string, options: PrepareOptions): Promise<Prepared>;
-  /** Prepares a statement for a caller who keeps it. It is not reused for a later question. */
+  /** Prepares a statement for a caller who keeps it. It is not reused for a later query. */
   handOut(given: string): Promise<DuckDBPreparedStatement>;
 }
 
@@ -103,7 +103,7 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
         const { statement, parts, explanation } = explained;
         const plan = planStatement(statement, { parts: parts.count, explanation, counted });
         const prepared = await carryOut(plan, explained);
-        if (plan.isReusable && prepared.isQuestion) last = prepared;
+        if (plan.isReusable && prepared.isQuery) last = prepared;
         return prepared;
       } catch (error) {
         if (!isMissingFile(error)) throw error;
@@ -138,7 +138,7 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
       // The first parts of a PIVOT determine its columns.
       for (let at = 0; at < parts.count - 1; at += 1) await (await parts.prepare(at)).run();
       const statement = await parts.prepare(parts.count - 1);
-      return { plan, files: shown, statement, isQuestion: statement.statementType === StatementType.SELECT };
+      return { plan, files: shown, statement, isQuery: statement.statementType === StatementType.SELECT };
     } catch (error) {
       throw failure(plan.statement.sql, error);
     }

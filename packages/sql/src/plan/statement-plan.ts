@@ -29,7 +29,7 @@ export interface Known {
 export type Explanation =
   /** Not needed, because the statement reads no transcript in place. */
   | { readonly kind: "unneeded" }
-  /** DuckDB only explains questions. */
+  /** DuckDB only explains queries. */
   | { readonly kind: "unavailable" }
   | { readonly kind: "explained"; readonly json: string };
 
@@ -54,7 +54,7 @@ export function planStatement(statement: Statement, { parts, explanation, counte
   };
 }
 
-/** Whether a plan depends on DuckDB's explanation. A question over the copy starts faster without one. */
+/** Whether a plan depends on DuckDB's explanation. A query over the copy starts faster without one. */
 export function needsExplanation({ namesLines }: Statement, files: Files): boolean {
   return namesLines || scannedBytes(files) > 0;
 }

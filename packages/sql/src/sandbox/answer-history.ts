@@ -11,7 +11,7 @@ import { namesPlatform } from "../plan/named-tables.ts";
 import { literals } from "../database/quote.ts";
 import { isStatement, splitStatements } from "../plan/split-statements.ts";
 import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
-import { MEMORY, answerQuestion } from "./answer-question.ts";
+import { MEMORY, answerQuery } from "./answer-query.ts";
 import type { HistoryFolders } from "./bubblewrap.ts";
 
 const { roots, cacheFolder } = JSON.parse(process.argv[2] ?? "{}") as HistoryFolders;
@@ -19,10 +19,10 @@ const sql = await createSql({ roots, cacheFolder, memoryLimit: MEMORY, threads: 
 const ownFolders = readdirSync("/tmp")
   .filter((name) => name.startsWith("skein-sql-"))
   .map((name) => join("/tmp", name));
-// Does all work that does not depend on the question.
+// Does all work that does not depend on the query.
 await sql.tables();
 
-await answerQuestion(async ({ file, statement }) => {
+await answerQuery(async ({ file, statement }) => {
   const { whole, rest } = splitStatements(statement);
   const statements = [...whole, rest].filter(isStatement);
   if (statements.length !== 1)

@@ -5,9 +5,9 @@
  */
 import { DuckDBInstance, StatementType } from "@duckdb/node-api";
 import { statementsOf } from "../plan/split-statements.ts";
-import { MEMORY, answerQuestion } from "./answer-question.ts";
+import { MEMORY, answerQuery } from "./answer-query.ts";
 
-await answerQuestion(async ({ file, statement }) => {
+await answerQuery(async ({ file, statement }) => {
   const instance = await DuckDBInstance.create(file ?? ":memory:", {
     ...(file !== null && { access_mode: "READ_ONLY" }),
     memory_limit: MEMORY,

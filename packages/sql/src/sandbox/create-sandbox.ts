@@ -7,7 +7,7 @@ import type { PipeMessage, Job } from "./pipe-messages.ts";
 import { type SandboxedProcess, startSandboxed } from "./sandboxed-process.ts";
 
 /** A statement from a client, and its limits. */
-export interface Question extends Omit<Job, "file" | "places" | "isFiltered"> {
+export interface Query extends Omit<Job, "file" | "places" | "isFiltered"> {
   /** The database with the rows, if there is one. It is only read. */
   readonly database: string | null;
   readonly timeMs: number;
@@ -24,7 +24,7 @@ export interface Sandbox {
   /** Why the sandbox does not work here; undefined if it works. Starts one to find out. */
   problem(): Promise<string | undefined>;
   /** Throws `statement_failed` if DuckDB rejects the statement, and `over_limit` if it takes too long or too much memory. */
-  ask(question: Question, signal: AbortSignal): AsyncGenerator<Part>;
+  ask(query: Query, signal: AbortSignal): AsyncGenerator<Part>;
   /** Ends every process. */
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export interface SandboxOptions extends SandboxContent {
   readonly folder: string;
   /** The memory limit of one process. */
   readonly memoryBytes?: number;
-  /** How long an idle process waits for a question before it is stopped. */
+  /** How long an idle process waits for a query before it is stopped. */
   readonly spareMs?: number;
   /** Where bubblewrap is looked for. */
   readonly commandFolders?: readonly string[];
@@ -76,7 +76,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     return started;
   }
 
-  /** Starting a process takes most of the time of a question, so the next one is started when a question ends. */
+  /** Starting a process takes most of the time of a query, so the next one is started when a query ends. */
   function keepSpare(sandboxed: Found): void {
     if (spare || closed) return;
     const timer = setTimeout(() => forgetSpare()?.stop(), spareMs).unref();
@@ -87,7 +87,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const sandboxed = findSandbox(commandFolders, { history });
     if ("problem" in sandboxed) return sandboxed;
-    // Started at the same time as the trial, so that the first question does not wait for two starts.
+    // Started at the same time as the trial, so that the first query does not wait for two starts.
     keepSpare(sandboxed);
     const started = start(sandboxed, true);
     const timer = setTimeout(() => started.stop(), TRY_MS);

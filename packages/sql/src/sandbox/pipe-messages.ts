@@ -5,7 +5,7 @@
  */
 import type { Column } from "../answer/values.ts";
 
-/** A question, as it is sent to the process. */
+/** A query, as it is sent to the process. */
 export interface Job {
   /** The database with the rows; null if there are none. */
   readonly file: string | null;

@@ -6,9 +6,9 @@ import { FILTER_PIPE, type FoundSandbox, type Walls } from "./bubblewrap.ts";
 import type { PipeMessage, Job } from "./pipe-messages.ts";
 import { readMessages } from "./read-pipe.ts";
 
-/** A process in the sandbox that waits for one question. */
+/** A process in the sandbox that waits for one query. */
 export interface SandboxedProcess {
-  /** Sends the question. The messages end when the process does. */
+  /** Sends the query. The messages end when the process does. */
   ask(job: Omit<Job, "file">, database: string | null): AsyncGenerator<PipeMessage>;
   /** Kills the process and its children. */
   stop(): void;
@@ -22,8 +22,8 @@ export function startSandboxed(
   sandboxed: Extract<FoundSandbox, { command: string }>,
   { walls, folder, isTrial }: { readonly walls: Walls; readonly folder: string; readonly isTrial: boolean },
 ): SandboxedProcess {
-  // Mounted as /data. Empty until there is a question, because the process may get the question of any tenant.
-  const data = mkdtempSync(join(folder, "question-"));
+  // Mounted as /data. Empty until there is a query, because the process may get the query of any tenant.
+  const data = mkdtempSync(join(folder, "query-"));
   const child = spawn(sandboxed.command, sandboxed.args(walls, data, { isTrial }), {
     env: {},
     cwd: "/",
@@ -38,7 +38,7 @@ export function startSandboxed(
   filtering?.on("error", () => {}).end(sandboxed.filter);
   let errorOutput = "";
   child.stderr?.on("data", (piece) => (errorOutput += String(piece)));
-  const question = child.stdio[0] as Writable;
+  const query = child.stdio[0] as Writable;
   const answer = child.stdio[3] as Readable;
   const ended = new Promise<Awaited<SandboxedProcess["ended"]>>((resolve) => {
     const end = (code: number | null, signal: NodeJS.Signals | null): void => {
@@ -51,21 +51,21 @@ export function startSandboxed(
       end(null, null);
     });
   });
-  // The process may end before it reads its question; `ended` reports it.
-  question.on("error", () => {});
+  // The process may end before it reads its query; `ended` reports it.
+  query.on("error", () => {});
   answer.on("error", () => {});
 
   return {
     async *ask(job, database) {
       if (database !== null) place(database, join(data, "rows.duckdb"));
       const file = database === null ? null : "/data/rows.duckdb";
-      question.end(JSON.stringify({ ...job, file } satisfies Job));
+      query.end(JSON.stringify({ ...job, file } satisfies Job));
       yield* readMessages(answer);
     },
     errorOutput: () => errorOutput.trim().slice(0, 500),
     stop() {
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) killGroup(child.pid);
-      question.destroy();
+      query.destroy();
       answer.destroy();
     },
     ended,

@@ -1,8 +1,8 @@
 /**
- * A database with the rows of one tenant, for questions in the sandbox.
+ * A database with the rows of one tenant, for queries in the sandbox.
  *
- * The rows are read through the store's port, so any store works and the sandbox needs no connection. A question sees everything
- * that was written before it was asked: sessions that changed since the last question are copied again.
+ * The rows are read through the store's port, so any store works and the sandbox needs no connection. A query sees everything
+ * that was written before it was asked: sessions that changed since the last query are copied again.
  */
 import { createHash } from "node:crypto";
 import { type FileHandle, mkdir, mkdtemp, open, rm, stat } from "node:fs/promises";

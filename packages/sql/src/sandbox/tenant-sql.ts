@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from "node:f
 import { join } from "node:path";
 import { type Store, withHiddenPrompts } from "@skein/core";
 import { KnownError } from "@skein/protocol";
-import { type Part, type Question, createSandbox } from "./create-sandbox.ts";
+import { type Part, type Query, createSandbox } from "./create-sandbox.ts";
 import { type Example, examples } from "../examples.ts";
 import { COLUMNS_STATEMENT, type DescribedTable, describedTables } from "./described-tables.ts";
 import { createDatabaseWriter } from "./database-writer.ts";
@@ -14,19 +14,19 @@ export interface TenantSql {
   /** Why statements cannot run here; undefined if they can. */
   problem(): Promise<string | undefined>;
   /** The columns come with a notice if the statement names tables that are empty because the caller may not read them. */
-  ask(question: TenantQuestion, signal: AbortSignal): AsyncGenerator<Part & { readonly notice?: string }>;
+  ask(query: TenantQuery, signal: AbortSignal): AsyncGenerator<Part & { readonly notice?: string }>;
   /** Every table that statements can read, with its columns and what they mean. */
   tables(
     asking: { readonly tenant: string; readonly timeMs: number },
     signal: AbortSignal,
   ): Promise<readonly DescribedTable[]>;
-  /** Questions to start with. */
+  /** Example queries to start with. */
   examples(): readonly Example[];
   /** Stops every process and removes every database. The store stays open. */
   close(): Promise<void>;
 }
 
-interface TenantQuestion extends Omit<Question, "database"> {
+interface TenantQuery extends Omit<Query, "database"> {
   readonly tenant: string;
   /** Whether the statement sees the system prompts of agents that do not show them. */
   readonly prompts: boolean;
@@ -42,7 +42,7 @@ export interface TenantSqlOptions {
   /** The folder for databases, while this process runs. Leftovers of earlier processes are removed. */
   readonly folder: string;
   readonly now?: () => number;
-  /** How long a question waits for the copy of its rows before it fails, and how long it may take while the transcripts have no copy. */
+  /** How long a query waits for the copy of its rows before it fails, and how long it may take while the transcripts have no copy. */
   readonly copyMs?: number;
   /** Where bubblewrap is looked for; the default folders if not given. */
   readonly commandFolders?: readonly string[];
@@ -99,22 +99,22 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
 
   return {
     problem: () => sandboxFor(false).problem(),
-    async *ask({ tenant, history, prompts, ...question }, signal) {
+    async *ask({ tenant, history, prompts, ...query }, signal) {
       // A statement waits only for the data that it reads: transcripts are searched and rows are copied only if they
       // are needed.
-      const mayRead = mayReadHistory(question.statement);
+      const mayRead = mayReadHistory(query.statement);
       const sandbox = sandboxFor(history && mayRead);
       const problem = await sandbox.problem();
       if (problem !== undefined) throw new KnownError("sandbox_missing", problem);
-      const needsRows = namesPlatform(question.statement) || mayRead;
+      const needsRows = namesPlatform(query.statement) || mayRead;
       const database = store && needsRows ? await inTime(rowsOf(store, { tenant, prompts }).current(), copyMs) : null;
-      const copy = sandbox !== rowsSandbox && namesTranscripts(question.statement) ? historySandbox?.copy : undefined;
+      const copy = sandbox !== rowsSandbox && namesTranscripts(query.statement) ? historySandbox?.copy : undefined;
       // Until there is a copy, every transcript is read in place, which may take longer.
-      const timeMs = copy?.isMissing() === true ? Math.max(question.timeMs, copyMs) : question.timeMs;
+      const timeMs = copy?.isMissing() === true ? Math.max(query.timeMs, copyMs) : query.timeMs;
       try {
         const notice =
-          sandbox === rowsSandbox ? closedNotice(question.statement, historySandbox !== undefined) : undefined;
-        for await (const part of sandbox.ask({ ...question, timeMs, database }, signal))
+          sandbox === rowsSandbox ? closedNotice(query.statement, historySandbox !== undefined) : undefined;
+        for await (const part of sandbox.ask({ ...query, timeMs, database }, signal))
           yield part.kind === "columns" && notice !== undefined ? { ...part, notice } : part;
       } finally {
         // Done after the answer, so that the build does not slow it down.
@@ -123,9 +123,9 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
     },
     async tables(asking, signal) {
       const limits = { rows: 10_000, bytes: 10_000_000, history: false, prompts: false };
-      const question = { ...asking, ...limits, statement: COLUMNS_STATEMENT, format: "jsonl" } as const;
+      const query = { ...asking, ...limits, statement: COLUMNS_STATEMENT, format: "jsonl" } as const;
       // The same for every tenant.
-      described ??= await describedTables(this.ask(question, signal));
+      described ??= await describedTables(this.ask(query, signal));
       return described;
     },
     examples,
@@ -168,7 +168,7 @@ function createCopyRefresher(copy: () => Promise<void>, now: () => number): Copy
   };
 }
 
-/** Waits for a tenant's database. Its first copy may take longer; it continues after the question has failed. */
+/** Waits for a tenant's database. Its first copy may take longer; it continues after the query has failed. */
 async function inTime(database: Promise<string>, ms: number): Promise<string> {
   database.catch(() => {});
   let timer: NodeJS.Timeout | undefined;
@@ -178,7 +178,7 @@ async function inTime(database: Promise<string>, ms: number): Promise<string> {
         reject(
           new KnownError(
             "over_limit",
-            `The first copy of this tenant's rows takes longer than ${ms / 1000} s and continues. Ask again later.`,
+            `The first copy of this tenant's rows takes longer than ${ms / 1000} s and continues. Run the statement again later.`,
           ),
         ),
       ms,
@@ -215,5 +215,5 @@ function closedNotice(statement: string, isOpened: boolean): string | undefined 
   if (!namesClaude(statement) && !namesHistory(statement)) return undefined;
   return isOpened
     ? "The tables of Claude Code and other agents are empty for this key: only admin keys of the tenant default may read them."
-    : "The tables of Claude Code and other agents are closed on this server, so they are empty. SKEIN_SQL_HISTORY opens them.";
+    : "The tables of Claude Code and other agents are off on this server, so they are empty. The setting SKEIN_SQL_HISTORY turns them on.";
 }

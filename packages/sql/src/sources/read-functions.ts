@@ -128,7 +128,7 @@ async function libraryOf(
   return { library: config, problems };
 }
 
-/** The library without the roots of other agents, which a question over all agents has added. */
+/** The library without the roots of other agents, which a query over all agents has added. */
 function ownOf(library: LibraryConfig): LibraryConfig {
   if (library.dataPath === undefined || typeof library.dataPath === "string") return library;
   const own = library.dataPath.filter((root) => sourceOfRoot(root) === "claude-code");

@@ -26,7 +26,7 @@ interface Lines {
   readonly messageText: string;
 }
 
-/** The lines of files. A question only parses the parts that it needs. */
+/** The lines of files. A query only parses the parts that it needs. */
 const SCANNED: Lines = {
   rows: "scan.rows",
   answers: "scan.answers",
@@ -64,7 +64,7 @@ const CALLS = JSON.stringify({
   model: "VARCHAR",
   content: [{ type: "VARCHAR", id: "VARCHAR", name: "VARCHAR", input: "JSON" }],
 });
-/** Without the content of a result: it is long, and few questions need it. */
+/** Without the content of a result: it is long, and few queries need it. */
 const RESULTS = JSON.stringify({ content: [{ type: "VARCHAR", tool_use_id: "VARCHAR", is_error: "VARCHAR" }] });
 
 const conversation = (lines: Lines): string => `

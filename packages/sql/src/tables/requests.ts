@@ -88,7 +88,7 @@ export const NO_REQUESTS = `SELECT 0::BIGINT AS place, '' AS id, '' AS request_i
 
 /**
  * Each step refers to the step before it once, because DuckDB materializes every column of a step that is used twice,
- * also columns that the question does not need.
+ * also columns that the query does not need.
  */
 export const responses = ({ schema, files, source }: ViewPlace): string => `
 CREATE VIEW ${schema}.responses AS
