@@ -97,7 +97,7 @@ describe("a page of a hostile session", () => {
       for (const { name, attributes } of elements) {
         expect([...Object.keys(allowed), ...withoutAttributes]).toContain(name);
         for (const attribute of Object.keys(attributes)) expect(allowed[name] ?? []).toContain(attribute);
-        // A link leads to a place on the page, or to a web page that is told nothing.
+        // A link leads to a place on the page, or to a web page that does not get the address of this page.
         if (name === "a" && !/^#[\w-]+$/.test(attributes["href"] ?? ""))
           expect(attributes).toMatchObject({
             href: expect.stringMatching(/^https?:\/\//) as string,

@@ -55,7 +55,7 @@ describe("the index of a file", () => {
   const weightsOf = (...words: string[]): number[] =>
     stretchesIn(data, wantedOf(words)).stretches.map(({ weight }) => weight);
 
-  test("a stretch has the best kind of text that may match", () => {
+  test("a part of a file has the weight of the best text that may match", () => {
     expect(weightsOf("parser")).toEqual([5]);
     expect(weightsOf("comma")).toEqual([4]);
     expect(weightsOf("kaleidoscope")).toEqual([1]);
@@ -63,7 +63,7 @@ describe("the index of a file", () => {
     expect(weightsOf("comma", "absent")).toEqual([]);
   });
 
-  test("a stretch has the latest time of its best texts, as far as their lines have a time", () => {
+  test("a part of a file has the latest time of its best texts, as far as their lines have a time", () => {
     const timed = encoded(
       [
         { type: "user", timestamp: "2026-11-01T10:00:00.000Z", message: { content: "Fix the parser" } },

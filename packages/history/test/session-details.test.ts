@@ -188,7 +188,8 @@ describe("the details of a session", () => {
     );
     for (let end = 1; end <= bytes.length; end += 1) {
       const isWhole = bytes[end] === 0x0a;
-      // A line that is torn right behind a brace looks whole: only parsing it would tell, and a list does not parse.
+      // A line that is cut right after a brace looks complete. Only parsing it would show the cut, and a list does not
+      // parse lines.
       if (bytes[end - 1] === 0x7d && !isWhole) continue;
       const { lines: _, ...details } = folded(bytes.subarray(0, end));
       const { lines: __, ...expected } = folded(

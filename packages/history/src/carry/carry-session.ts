@@ -59,7 +59,7 @@ function writeCarried(session: Session, root: string): { readonly id: string; re
     if (existsSync(meta)) copyFileSync(meta, join(folder, id, "subagents", name.replace(/\.jsonl$/, ".meta.json")));
   }
   const missing = namedFiles(session).filter((path) => !existsSync(path)).length;
-  if (missing > 0) left.set("files that it names and that are not there", missing);
+  if (missing > 0) left.set("files that the session names and that do not exist", missing);
   return { id, left: [...left].map(([what, count]) => ({ what, count })) };
 }
 

@@ -26,9 +26,12 @@ export interface SessionOrder {
   readonly files: readonly DataFile[];
   /** Details of the files that were read for a filter or a page. Others are read when needed. */
   readonly details: Map<DataFile, SessionDetails>;
-  /** Details in the index, which most lists need of few files. */
+  /** Details from the index. Most lists need the details of only a few files. */
   readonly saved: ReadonlyMap<DataFile, Uint8Array>;
-  /** Orders them again with the times of the details that are known by now. Returns false if the times were right. */
+  /**
+   * Orders the sessions again with the times of the details that are known by now. Returns false if the times were
+   * right.
+   */
   correct(): boolean;
 }
 

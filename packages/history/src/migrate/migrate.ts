@@ -195,7 +195,7 @@ async function execute(
           bytes,
           rewrittenPaths: outcome.rewrittenPaths,
         });
-      else notes.push(`The project's memory goes along (${outcome.files.length} files).`);
+      else notes.push(`The project's memory is included (${outcome.files.length} files).`);
     } catch (error) {
       errors.push(errorOf(plan.sessionId, error));
     }

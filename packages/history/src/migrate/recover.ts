@@ -122,7 +122,7 @@ function recoverUnit({ sessionId, step, folders, files }: UnitState, mode: Migra
     }
     removeStaging(folders);
     const missing = files.find((file) => !isInPlace(file));
-    if (missing) throw new MigrateRefusedError("io", `${missing.to} has other content than was written.`);
+    if (missing) throw new MigrateRefusedError("io", `The content of ${missing.to} is not what the migration wrote.`);
     if (mode === "move") removeSources(sessionId, files);
     journal.add({ step: "done", sessionId });
     return true;

@@ -159,7 +159,7 @@ function stageOne(file: PlannedFile, staged: string, journal: Journal): { moved:
     );
   }
   if (hashOf(staged) !== hashes.hash)
-    throw new MigrateRefusedError("io", `${staged} has other content than was written.`);
+    throw new MigrateRefusedError("io", `The content of ${staged} is not what the migration wrote.`);
   chmodSync(staged, file.mode);
   utimesSync(staged, mtimeMs / 1000, mtimeMs / 1000);
   const fd = openSync(staged, "r");

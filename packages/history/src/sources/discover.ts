@@ -14,7 +14,7 @@ export function discover(config: LibraryConfig): Discovered {
   return find(config, (root) => config.mirrors?.get(root)?.files().map(withoutOrigin));
 }
 
-/** The same file for the same session: a long-running process asks for thousands of them at each search. */
+/** The objects that were made earlier: a long-running process needs thousands of them at each search. */
 const plainFiles = new WeakMap<DataFile, DataFile>();
 
 function withoutOrigin(made: DataFile): DataFile {

@@ -41,7 +41,8 @@ export interface WithSources {
 export async function withSources(options: SourceOptions = {}): Promise<WithSources> {
   const { sources: asked, places = placesHere(), lines = "all", onTranslated, ...config } = options;
   const wanted = new Set(asked ?? sourceNames);
-  // Claude Desktop shows some transcripts in Claude Code's folder as its own. They are not Claude Code's, whoever asks.
+  // Claude Desktop shows some transcripts in Claude Code's folder as its own. These transcripts never count as sessions
+  // of Claude Code, even if only Claude Code is requested.
   const alsoOpened = wanted.has("claude-code") && !wanted.has("claude-desktop") && config.dataPath === undefined;
   const opened = alsoOpened ? new Set([...wanted, "claude-desktop" as const]) : wanted;
   const { found, looked } = await rootsOf(config, opened, places, asked?.length === 1 ? asked[0] : undefined);
@@ -108,7 +109,7 @@ async function rootsOf(
   }
   const given = typeof config.dataPath === "string" ? [config.dataPath] : config.dataPath;
   const named = only === undefined ? undefined : (await registry()).sources.find(({ name }) => name === only);
-  // The first two of the registry. Mostly it is one of them, and the others need not be loaded.
+  // The first two sources of the registry. Most data belongs to one of them, and then the other sources are not loaded.
   const own = given.map((path) => [claudeDesktop, claudeCode].find((source) => source.owns(path)));
   const ownerOf = named || own.every(Boolean) ? () => claudeCode : (await registry()).ownerOf;
   const found = given

@@ -43,7 +43,7 @@ async function read(
   return await withSources({ dataPath: data.roots, sources: [data.name], cacheFolder, lines });
 }
 
-/** A call counts when its tokens are told, which may be later than the first line of its answer. */
+/** A call counts at the line that has its tokens, which may come after the first line of its answer. */
 function timeless(part: object): unknown {
   return JSON.parse(
     JSON.stringify(part, (key, value: unknown) => (/^(first|last)ActivityAt$/.test(key) ? undefined : value)),

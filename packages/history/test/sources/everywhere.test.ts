@@ -144,7 +144,7 @@ test("in a folder that several agents claim, each session is read once, by the a
   expect(totals).toEqual((await getUsage({ ...(await libraryOf(agents)), timeZone: "UTC" })).totals);
 });
 
-test("a transcript that Claude Desktop shows is not Claude Code's either when only Claude Code's are requested", async () => {
+test("a transcript that Claude Desktop shows is not a session of Claude Code, even if only sessions of Claude Code are requested", async () => {
   const { folder } = agentData("claude-desktop");
   const home = join(folder, "home", ".claude");
   const own = join(home, "projects", "-srv-demo", "77777777-7777-4777-8777-777777777777.jsonl");

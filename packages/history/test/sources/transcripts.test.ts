@@ -40,7 +40,7 @@ async function pageOf(id: string, config: LibraryConfig): Promise<string> {
 
 function linesOf(message: Message): readonly string[] {
   const { role, content, timestamp } = message;
-  // What has no time of its own has that of its file, which was made by this test.
+  // A line without a time has the time of its file, which this test wrote.
   const time = timestamp.getTime() < BEGUN ? timestamp.toISOString() : "time of the file";
   const model = "model" in message && message.model !== "" ? ` ${message.model}` : "";
   const head = `${time} ${role ?? String(message.raw["type"])}${model}${message.isCompacted ? " (before a compaction)" : message.isActive ? "" : " (not on the thread)"}`;

@@ -25,7 +25,7 @@ export interface View {
   readonly agentIds: ReadonlySet<string>;
   /** Who answers in this conversation. */
   readonly speaker: string;
-  /** The program that adds texts of its own to it. */
+  /** The program that adds its own texts to the conversation. */
   readonly program: string;
 }
 

@@ -7,7 +7,7 @@ import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 interface Call {
   readonly id: string;
   readonly model: string;
-  /** As in the last line of the answer, which has the final counts. */
+  /** The usage in the last line of the answer, which has the final counts. */
   readonly usage: Value;
 }
 

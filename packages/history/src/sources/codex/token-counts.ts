@@ -24,7 +24,7 @@ export function createTokenCounts(): TokenCounts {
       const total = countsOf(info["total_token_usage"]);
       const previous = before;
       before = total;
-      // The same event again, with new rate limits, or after a compaction, with an estimate.
+      // The event repeats the sum of the one before: it has new rate limits or, after a compaction, an estimate.
       if (previous && same(previous, total)) return undefined;
       const last = isObject(info["last_token_usage"]) ? countsOf(info["last_token_usage"]) : undefined;
       if (last && last.input + last.output > 0) return tokensOf(last);

@@ -1,6 +1,7 @@
 /**
  * The sums that Copilot writes when it ends. Since 1.0.80 they continue over the legs of a session (the starts of the
- * program). Before, each leg has its own: ccusage's authors saw this in their sessions, and add all of them.
+ * program). Before 1.0.80, each leg has its own sums, which are added: the authors of ccusage saw this in their own
+ * sessions.
  */
 import { numberOf, objectOf, type Value } from "../../model/value.ts";
 import type { CallTokens } from "../port/transcript-writer.ts";

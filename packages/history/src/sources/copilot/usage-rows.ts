@@ -45,7 +45,7 @@ export function callRows(path: string, problems: Problem[]): ReadonlyMap<string,
       // Columns were added one by one in different versions.
       const known = database.columns("assistant_usage_events");
       if (!known.has("session_id") || !known.has("id")) {
-        // The table is newer than the database, so only a database without any known table is another one.
+        // Older databases do not have this table, so only a database without any known table is reported.
         if (known.size > 0 || !database.columns("turns").has("session_id"))
           problems.push({ path, message: "a database whose tables Skein does not know: is it of a newer version?" });
         return;

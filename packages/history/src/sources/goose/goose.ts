@@ -16,7 +16,7 @@ export const goose: TranslatedSource = {
     return homes.flatMap((home) => {
       if (home.startsWith("/mnt/")) return [onWindows(join(home, "AppData", "Roaming"))];
       const data = env["XDG_DATA_HOME"] ?? join(home, ".local", "share");
-      // The second and third are those of other builds, which ccusage reads too.
+      // The second and the third folder belong to other builds of Goose. ccusage reads them too.
       const mac = platform === "darwin" ? [join(home, "Library", "Application Support", "goose", "sessions")] : [];
       return [join(data, "goose", "sessions"), join(data, "Block", "goose", "sessions"), ...mac];
     });

@@ -71,7 +71,7 @@ export function jsonOf(text: unknown, writer?: TranscriptWriter): Value {
     const value: unknown = JSON.parse(String(text));
     if (isObject(value)) return value;
   } catch {
-    // Reported below.
+    // The damage is reported below.
   }
   writer?.damage(`a row that is not a JSON object: ${String(text).slice(0, 200)}`);
   return {};

@@ -59,7 +59,10 @@ function isAtRest(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
-/** Without locks and without other files: what an agent writes from now on is first in its log. */
+/**
+ * Opens the database without locks and without other files. Writes of the agent from now on go to its log first, so
+ * `isCurrent` notices them.
+ */
 function openUnlocked(path: string): Connection {
   const url = pathToFileURL(path);
   url.searchParams.set("immutable", "1");
@@ -105,7 +108,7 @@ function open(place: string | URL, readOnly = true): DatabaseSync {
   const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const database = new Database(place, { readOnly, timeout: 2000 });
   try {
-    // SQLite reads the file at the first question, so a file that it cannot use is noticed here.
+    // SQLite reads the file at the first query, so a file that it cannot use is noticed here.
     database.prepare("SELECT count(*) FROM sqlite_schema").get();
     return database;
   } catch (error) {

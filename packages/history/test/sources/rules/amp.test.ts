@@ -18,7 +18,7 @@ const read = (thread: object) =>
     [PLACE]: { id: ID, created: Date.UTC(2026, 0, 1), title: "Title", env: { initial: { trees: [tree] } }, ...thread },
   });
 
-test("folder, branch, title and times, also where a message has none", () => {
+test("Amp: a thread has its folder, branch, title and times, also if a message has no time", () => {
   const thread = read({
     messages: [
       { role: "user", content: [{ type: "text", text: "q" }] },
@@ -35,7 +35,7 @@ test("folder, branch, title and times, also where a message has none", () => {
   ]);
 });
 
-test("a message counts its tokens apart from the cache; with a ledger only the ledger counts, with the cache of its message", () => {
+test("Amp: the input of a message excludes the cache; if there is a ledger, only the ledger counts, with the cache tokens of its message", () => {
   const message = { role: "assistant", messageId: 1, content: [], usage };
   const tokens = { input: 10, output: 2, cacheRead: 30, cacheWrite: 5 };
   expect(callsIn("amp", [read({ messages: [message] })])).toMatchObject([tokens]);
@@ -53,7 +53,7 @@ test("a message counts its tokens apart from the cache; with a ledger only the l
   ]);
 });
 
-test("a result that failed is marked, and a thread that is not JSON is damage", () => {
+test("Amp: a failed result is marked, and a thread that is not JSON is damage", () => {
   const result = { type: "tool_result", toolUseID: "t1", run: { status: "error", result: "not found" } };
   expect(threadOf(read({ messages: [{ role: "user", content: [result] }] }))).toEqual(["failed: not found"]);
   expect(readOne("amp", { [PLACE]: "half a thr" }).damage).toEqual(["skein: a document that cannot be read: not JSON"]);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { sources } from "../../../src/sources/registry.ts";
 import { agentData } from "../agent-data.ts";
 
-test("sessions have the id of their file, and subagents that of the agent", () => {
+test("Claude Code: a session has the id of its file, and a subagent has the id of the agent", () => {
   const { roots } = agentData("claude-code");
   const source = sources.find(({ name }) => name === "claude-code");
   const found = source?.units(roots[0] ?? "");

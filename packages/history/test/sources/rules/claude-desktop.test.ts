@@ -19,7 +19,7 @@ const user = (uuid: string, text: string): object => ({
   message: { role: "user", content: text },
 });
 
-test("a session of the Code tab has the folder where it was opened, and is shown once", async () => {
+test("Claude Desktop: a session of the Code tab has the folder where it was opened, and is shown once", async () => {
   const home = folderWith({ "projects/-srv-tree/11111111-1111-4111-8111-111111111111.jsonl": [user("a", "q")] });
   vi.stubEnv("CLAUDE_CONFIG_DIR", home);
   const sidecar = {
@@ -36,7 +36,7 @@ test("a session of the Code tab has the folder where it was opened, and is shown
   expect(data.map(({ source, summary }) => [source, summary])).toEqual([["claude-desktop", "Title"]]);
 });
 
-test("of several transcripts in a sandbox, the one that the sidecar names is the session; a new title is a change", () => {
+test("Claude Desktop: if a sandbox has several transcripts, the one that the sidecar names is the session, and a new title counts as a change", () => {
   const folder = `${MODE}/local_1/.claude/projects/-sessions-fox`;
   const sidecar = { cliSessionId: "b", title: "Title", userSelectedFolders: ["/srv/chosen"] };
   const root = folderWith({
@@ -55,7 +55,7 @@ test("of several transcripts in a sandbox, the one that the sidecar names is the
   expect(readAll("claude-desktop", root)[1]?.unit.stamp).not.toBe(reads[1]?.unit.stamp);
 });
 
-test("without a transcript the audit log is read: the results have the tokens, and other lines only placeholders", () => {
+test("Claude Desktop: without a transcript the audit log is read: its results have the tokens, and its other lines only placeholders", () => {
   const line = (type: string, at: number, more: object): object => ({
     type,
     uuid: `u${at}`,

@@ -37,11 +37,11 @@ const count = (total: object, last?: object): object =>
 const sums = (lines: readonly object[]): readonly number[][] =>
   callsIn("codex", [readOne("codex", { [place()]: lines })]).map(({ input, output }) => [input ?? -1, output]);
 
-test("the last response counts, also if the sum of the thread says more", () => {
+test("Codex: the tokens of the last response count, even if the sum of the thread grew by more", () => {
   expect(sums([meta(), turn("a"), says("x"), count(counts(9_000, 900), counts(400, 40))])).toEqual([[400, 40]]);
 });
 
-test("without the last response the difference of two sums counts, and a falling sum is a new beginning", () => {
+test("Codex: without the last response the difference of two sums counts, and a smaller sum starts again from 0", () => {
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10)), says("y"), count(counts(250, 30))];
   expect(sums([...lines, says("z"), count(counts(70, 7))])).toEqual([
     [100, 10],
@@ -50,7 +50,7 @@ test("without the last response the difference of two sums counts, and a falling
   ]);
 });
 
-test("counters that were reset because the context was full are no call", () => {
+test("Codex: counters that were reset because the context was full are not a call", () => {
   const reset = counts(0, 0, { total_tokens: 272_000 });
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10)), count(reset), says("y"), count(counts(60, 6))];
   expect(sums(lines)).toEqual([
@@ -59,19 +59,19 @@ test("counters that were reset because the context was full are no call", () => 
   ]);
 });
 
-test("the model of a call is the one of its turn", () => {
+test("Codex: a call has the model of its turn", () => {
   const lines = [meta(), turn("a", "gpt-5.1"), says("x"), count(counts(1, 1)), turn("b", "gpt-5.2"), says("y")];
   const calls = callsIn("codex", [readOne("codex", { [place()]: [...lines, count(counts(3, 3))] })]);
   expect(calls.map(({ model }) => model)).toEqual(["gpt-5.1", "gpt-5.2"]);
 });
 
-test("a turn that was rolled back is not on the thread", () => {
+test("Codex: a turn that was rolled back is not on the thread", () => {
   const rolledBack = line("event_msg", { type: "thread_rolled_back", num_turns: 1 });
   const lines = [meta(), user("first"), says("one"), user("second"), says("two"), rolledBack, user("third")];
   expect(threadOf(readOne("codex", { [place()]: lines }))).toEqual(["first", "one", "third"]);
 });
 
-test("of a fork whose parent is gone, what was written in one burst is the parent's", () => {
+test("Codex: if the parent of a fork was deleted, the lines that were written in one burst count as the parent's", () => {
   const copied = [says("old", 0), count(counts(100, 10), counts(100, 10))].map((each) => ({
     ...each,
     timestamp: "2026-08-20T09:00:00.100Z",
@@ -81,7 +81,7 @@ test("of a fork whose parent is gone, what was written in one burst is the paren
   expect(sums([...lines, says("new", 2), count(counts(150, 15), counts(50, 5))])).toEqual([[50, 5]]);
 });
 
-test("a subagent names its parent in one of two places", () => {
+test("Codex: a subagent names its parent in one of two places", () => {
   const children = [
     { source: { subagent: { thread_spawn: { parent_thread_id: PARENT } } } },
     { source: { subagent: "review" }, parent_thread_id: PARENT },
@@ -90,7 +90,7 @@ test("a subagent names its parent in one of two places", () => {
     expect(readOne("codex", { [place()]: [meta(ID, more), user("q")] }).parentId).toBe(PARENT);
 });
 
-test("an active thread hides its archived copy, and a plain file its compressed one", () => {
+test("Codex: an active thread hides its archived copy, and a plain file hides its compressed copy", () => {
   const lines = (text: string): readonly object[] => [meta(), user(text)];
   const archived = `archived_sessions/rollout-2026-08-20T09-00-00-${ID}.jsonl`;
   expect(threadOf(readOne("codex", { [archived]: lines("archived"), [place()]: lines("active") }))).toEqual(["active"]);
@@ -105,7 +105,7 @@ test("an active thread hides its archived copy, and a plain file its compressed 
 
 const THREADS = `CREATE TABLE threads (id TEXT, name TEXT); INSERT INTO threads VALUES ('${ID}', 'From the database')`;
 
-test("the name in the database is newer than the one in the index, and a new name is a change", () => {
+test("Codex: the name in the database takes precedence over the name in the index, and a new name counts as a change", () => {
   const index = [
     { id: ID, thread_name: "First name" },
     { id: ID, thread_name: "From the index" },
@@ -119,12 +119,12 @@ test("the name in the database is newer than the one in the index, and a new nam
   expect(after?.unit.stamp).not.toBe(before?.unit.stamp);
 });
 
-test("the database may lie in a folder of its own", () => {
+test("Codex: the database may be in a separate folder", () => {
   vi.stubEnv("CODEX_SQLITE_HOME", folderWith({ "state_5.sqlite": THREADS }));
   expect(titleOf(readOne("codex", { [place()]: [meta(), user("q")] }))).toBe("From the database");
 });
 
-test("a command that failed, what the program said, and a picture", () => {
+test("Codex: a failed command, a text of the program and a picture are read", () => {
   const output = JSON.stringify({ output: "no such file", metadata: { exit_code: 2 } });
   const picture = { type: "input_image", image_url: "data:image/png;base64,AAAA" };
   const read = readOne("codex", {
@@ -148,7 +148,7 @@ test("a command that failed, what the program said, and a picture", () => {
   ]);
 });
 
-test("the stamp of a thread differs as soon as a line was added", () => {
+test("Codex: the stamp of a thread changes as soon as a line is added", () => {
   const lines = [meta(), user("q")];
   const folder = folderWith({ [place()]: lines });
   const before = unitsIn("codex", folder)[0]?.stamp;

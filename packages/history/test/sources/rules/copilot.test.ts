@@ -44,14 +44,14 @@ const sums = (...lines: readonly object[]) =>
     output,
   ]);
 
-test("sums at the end of a leg count on: the difference is what the leg used", () => {
+test("Copilot: the sums at the end of a leg include the legs before it, so the difference is what the leg used", () => {
   expect(sums(shutdown(100, 10), shutdown(250, 30))).toEqual([
     [100, 10],
     [150, 20],
   ]);
 });
 
-test("before 1.0.80 each leg has a sum of its own, also if it is larger than the one before", () => {
+test("Copilot: before 1.0.80 each leg has its own sum, even if it is larger than the sum before", () => {
   const by = (copilotVersion: string): object => event("session.start", { sessionId: ID, copilotVersion });
   expect(sums(by("1.0.79"), shutdown(100, 10), shutdown(250, 30))).toEqual([
     [100, 10],
@@ -65,7 +65,7 @@ test("before 1.0.80 each leg has a sum of its own, also if it is larger than the
   expect(sums(by("0.9.99"), shutdown(100, 10), later, shutdown(250, 30)).at(-1)).toEqual([150, 20]);
 });
 
-test("a model is named without Copilot's routes and efforts", () => {
+test("Copilot: a model is named without Copilot's routes and efforts", () => {
   const used = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
   const metrics = Object.fromEntries(
     ["claude-opus-4.7-1m-internal", "claude-opus-4.6-xhigh", "gpt-5.4-high", "claude-sonnet-4.5"].map((name) => [
@@ -82,7 +82,7 @@ test("a model is named without Copilot's routes and efforts", () => {
   ]);
 });
 
-test("thoughts are a part of the output, but of Gemini's models they come on top", () => {
+test("Copilot: the output includes the thoughts, except for Gemini's models, where the thoughts are added", () => {
   const used = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 7 };
   const metrics = { "gpt-5.2": { usage: used }, "gemini-3-pro": { usage: used } };
   const session = readOne("copilot", { [PLACE]: [start(), event("session.shutdown", { modelMetrics: metrics })] });
@@ -92,7 +92,7 @@ test("thoughts are a part of the output, but of Gemini's models they come on top
   ]);
 });
 
-test("a database that cannot be read is reported by every call, and its rows count when it can be read again", () => {
+test("Copilot: a database that cannot be read is reported by every call, and its rows count when it can be read again", () => {
   const folder = folderWith({ [PLACE]: [start(), answer("a1", 10)], "session-store.db": ROWS });
   const path = join(folder, "session-store.db");
   const whole = readFileSync(path);
@@ -104,7 +104,7 @@ test("a database that cannot be read is reported by every call, and its rows cou
   expect(callsIn("copilot", readAll("copilot", folder))).toMatchObject([{ input: 100, output: 10 }]);
 });
 
-test("a database without any table of Copilot is reported, an older one without calls is not", () => {
+test("Copilot: a database without any table of Copilot is reported, but an older database without calls is not", () => {
   const source = sources.find(({ name }) => name === "copilot");
   const problemsWith = (sql: string) =>
     source?.units(folderWith({ [PLACE]: [start()], "session-store.db": sql })).problems.map(({ message }) => message);
@@ -113,7 +113,7 @@ test("a database without any table of Copilot is reported, an older one without 
   expect(problemsWith("CREATE TABLE assistant_usage_events (number INTEGER)")).toHaveLength(1);
 });
 
-test("a smaller sum is a new beginning, also if only one of its counters is smaller, and so is one after a compaction", () => {
+test("Copilot: sums start again from 0 if one of the counters is smaller than before, and after a compaction", () => {
   expect(sums(shutdown(100, 10), shutdown(250, 5))).toEqual([
     [100, 10],
     [250, 5],
@@ -125,7 +125,7 @@ test("a smaller sum is a new beginning, also if only one of its counters is smal
   ]);
 });
 
-test("rows of the database come before sums, and each has its time and model", () => {
+test("Copilot: rows of the database take precedence over sums, and each row has its time and model", () => {
   const session = readOne("copilot", {
     [PLACE]: [start(), answer("a1", 10), shutdown(500, 50)],
     "session-store.db": ROWS,
@@ -135,7 +135,7 @@ test("rows of the database come before sums, and each has its time and model", (
   expect(callsIn("copilot", [alone])).toMatchObject([{ at: "2026-10-04T08:00:03.000Z", model: "row-model" }]);
 });
 
-test("without any count of its own a call has only the output that it told, and its input is unknown", () => {
+test("Copilot: without other counts a call has only the output that its event reports, and its input is unknown", () => {
   expect(sums(answer("a1", 25), answer("a1", 25))).toEqual([[null, 25]]);
 });
 
@@ -152,14 +152,14 @@ const span = (spanId: string, more: object = {}): object => ({
   },
 });
 
-test("a span that was exported twice is one call, with its time, and the file may be anywhere", () => {
+test("Copilot: a span that was exported twice is one call, with its time, and the file with the spans may be in any folder", () => {
   const elsewhere = folderWith({ "spans.jsonl": [span("s1"), span("s2")] });
   vi.stubEnv("COPILOT_OTEL_FILE_EXPORTER_PATH", join(elsewhere, "spans.jsonl"));
   const calls = callsIn("copilot", [readOne("copilot", { [PLACE]: [start()] })]);
   expect(calls).toMatchObject([{ input: 90, output: 9, at: "2026-01-15T10:00:03.500Z" }]);
 });
 
-test("after a rewind the conversation goes on from there", () => {
+test("Copilot: after a rewind the conversation continues from the event to which it was rewound", () => {
   const first = user("first");
   const rewind = event("session.snapshot_rewind", { upToEventId: (first as { id: string }).id });
   const session = readOne("copilot", {
@@ -168,7 +168,7 @@ test("after a rewind the conversation goes on from there", () => {
   expect(threadOf(session)).toEqual(["first", "third"]);
 });
 
-test("what a subagent said is beside the thread, whether the event or its data names it", () => {
+test("Copilot: messages of a subagent are not on the thread, whether the event or its data names the subagent", () => {
   const session = readOne("copilot", {
     [PLACE]: [
       start(),
@@ -186,7 +186,7 @@ test("what a subagent said is beside the thread, whether the event or its data n
   ]);
 });
 
-test("a failed call, what a skill said, a change of the model and a title", () => {
+test("Copilot: a failed call, the text of a skill, a change of the model and a title are read", () => {
   const session = readOne("copilot", {
     [PLACE]: [
       start(),
@@ -202,7 +202,7 @@ test("a failed call, what a skill said, a change of the model and a title", () =
   expect(titleOf(session)).toBe("Told later");
 });
 
-test("a folder without events does not hide the older file of a session", () => {
+test("Copilot: a folder without events does not hide the older file of a session", () => {
   const session = readOne("copilot", {
     [`session-state/${ID}.jsonl`]: [start(), user("old")],
     [`session-state/${ID}/workspace.yaml`]: 'name: "Named"\n',
@@ -210,7 +210,7 @@ test("a folder without events does not hide the older file of a session", () => 
   expect(threadOf(session)).toEqual(["old"]);
 });
 
-test("the folder of a session hides its older file; a new title and new rows are changes", () => {
+test("Copilot: the folder of a session hides its older file; a new title and new rows count as changes", () => {
   const folder = folderWith({
     [PLACE]: [start(), user("new")],
     [`session-state/${ID}.jsonl`]: [start(), user("old")],

@@ -17,17 +17,17 @@ test.each([
   ["Sunday, Aug 2, 2026, 3:51 PM (UTC)", "2026-08-02T15:51:00.000Z"],
   ["Sunday, Aug 2, 2026, 12:05 AM (UTC+2)", "2026-08-01T22:05:00.000Z"],
   ["Sunday, Aug 2, 2026, 12:05 PM (UTC+5:30)", "2026-08-02T06:35:00.000Z"],
-])("a prompt of %s was written at %s", (time, expected) => {
+])("Cursor: a prompt with the time %s has the timestamp %s", (time, expected) => {
   const { lines } = readOne("cursor", { [PLACE]: [prompt(time)] });
   expect(lines[0]).toMatchObject({ timestamp: expected, message: { content: "q" } });
 });
 
-test("a transcript without any time has that of its file, once", () => {
+test("Cursor: the first line of a transcript without any time has the time of the file, and the other lines have none", () => {
   const { lines } = readOne("cursor", { [PLACE]: [{ role: "user", message: { content: "q" } }, says("a")] });
   expect(lines.map(({ timestamp }) => typeof timestamp)).toEqual(["string", "undefined"]);
 });
 
-test("a folder hides a file of lines, which hides one of text", () => {
+test("Cursor: a folder hides a file of lines with its name, and a file of lines hides a text file", () => {
   const text = { [`${FOLDER}/${ID}.txt`]: "user:\ntext\n" };
   const flat = { [`${FOLDER}/${ID}.jsonl`]: [{ role: "user", message: { content: "flat" } }] };
   const own = { [PLACE]: [{ role: "user", message: { content: "own" } }] };
@@ -38,7 +38,7 @@ test("a folder hides a file of lines, which hides one of text", () => {
   expect(read({ ...text, ...flat, ...own })).toEqual([["own"]]);
 });
 
-test("text: results belong to calls in their order, and what stands before the first mark is damage", () => {
+test("Cursor: in a text transcript, results belong to the calls in their order, and text before the first mark is damage", () => {
   const text =
     "half a line\nuser:\nq\nassistant:\n[Tool call] A\n  x: 1\n[Tool call] B\n[Tool result] A\n  one\n[Tool result] B\n  two\ndone\n";
   const session = readOne("cursor", { [`${FOLDER}/${ID}.txt`]: text });
@@ -63,7 +63,7 @@ const row = (key: string, value: object): string =>
   `INSERT INTO cursorDiskKV VALUES ('${key}', '${JSON.stringify(value).replaceAll("'", "''")}');`;
 const TABLE = "CREATE TABLE cursorDiskKV (key TEXT, value BLOB);";
 
-test("chats of the editor: older ones have their messages inside, failed calls are marked, reported tokens are not added up", () => {
+test("Cursor: an older chat of the editor contains its messages, failed calls are marked, and reported tokens are not added up", () => {
   const failed = { name: "run", toolCallId: "t1", status: "error", rawArgs: "{}", result: "not found" };
   const conversation = [
     { bubbleId: "b1", type: 1, text: "q" },

@@ -33,14 +33,14 @@ test.each(["wal", "delete"] as const)("a database with journal mode %s cannot be
   expect(rowsIn(path)).toBe(1);
 });
 
-test("a database whose agent does not run is read without a file beside it", () => {
+test("a database whose agent does not run is read without creating a file beside it", () => {
   const { path, agent } = live();
   agent.close();
   expect(rowsIn(path)).toBe(1);
   expect(readdirSync(join(path, ".."))).toEqual(["agent.db"]);
 });
 
-test("an agent writes while its database is read; the reader has one state, and the next one sees the change", () => {
+test("an agent can write while its database is read; the reader sees one state, and the next reader sees the change", () => {
   const { path, agent } = live();
   readDatabase(path, (database) => {
     expect(database.all("SELECT a FROM t")).toHaveLength(1);
@@ -50,7 +50,7 @@ test("an agent writes while its database is read; the reader has one state, and 
   expect(rowsIn(path)).toBe(2);
 });
 
-test("an agent that starts while its database is read is not missed by the next reader", () => {
+test("writes of an agent that starts while its database is read are seen by the next reader", () => {
   const { path, agent } = live();
   agent.close();
   keepDatabases(() => {
@@ -62,7 +62,7 @@ test("an agent that starts while its database is read is not missed by the next 
   });
 });
 
-test("a database that its agent changes while it is read without locks is not believed", () => {
+test("reading a database without locks fails if its agent changes the database meanwhile", () => {
   const { path, agent } = live();
   agent.close();
   const read = (): void =>
@@ -140,7 +140,7 @@ function asNobody(script: string): unknown {
 }
 
 describe.skipIf(process.platform === "win32")("of another user", () => {
-  test("a live database that may only be read, in a folder that may only be read, is read with its log", () => {
+  test("a live database without write permission, in a folder without write permission, is read with its log", () => {
     const { path } = live();
     // Not the files that a connection of this process has locked: closing a copy of them would drop its locks.
     const folder = temporaryFolder();
@@ -160,7 +160,7 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
     expect(counts).toEqual([1, 1, 0]);
   });
 
-  test("a folder that may not be read is reported, and the sessions beside it are listed", () => {
+  test("a folder without read permission is reported, and the sessions beside it are listed", () => {
     const data = agentData("codex");
     const closed = join(data.folder, "sessions", "2026", "08", "20");
     const cache = temporaryFolder();
@@ -188,7 +188,7 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
   });
 });
 
-test("a file that is no database is an error that names it, and stays as it is", () => {
+test("a file that is not a database is an error that names the file, and is not changed", () => {
   const path = join(temporaryFolder(), "agent.db");
   writeFileSync(path, "x");
   expect(() => rowsIn(path)).toThrow();

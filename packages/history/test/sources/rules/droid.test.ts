@@ -14,7 +14,7 @@ const message = (id: string, role: string, text: string, parentId?: string): obj
   message: { role, content: [{ type: "text", text }] },
 });
 
-test("a message follows the one that it names", () => {
+test("Droid: a message follows the message that it names as its parent", () => {
   const session = readOne("droid", {
     [PLACE]: [
       start,
@@ -27,7 +27,7 @@ test("a message follows the one that it names", () => {
   expect(titleOf(session)).toBe("Title");
 });
 
-test("the sum of the session is one call at the time of its settings, and thinking is not added", () => {
+test("Droid: the sum of the session is one call at the time of its settings, and thinking is not added", () => {
   const tokenUsage = {
     inputTokens: 10,
     outputTokens: 2,
@@ -43,7 +43,7 @@ test("the sum of the session is one call at the time of its settings, and thinki
   expect(othersIn(session)).toEqual(["droid:thinking-tokens"]);
 });
 
-test("new settings are a change of the session", () => {
+test("Droid: changed settings count as a change of the session", () => {
   const folder = folderWith({ [PLACE]: [start] });
   const before = unitsIn("droid", folder)[0]?.stamp;
   folderWith({ [SETTINGS]: { model: "m" } }, folder);

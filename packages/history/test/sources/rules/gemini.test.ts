@@ -30,7 +30,7 @@ const answer = (id: string, content: string, more: object = {}): object => ({
 const tokens = (input: number): object => ({ input, output: 1, cached: 0, thoughts: 0, tool: 0, total: input + 1 });
 const read = (...records: readonly object[]) => readOne("gemini", { [PLACE]: [header(), ...records] });
 
-test("what was rewound is not on the thread, and an unknown place rewinds everything; both were paid for", () => {
+test("Gemini CLI: rewound messages are not on the thread, but their tokens count; a rewind to an unknown message rewinds everything", () => {
   const before = [
     user("u1", "first"),
     answer("a1", "one", { tokens: tokens(5) }),
@@ -43,12 +43,12 @@ test("what was rewound is not on the thread, and an unknown place rewinds everyt
   expect(callsIn("gemini", [rewound]).map(({ input }) => input)).toEqual([5, 6]);
 });
 
-test("the title is the summary of the header, or the one that was set later", () => {
+test("Gemini CLI: the title is the summary in the header, or a summary that was set later", () => {
   expect(titleOf(readOne("gemini", { [PLACE]: [header({ summary: "Early" }), user("u", "q")] }))).toBe("Early");
   expect(titleOf(read(user("u", "q"), { $set: { summary: "Late" } }))).toBe("Late");
 });
 
-test("what the program put before the conversation is no prompt, and a cancelled call failed", () => {
+test("Gemini CLI: a text that the program put before the conversation is not a prompt, and a cancelled call counts as failed", () => {
   const toolCalls = [
     {
       id: "c1",
@@ -66,7 +66,7 @@ test("what the program put before the conversation is no prompt, and a cancelled
   expect(threadOf(session)).toEqual(["meta: <session_context>here</session_context>", "q", "shell", "failed: stopped"]);
 });
 
-test("the folder of a project: of its file, of the list by name or hash, or of the chat itself", () => {
+test("Gemini CLI: the folder of a project comes from its file, from the list by name or hash, or from the chat", () => {
   const cwdOf = (files: Record<string, string | object>): unknown =>
     readOne("gemini", files).lines.find(({ type }) => type === "user")?.["cwd"];
   const chat = [header(), user("u", "q")];
@@ -85,7 +85,7 @@ test("the folder of a project: of its file, of the list by name or hash, or of t
   expect(cwdOf({ [PLACE]: [header({ directories: ["/srv/own"] }), user("u", "q")] })).toBe("/srv/own");
 });
 
-test("lines hide the document of the same name, and of two files of one session the newer counts", () => {
+test("Gemini CLI: a file of lines hides the document of the same name, and of two files of one session the newer one counts", () => {
   const document = { ...header(), messages: [user("u", "document")] };
   const both = folderWith({ [PLACE]: [header(), user("u", "lines")], [PLACE.replace(".jsonl", ".json")]: document });
   expect(readAll("gemini", both).map(threadOf)).toEqual([["lines"]]);
@@ -95,7 +95,7 @@ test("lines hide the document of the same name, and of two files of one session 
   expect(readAll("gemini", twice).map(threadOf)).toEqual([["newer"]]);
 });
 
-test("a chat in the folder of another is its subagent", () => {
+test("Gemini CLI: a chat in the folder of another chat is its subagent", () => {
   const folder = folderWith({
     [PLACE]: [header(), user("u", "q")],
     [`tmp/demo/chats/${ID}/sub.jsonl`]: [header({ sessionId: "sub" }), user("u", "q")],

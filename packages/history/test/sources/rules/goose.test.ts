@@ -13,14 +13,14 @@ const message = (role: string, content: string): string =>
 const read = (...statements: readonly string[]) =>
   readOne("goose", { "sessions.db": [TABLES, ...statements].join("\n") });
 
-test("the sums of the session count, and those of the last call only where there are no sums", () => {
+test("Goose: the sums of the session count; the counters of the last call count only if there are no sums", () => {
   expect(callsIn("goose", [read(session("120, 100, 20"))])).toMatchObject([
     { model: "m", input: 100, output: 20, at: "2026-03-01T10:00:09.000Z" },
   ]);
   expect(callsIn("goose", [read(session("NULL, NULL, NULL"))])).toMatchObject([{ input: 50, output: 5 }]);
 });
 
-test("messages have their time, failures are marked, and a row that is not JSON is damage", () => {
+test("Goose: messages have their time, failures are marked, and a row that is not JSON is damage", () => {
   const failed = '[{"type":"toolResponse","id":"t1","toolResult":{"status":"error","error":"not found"}}]';
   const found = read(session("1, 1, 0"), message("user", failed), message("assistant", "half a r"));
   expect(threadOf(found)).toEqual(["failed: not found"]);
@@ -28,12 +28,12 @@ test("messages have their time, failures are marked, and a row that is not JSON 
   expect(found.damage).toEqual(["a message that is not JSON: half a r"]);
 });
 
-test("the name is the title, else the description", () => {
+test("Goose: the title of a session is its name, or its description if it has no name", () => {
   expect(titleOf(read(session("1, 1, 0")))).toBe("Name");
   expect(titleOf(read(session("1, 1, 0", "")))).toBe("Description");
 });
 
-test("new tokens and a new time are changes, and unknown tables are a problem", () => {
+test("Goose: new tokens and a new time count as changes, and unknown tables are reported as a problem", () => {
   const folder = folderWith({ "sessions.db": [TABLES, session("1, 1, 0")].join("\n") });
   const stamps = new Set([unitsIn("goose", folder)[0]?.stamp]);
   for (const change of ["accumulated_total_tokens = 9", "updated_at = '2026-03-02 00:00:00'"]) {

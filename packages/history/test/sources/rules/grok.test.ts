@@ -23,7 +23,7 @@ const files = (summary: object, updates: readonly object[], chat: readonly objec
   [`${FOLDER}/chat_history.jsonl`]: chat,
 });
 
-test("the input of a turn contains what came from the cache and went into it; its cost is in ticks", () => {
+test("Grok: the input of a turn includes the tokens that were read from the cache and written to it; its cost is in ticks", () => {
   const session = readOne("grok", files({}, [turn("p1", usage({ costUsdTicks: 2_500_000_000 }))]));
   expect(callsIn("grok", [session])).toMatchObject([
     {
@@ -39,7 +39,7 @@ test("the input of a turn contains what came from the cache and went into it; it
   ]);
 });
 
-test("a turn of two models is a call of each, and a turn that is told twice counts once", () => {
+test("Grok: a turn of two models is one call of each model, and a turn that is recorded twice counts once", () => {
   const both = usage({ modelUsage: { a: usage({ inputTokens: 60 }), b: usage({ inputTokens: 70 }) } });
   const session = readOne("grok", files({}, [turn("p1", both), turn("p1", both), turn("p2", usage())]));
   expect(callsIn("grok", [session]).map(({ model, input }) => [model, input])).toEqual([
@@ -49,7 +49,7 @@ test("a turn of two models is a call of each, and a turn that is told twice coun
   ]);
 });
 
-test("what a subagent used is in the turn of its parent, and is not added again", () => {
+test("Grok: the tokens of a subagent are in the turn of its parent, and are not added again", () => {
   const summary = { parent_session_id: "parent", session_kind: "subagent", session_summary: "Look" };
   const session = readOne("grok", files(summary, [turn("p1", usage())]));
   expect(session).toMatchObject({ parentId: "parent", meta: { description: "Look" } });
@@ -60,7 +60,7 @@ test("what a subagent used is in the turn of its parent, and is not added again"
   expect(callsIn("grok", [fork])).toHaveLength(1);
 });
 
-test("the folder, the branch and the title come from the summary, or from the names beside it", () => {
+test("Grok: the folder, the branch and the title come from the summary, or from the names beside it", () => {
   const chat = [
     { type: "user", content: "added", synthetic_reason: "reminder" },
     { type: "user", content: "q" },
@@ -81,7 +81,7 @@ test("the folder, the branch and the title come from the summary, or from the na
   expect(hashed.lines[0]).toMatchObject({ cwd: "/srv/long" });
 });
 
-test("a change of any of its files is a change of the session", () => {
+test("Grok: a change of any file of a session counts as a change of the session", () => {
   const folder = folderWith(files({}, []));
   const stamps = new Set([unitsIn("grok", folder)[0]?.stamp]);
   folderWith({ [`${FOLDER}/updates.jsonl`]: [turn("p1", usage())] }, folder);

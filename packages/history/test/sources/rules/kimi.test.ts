@@ -12,7 +12,7 @@ const status = (input_other: number, message_id?: string): object =>
 const part = (text: string): object => wire("ContentPart", { type: "text", text });
 const cli = (...lines: readonly object[]) => readOne("kimi", { [`${CLI}/wire.jsonl`]: lines });
 
-test("CLI: a call that is told twice counts once, and one that belongs to no answer counts too", () => {
+test("Kimi CLI: tokens that are recorded twice count once, and tokens that belong to no answer count too", () => {
   const session = cli(
     wire("TurnBegin", { user_input: "q" }),
     part("a"),
@@ -28,7 +28,7 @@ test("CLI: a call that is told twice counts once, and one that belongs to no ans
   ).toEqual([10, 20]);
 });
 
-test("CLI: a failed call is marked, and a title that a person gave comes first", () => {
+test("Kimi CLI: a failed call is marked, and a title that a person gave takes precedence", () => {
   const lines = [
     wire("ToolCall", { id: "t1", function: { name: "Shell", arguments: "{}" } }),
     wire("ToolResult", { tool_call_id: "t1", return_value: { is_error: true, output: "not found" } }),
@@ -54,7 +54,7 @@ const appended = (kind: string, text: string): object => ({
   time: 1_787_212_800_101,
 });
 
-test("Code: tokens with their cache and the name behind the alias; what the program added is no prompt", () => {
+test("Kimi Code: a call has its cache tokens and the model behind the alias, and a text that the program added is not a prompt", () => {
   const request = { type: "llm.request", model: "kimi-k3", modelAlias: "k3", time: 1 };
   const session = readOne("kimi", {
     [`${CODE}/agents/main/wire.jsonl`]: [appended("system", "added"), appended("user", "q"), request, used()],
@@ -65,7 +65,7 @@ test("Code: tokens with their cache and the name behind the alias; what the prog
   expect(threadOf(session)).toEqual(["meta: added", "q"]);
 });
 
-test("subagents of both know their session, and the folder stands in either version of the state", () => {
+test("Kimi CLI and Kimi Code: a subagent names its session, and the folder is read from both versions of the state", () => {
   const lines = [appended("user", "q")];
   const code = folderWith({
     [`${CODE}/agents/main/wire.jsonl`]: lines,

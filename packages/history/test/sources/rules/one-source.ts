@@ -11,7 +11,10 @@ import { sources } from "../../../src/sources/registry.ts";
 import { column, valueOf } from "../../../src/usage/usage-table.ts";
 import { temporaryFolder } from "../agent-data.ts";
 
-/** Lines for an array, a document for an object, SQL for the name of a database, else the text itself. */
+/**
+ * The content of each file. An array is written as JSON lines, an object as a JSON document, and any other value
+ * unchanged. For a database, the text is SQL.
+ */
 type Files = Readonly<Record<string, string | Buffer | object | readonly object[]>>;
 
 /** Writes files into a folder, a new one if none is given. */
@@ -153,7 +156,7 @@ function callOf(line: Value): Call | undefined {
   };
 }
 
-/** What was said, from the beginning to the last line, without abandoned branches. */
+/** The messages from the beginning to the last line, without abandoned branches. */
 export function threadOf({ lines }: Read): readonly string[] {
   const byUuid = new Map(lines.map((line) => [line["uuid"], line]));
   const thread: string[] = [];

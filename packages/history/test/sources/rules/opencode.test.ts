@@ -28,7 +28,7 @@ const first = (...statements: readonly string[]) =>
 const counted = (...statements: readonly string[]) =>
   callsIn("opencode", [first(...statements)]).map(({ input, output }) => [input, output]);
 
-test("steps count and not the message that repeats the last of them", () => {
+test("opencode: the tokens of the steps count, but not those of the message, which repeat the last step", () => {
   expect(
     counted(
       message("m1", { role: "assistant", tokens: tokens(20, 2) }),
@@ -44,12 +44,12 @@ test("steps count and not the message that repeats the last of them", () => {
   ]);
 });
 
-test("two steps of one message with the same numbers are two calls, and a long one counts too", () => {
+test("opencode: two steps of one message with the same numbers are two calls, and a long step counts too", () => {
   const long = { ...step(10, 1), snapshot: "x".repeat(200) };
   expect(counted(message("m1", { role: "assistant" }), part("p1", "m1", long), part("p2", "m1", long))).toHaveLength(2);
 });
 
-test("what a compaction used counts, and its text is the summary", () => {
+test("opencode: the tokens of a compaction count, and its text is the summary", () => {
   const statements = [
     message("m1", { role: "assistant", summary: true }),
     part("p1", "m1", says("what happened")),
@@ -59,7 +59,7 @@ test("what a compaction used counts, and its text is the summary", () => {
   expect(threadOf(first(...statements))).toEqual(["(compaction)", "summary: what happened"]);
 });
 
-test("a text that the program added is nothing that a person typed, and messages come by time", () => {
+test("opencode: a text that the program added is not a typed prompt, and messages are ordered by time", () => {
   const read = first(
     message("m9", { role: "user" }, { at: 1 }),
     part("p1", "m9", says("typed")),
@@ -69,7 +69,7 @@ test("a text that the program added is nothing that a person typed, and messages
   expect(threadOf(read)).toEqual(["typed", "meta: <system-reminder>added</system-reminder>"]);
 });
 
-test("a failed call, an error, a revert and a row that is not JSON are kept", () => {
+test("opencode: a failed call, an error, a revert and a row that is not JSON are kept", () => {
   const call = { type: "tool", callID: "c1", tool: "bash", state: { status: "error", input: {}, error: "not found" } };
   const read = readOne("opencode", {
     "opencode.db": [
@@ -85,7 +85,7 @@ test("a failed call, an error, a revert and a row that is not JSON are kept", ()
   expect(read.damage).toEqual(["a row that is not a JSON object: half a r"]);
 });
 
-test("a session that both versions have is the newer one's, and the others of both are there", () => {
+test("opencode: a session that both versions have is read from the newer one, and all other sessions of both are listed", () => {
   const row = (id: string, value: string) =>
     `INSERT INTO session_v2 VALUES ('${id}', NULL, '/srv/demo', ${text(value)}, '2.0', 'build', 5);`;
   const folder = folderWith({
@@ -103,14 +103,14 @@ test("a session that both versions have is the newer one's, and the others of bo
   expect(reads[0] && titleOf(reads[0])).toBe("new");
 });
 
-test("the empty table of the next version does not make a database one of it", () => {
+test("opencode: a database of version 1 with the empty table of version 2 is still read as version 1", () => {
   const folder = folderWith({
     "opencode.db": `${FIRST} CREATE TABLE session_message (session_id TEXT, seq INTEGER, data TEXT); ${session("ses_1")}`,
   });
   expect(unitsIn("opencode", folder).map(({ extra }) => extra?.["form"])).toEqual([1]);
 });
 
-test("a subagent knows the call that started it", () => {
+test("opencode: a subagent has a link to the call that started it", () => {
   const call = {
     type: "tool",
     callID: "c1",
@@ -134,7 +134,7 @@ test("a subagent knows the call that started it", () => {
   expect(child?.unit.head).toEqual({ cwd: "/srv/demo", parentId: "ses_1" });
 });
 
-test("the stamp differs after a new message, a new part and a new title", () => {
+test("opencode: the stamp of a session changes after a new message, a new part and a new title", () => {
   const folder = folderWith({ "opencode.db": [FIRST, session("ses_1"), message("m1", { role: "user" })].join("\n") });
   const stamps = new Set([unitsIn("opencode", folder)[0]?.stamp]);
   const changes = [
@@ -161,7 +161,7 @@ const readSecond = (...statements: readonly string[]) =>
     ].join("\n"),
   });
 
-test("2.x: rows come by their number, with files, notes of the program, failures and summaries", () => {
+test("opencode 2.x: rows are ordered by their number, and files, notes of the program, failures and summaries are read", () => {
   const failed = {
     type: "tool",
     id: "c1",
@@ -189,7 +189,7 @@ test("2.x: rows come by their number, with files, notes of the program, failures
   expect(callsIn("opencode", [read])).toMatchObject([{ input: 5, output: 2, usd: 0.5, model: "m" }]);
 });
 
-test("older files: messages come by time, a child knows its parent, and a new part is a change", () => {
+test("opencode's older files: messages are ordered by time, a child names its parent, and a new part counts as a change", () => {
   const files = {
     "storage/session/p/ses_1.json": { id: "ses_1", directory: "/srv/demo", title: "t" },
     "storage/session/p/ses_2.json": { id: "ses_2", directory: "/srv/demo", title: "child", parentID: "ses_1" },

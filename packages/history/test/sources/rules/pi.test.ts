@@ -22,7 +22,7 @@ const answer = (id: string, parentId: string | null, text: string, more: object 
   });
 const read = (...entries: readonly object[]) => readOne("pi", { [PLACE]: [HEADER, ...entries] });
 
-test("an entry follows its parent and not the line before it, also past entries that have no line", () => {
+test("pi: an entry follows its parent and not the line before it, also if entries without a line are between them", () => {
   const entries = [
     user("a", null, "first"),
     answer("b", "a", "left"),
@@ -32,14 +32,14 @@ test("an entry follows its parent and not the line before it, also past entries 
   expect(threadOf(read(...entries))).toEqual(["first", "right"]);
 });
 
-test("the last name is the title, and the version of the format is kept", () => {
+test("pi: the last name is the title, and the version of the format is kept", () => {
   const name = (id: string, value: string): object => entry(id, null, { type: "session_info", name: value });
   const session = read(name("a", "First name"), user("b", null, "q"), name("c", "Last name"));
   expect(titleOf(session)).toBe("Last name");
   expect(session.lines.find(({ type }) => type === "user")?.["version"]).toBe("format 3");
 });
 
-test("summaries, tools and calls outside of the conversation count, with their own model, cost and cache", () => {
+test("pi: summaries, tools and calls outside of the conversation count, with their own model, cost and cache", () => {
   const calls = callsIn("pi", [
     read(
       answer("a", null, "x", {
@@ -65,19 +65,19 @@ test("summaries, tools and calls outside of the conversation count, with their o
   expect(calls[0]).toMatchObject({ usd: 0.25, cacheWrite: 5 });
 });
 
-test("a cache write for an hour is told apart", () => {
+test("pi: a cache write for one hour is counted separately", () => {
   const session = read(answer("a", null, "x", { usage: usage(1, { cacheWrite: 7, cacheWrite1h: 5 }) }));
   expect(JSON.stringify(session.lines)).toContain('"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":5');
 });
 
-test("a call without a name of its own has the model that was chosen last", () => {
+test("pi: a call that names no model has the model that was chosen last", () => {
   const change = entry("a", null, { type: "model_change", provider: "p", modelId: "chosen" });
   const session = read(change, entry("b", "a", { type: "compaction", summary: "s", usage: usage(3) }));
   expect(callsIn("pi", [session]).map(({ model }) => model)).toEqual(["chosen"]);
   expect(othersIn(session)).toEqual(["pi:model_change"]);
 });
 
-test("an entry without a time of its own has that of its message", () => {
+test("pi: an entry without a time has the time of its message", () => {
   const message = { role: "user", content: "q", timestamp: Date.parse(at(9)) };
   const session = read({ type: "message", id: "a", parentId: null, message });
   expect(session.lines[0]?.["timestamp"]).toBe(at(9));

@@ -26,7 +26,7 @@ const used = (total: number): object => ({
 const answer = (uuid: string, parent: string | null, more: object = {}): object =>
   record(uuid, parent, "assistant", { model: "qwen3", ...parts({ text: uuid }), ...more });
 
-test("thoughts are added to the output only where the total says that they are not in it", () => {
+test("Qwen Code: thoughts are added to the output only if the total shows that the output lacks them", () => {
   const session = readOne("qwen", { [PLACE]: [answer("a", null, used(128)), answer("b", "a", used(120))] });
   expect(callsIn("qwen", [session])).toMatchObject([
     { input: 40, cacheRead: 60, output: 28, reasoning: 8 },
@@ -34,14 +34,14 @@ test("thoughts are added to the output only where the total says that they are n
   ]);
 });
 
-test("a branch copies records under the same ids: its calls count once", () => {
+test("Qwen Code: a branch copies records under the same ids, and its calls count once", () => {
   const lines = [answer("a", null, used(120))];
   const copies = lines.map((line) => ({ ...line, sessionId: "t" }));
   const folder = folderWith({ [PLACE]: lines, [PLACE.replace("00f", "00e")]: copies });
   expect(callsIn("qwen", readAll("qwen", folder))).toHaveLength(1);
 });
 
-test("a record follows its parent; a failed call, a title and the branch are read", () => {
+test("Qwen Code: a record follows its parent; a failed call, a title and the branch are read", () => {
   const result = record("c", "b", "tool_result", {
     ...parts({ functionResponse: { id: "t1", response: { error: "not found" } } }),
     toolCallResult: { callId: "t1", status: "error" },
@@ -55,7 +55,7 @@ test("a record follows its parent; a failed call, a title and the branch are rea
   expect(session.lines[0]).toMatchObject({ gitBranch: "main", cwd: "/srv/demo" });
 });
 
-test("subagents lie beside the chats", () => {
+test("Qwen Code: the files of subagents are beside the chats", () => {
   const lines = [record("a", null, "user", parts({ text: "q" }))];
   const folder = folderWith({ [PLACE]: lines, "projects/-srv-demo/subagents/parent/agent-1.jsonl": lines });
   expect(readAll("qwen", folder).map(({ parentId }) => parentId)).toEqual([undefined, "parent"]);

@@ -43,11 +43,11 @@ test.each<[SourceName, Environment, readonly string[]]>([
   ["goose", { GOOSE_PATH_ROOT: "/x" }, ["/x/data/sessions"]],
   ["claude-desktop", {}, ["/home/ada/.config/Claude"]],
   ["claude-desktop", { XDG_CONFIG_HOME: "/x" }, ["/x/Claude"]],
-])("%s with %j looks in %j", (name, env, expected) => {
+])("the source %s with the variables %j looks for data in %j", (name, env, expected) => {
   expect(rootsOf(name, env)).toEqual(expected);
 });
 
-test("on macOS and Windows, applications have their data where the system wants it", () => {
+test("on macOS and Windows, data is looked for in the system's folders for applications", () => {
   expect(rootsOf("claude-desktop", {}, "darwin")).toEqual(["/home/ada/Library/Application Support/Claude"]);
   expect(rootsOf("claude-desktop", { APPDATA: "/roaming", LOCALAPPDATA: "/local" }, "win32")).toEqual([
     "/roaming/Claude",
@@ -57,7 +57,7 @@ test("on macOS and Windows, applications have their data where the system wants 
   expect(rootsOf("goose", { APPDATA: "/roaming" }, "win32")).toEqual(["/roaming/Block/goose/data/sessions"]);
 });
 
-test("under WSL the homes of Windows are looked in too, each in the form of Windows", () => {
+test("under WSL the home folders of Windows are searched too, with the paths that agents use on Windows", () => {
   const homes = ["/home/ada", "/mnt/c/Users/ada"];
   expect(rootsOf("codex", {}, "linux", homes)).toEqual(["/home/ada/.codex", "/mnt/c/Users/ada/.codex"]);
   expect(rootsOf("claude-desktop", {}, "linux", homes)).toEqual([

@@ -2,7 +2,10 @@ import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { filesBelow } from "../../../disk/durable-files.ts";
 
-/** The files of a data directory that belong to sessions and are archived. Not settings, credentials and caches. */
+/**
+ * The files of a data directory that belong to sessions and are archived. Settings, credentials and caches are not
+ * archived.
+ */
 export function keptFiles(root: string): readonly string[] {
   const folders = ["projects", "file-history", "plans", "todos", "tasks"];
   const files = folders.flatMap((name) => filesBelow(join(root, name)).files);
