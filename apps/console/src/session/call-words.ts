@@ -1,7 +1,7 @@
 import { textValue, visibleLine } from "../text/safe-text.ts";
 import type { IconName } from "../ui/icon.tsx";
 import type { CallState } from "./view.ts";
-import type { State } from "../ui/status.tsx";
+import type { State } from "../ui/state.ts";
 
 /** A call in one line: its icon, its name, and its most important input. */
 export interface CallWords {

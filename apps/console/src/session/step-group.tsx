@@ -1,6 +1,7 @@
 import { plural } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
-import { type State, StateMark } from "../ui/status.tsx";
+import type { State } from "../ui/state.ts";
+import { StateMark } from "../ui/status.tsx";
 import { stateOfStep } from "./step-view.tsx";
 import type { Item, SessionView, Step } from "./view.ts";
 

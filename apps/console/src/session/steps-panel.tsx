@@ -4,7 +4,8 @@ import { type ApiStep, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { duration, money, short, shortModel } from "../ui/amounts.ts";
 import { Nothing } from "../ui/empty-state.tsx";
-import { type State, StateMark } from "../ui/status.tsx";
+import type { State } from "../ui/state.ts";
+import { StateMark } from "../ui/status.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import type { PanelProps } from "./panel-props.ts";
 

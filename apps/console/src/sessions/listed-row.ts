@@ -1,6 +1,6 @@
 import type { HistorySession, ListedSession, SessionMatch } from "../api/api.ts";
 import { lengthOf, shortId, stateOf } from "../ui/session-state.ts";
-import type { State } from "../ui/status.tsx";
+import type { State } from "../ui/state.ts";
 
 /** A session of any source as one row of the list. */
 export interface ListedRow {

@@ -3,7 +3,8 @@ import { type Model, type ModelTrial, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { duration } from "../ui/amounts.ts";
-import { type State, StateWord } from "../ui/status.tsx";
+import type { State } from "../ui/state.ts";
+import { StateWord } from "../ui/status.tsx";
 
 interface ModelRowProps {
   readonly model: Model;

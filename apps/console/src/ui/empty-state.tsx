@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
-import { type State, StateIcon } from "./status.tsx";
+import type { State } from "./state.ts";
+import { StateIcon } from "./status.tsx";
 
 /** Shown in place of an empty list: a title, a reason, and one action. */
 export function Nothing({ title, state = "done", children }: { title: string; state?: State; children?: ReactNode }) {

@@ -1,5 +1,5 @@
 import type { ListedSession, Session } from "../api/api.ts";
-import type { State } from "./status.tsx";
+import type { State } from "./state.ts";
 
 /** The state of a session for display: waiting before running, then a prompt that waits, then how the last run ended. */
 export function stateOf({

@@ -1,7 +1,5 @@
 import { Icon, type IconName } from "./icon.tsx";
-
-/** The state of something. Each state has its own shape and word, so that colour is never needed to distinguish them. */
-export type State = "running" | "waiting" | "done" | "failed" | "unknown" | "cancelled" | "queued" | "idle";
+import type { State } from "./state.ts";
 
 const WORDS: Readonly<Record<State, string>> = {
   running: "Running",

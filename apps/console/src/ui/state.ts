@@ -1,0 +1,2 @@
+/** The state of something. Each state has its own shape and word, so that colour is never needed to distinguish them. */
+export type State = "running" | "waiting" | "done" | "failed" | "unknown" | "cancelled" | "queued" | "idle";
