@@ -26,6 +26,14 @@ if (inClone && !process.execArgv.includes("--conditions=@skein/source")) {
   process.execve(process.execPath, [process.execPath, ...args]);
 }
 
+// V8 is tuned for servers: it lets 128 MB of garbage pile up before it collects it. Counting 10,000 sessions takes 290 MB
+// that way, and 150 MB with these settings, in the same time.
+if (process.argv[2] === "history") {
+  const { setFlagsFromString } = await import("node:v8");
+  setFlagsFromString("--semi-space-growth-factor=1");
+  setFlagsFromString("--heap-growing-percent=100");
+}
+
 (await import("node:module")).enableCompileCache?.();
 // Not the package's own entry, which would load the server and every client before a command is chosen.
 const { main } = await import(inClone ? "../src/main.ts" : "../dist/main.js");

@@ -16,7 +16,7 @@ export interface FoldFilesOptions<State> {
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-const maxUnsavedBytes = 8 * 1024 * 1024;
+const maxUnsavedBytes = 1024 * 1024;
 
 interface Folded<State> {
   readonly file: DataFile;

@@ -40,9 +40,7 @@ function open(path: string): DatabaseSync {
   try {
     chmodSync(path, 0o600);
     // The rows are large and read in sequence: large pages halve the time of a search.
-    database.exec(
-      "PRAGMA page_size = 32768; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA mmap_size = 268435456;",
-    );
+    database.exec("PRAGMA page_size = 32768; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
     const row = database.prepare("PRAGMA user_version").get();
     if (row?.["user_version"] !== layoutVersion) {
       database.exec(

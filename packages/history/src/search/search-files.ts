@@ -52,7 +52,7 @@ export async function searchFiles(
   const needles = literal?.forms.map((form) => search.needle(form));
   const pause = createPause(options.signal);
   const places = placesToSearch(files, query, options.store);
-  for (const place of choice ? bestFirst(places) : places) {
+  for (const place of choice ? bestFirst(places) : inOrderOf(files, places)) {
     const { file, stretch } = place;
     // The best possible match at this place, and at the places after it, would not be on the page.
     const best = scoreOf(stretch.weight, query);
@@ -91,6 +91,11 @@ function bestFirst(places: readonly Place[]): readonly Place[] {
   return places.toSorted((a, b) => b.stretch.weight - a.stretch.weight || latestOf(b) - latestOf(a));
 }
 
+function inOrderOf(files: readonly DataFile[], places: readonly Place[]): readonly Place[] {
+  const order = new Map(files.map((file, at) => [file, at]));
+  return places.toSorted((a, b) => (order.get(a.file) ?? 0) - (order.get(b.file) ?? 0));
+}
+
 /** Claude Code appends, so no line is newer than its file. Reading the last line of each would take longer than the search. */
 function latestOf({ file, stretch }: Place): number {
   return stretch.latest === Infinity ? file.mtimeMs : stretch.latest;
@@ -99,15 +104,17 @@ function latestOf({ file, stretch }: Place): number {
 /** The parts of the files that the index cannot exclude. */
 function placesToSearch(files: readonly DataFile[], query: Query, store: FacetStore): readonly Place[] {
   const wanted = wantedOf(query.indexed);
-  const stretches = new Map<string, readonly Stretch[]>();
-  const byPath = new Map(files.map((file) => [file.path, file]));
+  const unindexed = new Map(files.map((file) => [file.path, file]));
+  const places: Place[] = [];
+  // Few of thousands of files have a place, so nothing is made for the others.
   store.each(gramsFacet, (saved) => {
-    const file = byPath.get(saved.path);
-    if (file) stretches.set(saved.path, stretchesOf(file, saved, wanted));
+    const file = unindexed.get(saved.path);
+    if (!file) return;
+    unindexed.delete(saved.path);
+    for (const stretch of stretchesOf(file, saved, wanted)) places.push({ file, stretch });
   });
-  return files.flatMap((file) =>
-    (stretches.get(file.path) ?? [wholeOf(file)]).map((stretch): Place => ({ file, stretch })),
-  );
+  for (const file of unindexed.values()) places.push({ file, stretch: wholeOf(file) });
+  return places;
 }
 
 /** The parts of a file to read: parts that the index cannot exclude, and parts that are newer than the index; or the whole file. */

@@ -11,18 +11,21 @@ import { markOf, sourceOfRoot, type RootMark } from "./mirror/source-of-root.ts"
 export function discover(config: LibraryConfig): Discovered {
   for (const mirror of config.mirrors?.values() ?? []) mirror.translateNow();
   // A mirror knows its files: reading its folders would take longer than a search.
-  return find(config, (root) => config.mirrors?.get(root)?.files().map(withoutOrigin));
+  return find(config, (root) => {
+    const mirror = config.mirrors?.get(root);
+    return mirror && withoutOrigin(mirror.files());
+  });
 }
 
-/** The objects that were made earlier: a long-running process needs thousands of them at each search. */
-const plainFiles = new WeakMap<DataFile, DataFile>();
+/** The files of each state of a mirror: a long-running process needs the same thousands of them at each search. */
+const plainFiles = new WeakMap<readonly DataFile[], readonly DataFile[]>();
 
-function withoutOrigin(made: DataFile): DataFile {
-  const known = plainFiles.get(made);
+function withoutOrigin(files: readonly DataFile[]): readonly DataFile[] {
+  const known = plainFiles.get(files);
   if (known) return known;
-  const { origin: _made, ...file } = made;
-  plainFiles.set(made, file);
-  return file;
+  const plain = files.map(({ origin: _made, ...file }) => file);
+  plainFiles.set(files, plain);
+  return plain;
 }
 
 /** Like `discover`, but sessions of other agents need no lines yet: `origin` says whether they exist. */

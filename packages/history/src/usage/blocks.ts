@@ -1,62 +1,14 @@
-import { createTally, newPricedCall, type PricedCall, type ReusedCall } from "./tally.ts";
-import type { UsageBlock } from "./usage-report.ts";
+import { createTally, type PricedCall, type Tally } from "./tally.ts";
+import type { UsageBlock, UsageTotals } from "./usage-report.ts";
 
 const hour = 3_600_000;
 const blockLength = 5 * hour;
 
-/** Stores calls in little memory and returns them in the order of time. */
-export interface CallLog {
-  add(call: PricedCall): void;
-  /** The calls one by one, in the same object. */
-  inOrder(): Iterable<PricedCall>;
-}
-
-const fields = 9;
-
-export function createCallLog(): CallLog {
-  let numbers = new Float64Array(fields * 1024);
-  let count = 0;
-  return {
-    add(call) {
-      if ((count + 1) * fields > numbers.length) {
-        const larger = new Float64Array(numbers.length * 2);
-        larger.set(numbers);
-        numbers = larger;
-      }
-      const at = count * fields;
-      numbers[at] = call.time;
-      numbers[at + 1] = call.inputTokens;
-      numbers[at + 2] = call.outputTokens;
-      numbers[at + 3] = call.cacheCreationInputTokens;
-      numbers[at + 4] = call.cacheCreation1hInputTokens;
-      numbers[at + 5] = call.cacheReadInputTokens;
-      numbers[at + 6] = call.webSearchRequests;
-      numbers[at + 7] = call.calls;
-      numbers[at + 8] = call.costPicos ?? Number.NaN;
-      count += 1;
-    },
-    *inOrder() {
-      const order = new Uint32Array(count);
-      for (let row = 0; row < count; row += 1) order[row] = row;
-      order.sort((a, b) => (numbers[a * fields] ?? 0) - (numbers[b * fields] ?? 0));
-      const call = newPricedCall();
-      for (const row of order) yield fill(call, numbers, row * fields);
-    },
-  };
-}
-
-function fill(call: ReusedCall, numbers: Float64Array, at: number): PricedCall {
-  const costPicos = numbers[at + 8] ?? Number.NaN;
-  call.time = numbers[at] ?? 0;
-  call.inputTokens = numbers[at + 1] ?? 0;
-  call.outputTokens = numbers[at + 2] ?? 0;
-  call.cacheCreationInputTokens = numbers[at + 3] ?? 0;
-  call.cacheCreation1hInputTokens = numbers[at + 4] ?? 0;
-  call.cacheReadInputTokens = numbers[at + 5] ?? 0;
-  call.webSearchRequests = numbers[at + 6] ?? 0;
-  call.calls = numbers[at + 7] ?? 0;
-  call.costPicos = Number.isNaN(costPicos) ? undefined : costPicos;
-  return call;
+/** The calls of an hour: later than its beginning, and not later than its end. */
+interface Hour {
+  first: number;
+  last: number;
+  readonly tally: Tally;
 }
 
 /**
@@ -64,32 +16,52 @@ function fill(call: ReusedCall, numbers: Float64Array, at: number): PricedCall {
  * more than five hours after the start or after the last call starts the next block, with a gap in between if there were
  * no calls. The real limits are not in the files, so blocks are an estimate.
  */
-export function toBlocks(calls: Iterable<PricedCall>): readonly UsageBlock[] {
+export interface BlockCounter {
+  add(call: PricedCall): void;
+  blocks(): readonly UsageBlock[];
+}
+
+/** Calls are added up by the hour, in any order: a block begins and ends at a full hour, so an hour is never in two blocks. */
+export function createBlockCounter(): BlockCounter {
+  const hours = new Map<number, Hour>();
+  return {
+    add(call) {
+      const { time } = call;
+      const key = Math.ceil(time / hour);
+      let known = hours.get(key);
+      if (!known) hours.set(key, (known = { first: time, last: time, tally: createTally() }));
+      if (time < known.first) known.first = time;
+      if (time > known.last) known.last = time;
+      known.tally.add(call);
+    },
+    blocks: () => toBlocks([...hours.values()].sort((a, b) => a.first - b.first)),
+  };
+}
+
+function toBlocks(hours: readonly Hour[]): readonly UsageBlock[] {
   const blocks: UsageBlock[] = [];
   let open = createTally();
   let isOpen = false;
   let start = 0;
-  let first = 0;
-  let last = 0;
+  let begin = 0;
+  let end = 0;
   const close = (): void => {
-    if (isOpen) blocks.push(block(start, start + blockLength, open.totals(), [new Date(first), new Date(last)]));
+    if (isOpen) blocks.push(block(start, start + blockLength, open.totals(), [new Date(begin), new Date(end)]));
     isOpen = false;
   };
-  for (const call of calls) {
-    if (isOpen && (call.time - start > blockLength || call.time - last > blockLength)) {
+  for (const { first, last, tally } of hours) {
+    if (isOpen && (first - start > blockLength || first - end > blockLength)) {
       close();
-      if (call.time - last > blockLength) {
-        blocks.push(block(last + blockLength, call.time, createTally().totals(), null));
-      }
+      if (first - end > blockLength) blocks.push(block(end + blockLength, first, createTally().totals(), null));
     }
     if (!isOpen) {
-      start = Math.floor(call.time / hour) * hour;
-      first = call.time;
+      start = Math.floor(first / hour) * hour;
+      begin = first;
       open = createTally();
       isOpen = true;
     }
-    open.add(call);
-    last = call.time;
+    open.join(tally);
+    end = last;
   }
   close();
   return blocks;
@@ -98,7 +70,7 @@ export function toBlocks(calls: Iterable<PricedCall>): readonly UsageBlock[] {
 function block(
   start: number,
   end: number,
-  totals: ReturnType<ReturnType<typeof createTally>["totals"]>,
+  totals: UsageTotals,
   activity: readonly [first: Date, last: Date] | null,
 ): UsageBlock {
   return {

@@ -11,7 +11,7 @@ import type { UsageOptions } from "./usage-options.ts";
 
 /** Increase it when a source counts differently. */
 const agentUsage = { name: "agent-usage", version: usageFacet.version * 100 + 1 };
-const maxUnsaved = 500;
+const maxUnsaved = 200;
 
 interface CountOptions {
   readonly options: UsageOptions;

@@ -5,7 +5,7 @@ import { WorkspaceNotFoundError } from "../errors.ts";
 import { foldFiles } from "../facets/fold-files.ts";
 import { isSamePath } from "../model/same-path.ts";
 import { withStore } from "../facets/with-store.ts";
-import { createCallLog, toBlocks } from "./blocks.ts";
+import { createBlockCounter } from "./blocks.ts";
 import { createCallCounter, type CallCounter, type Owner } from "./count-calls.ts";
 import { createDayOf, createMondayOf, localTimeZone } from "./calendar.ts";
 import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";
@@ -64,12 +64,12 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
   const sources = createTallies<SourceName>();
   const spans = new Map<Owner, { first: number; last: number }>();
   const unpriced = new Set<string>();
-  const chosen = createCallLog();
+  const blocks = createBlockCounter();
   let count = 0;
   const isChosen = chooser(options);
   counter.count((call, owner) => {
     if (!isChosen(call, owner)) return;
-    chosen.add(call);
+    blocks.add(call);
     count += 1;
     totals.add(call);
     const day = dayOf(call.time);
@@ -106,7 +106,7 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
       .map(([source, sum]) => ({ source, ...sum }))
       .sort(byCost),
     bySession: bySession.sort((a, b) => Number(b.lastActivityAt) - Number(a.lastActivityAt)),
-    blocks: toBlocks(chosen.inOrder()),
+    blocks: blocks.blocks(),
     unpricedModels: [...unpriced].sort(),
     pricesVersion: PRICES_VERSION,
     timeZone,

@@ -36,34 +36,53 @@ export function newPricedCall(): ReusedCall {
 /** Adds up calls. The costs are added exactly and rounded at the end, so every grouping gives the same total. */
 export interface Tally {
   add(call: PricedCall): void;
+  /** Adds everything that another tally has. */
+  join(other: Tally): void;
   totals(): UsageTotals;
+  readonly sums: Sums;
 }
 
+type Sums = typeof NO_COUNTS & {
+  unpricedCalls: number;
+  /** Two sums of integers, because a single sum of pico-dollars would exceed an exact number at $9,007. */
+  readonly cost: { micros: number; rest: number };
+};
+
 export function createTally(): Tally {
-  const sum = { ...NO_COUNTS, unpricedCalls: 0 };
-  // Two sums of integers, because a single sum of pico-dollars would exceed an exact number at $9,007.
-  const cost = { micros: 0, rest: 0 };
+  const sums: Sums = { ...NO_COUNTS, unpricedCalls: 0, cost: { micros: 0, rest: 0 } };
   return {
+    sums,
     add(call) {
-      sum.inputTokens += call.inputTokens;
-      sum.outputTokens += call.outputTokens;
-      sum.cacheCreationInputTokens += call.cacheCreationInputTokens;
-      sum.cacheCreation1hInputTokens += call.cacheCreation1hInputTokens;
-      sum.cacheReadInputTokens += call.cacheReadInputTokens;
-      sum.webSearchRequests += call.webSearchRequests;
-      sum.calls += call.calls;
+      addCounts(sums, call);
       if (call.costPicos === undefined) {
-        sum.unpricedCalls += call.calls;
+        sums.unpricedCalls += call.calls;
         return;
       }
-      cost.micros += Math.floor(call.costPicos / 1_000_000);
-      cost.rest += call.costPicos % 1_000_000;
+      sums.cost.micros += Math.floor(call.costPicos / 1_000_000);
+      sums.cost.rest += call.costPicos % 1_000_000;
+    },
+    join({ sums: other }) {
+      addCounts(sums, other);
+      sums.unpricedCalls += other.unpricedCalls;
+      sums.cost.micros += other.cost.micros;
+      sums.cost.rest += other.cost.rest;
     },
     totals() {
+      const { cost, ...counts } = sums;
       const picos = joinedAmount(cost);
-      return { ...sum, costMicros: microsOf(picos), costUsd: dollarsOf(picos) };
+      return { ...counts, costMicros: microsOf(picos), costUsd: dollarsOf(picos) };
     },
   };
+}
+
+function addCounts(sums: Sums, added: typeof NO_COUNTS): void {
+  sums.inputTokens += added.inputTokens;
+  sums.outputTokens += added.outputTokens;
+  sums.cacheCreationInputTokens += added.cacheCreationInputTokens;
+  sums.cacheCreation1hInputTokens += added.cacheCreation1hInputTokens;
+  sums.cacheReadInputTokens += added.cacheReadInputTokens;
+  sums.webSearchRequests += added.webSearchRequests;
+  sums.calls += added.calls;
 }
 
 /** A tally for each key, in the order in which keys first appear. */

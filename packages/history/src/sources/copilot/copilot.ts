@@ -1,8 +1,17 @@
 /** GitHub Copilot CLI: events in `session-state`, usage in `session-store.db`, in the events, or in OpenTelemetry files. */
 import { readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, sep } from "node:path";
 import { objectOf, stringOf } from "../../model/value.ts";
-import { eachRecord, entriesIn, firstRecord, isFile, isFolder, originalLine, stampOf } from "../port/files.ts";
+import {
+  eachRecord,
+  entriesIn,
+  fileStamp,
+  firstRecord,
+  isFile,
+  isFolder,
+  originalLine,
+  stampOf,
+} from "../port/files.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { createEvents, placeOf } from "./events.ts";
 import { callRows, type CallRow } from "./usage-rows.ts";
@@ -36,20 +45,30 @@ function findSessions(root: string): Found {
   const folder = join(root, "session-state");
   const { rows, spans } = usageOf(root, problems);
   const entries = entriesIn(folder, problems);
-  const eventsOf = (id: string): string => join(folder, id, "events.jsonl");
-  const folders = new Set(entries.flatMap(({ name }) => (isFile(eventsOf(name)) ? [name] : [])));
-  const units = entries.flatMap((entry): Unit[] => {
-    const isOwn = entry.isDirectory();
-    const id = basename(entry.name, ".jsonl");
-    const path = isOwn ? eventsOf(id) : join(folder, entry.name);
-    if (!isOwn && (!entry.name.endsWith(".jsonl") || !entry.isFile() || folders.has(id))) return [];
-    if (!isFile(path)) return [];
-    const { stamp, mtimeMs } = stampOf(path);
-    const title = isOwn ? nameIn(join(folder, id, "workspace.yaml")) : null;
+  const units = new Map<string, Unit>();
+  const add = (id: string, path: string, title: () => string | null): void => {
+    const found = units.has(id) ? undefined : fileStamp(path);
+    if (!found) return;
     const counted = `${rows.get(id)?.length ?? 0} ${spans.get(id)?.length ?? 0}`;
-    return [{ id, root, path, mtimeMs, stamp: `${stamp} ${title ?? ""} ${counted}`, extra: { title } }];
-  });
-  return { units, problems };
+    const [{ mtimeMs }, name] = [found, title()];
+    units.set(id, {
+      id,
+      root,
+      path,
+      mtimeMs,
+      stamp: `${found.stamp} ${name ?? ""} ${counted}`,
+      extra: { title: name },
+    });
+  };
+  for (const entry of entries) {
+    const { name } = entry;
+    const own = `${folder}${sep}${name}${sep}`;
+    if (entry.isDirectory()) add(name, `${own}events.jsonl`, () => nameIn(`${own}workspace.yaml`));
+  }
+  // Earlier versions wrote one file for each session. A folder of the same name replaces it.
+  for (const { name } of entries)
+    if (name.endsWith(".jsonl")) add(basename(name, ".jsonl"), join(folder, name), () => null);
+  return { units: [...units.values()], problems };
 }
 
 /** One key of a flat YAML file. */

@@ -46,7 +46,7 @@ function findChats(root: string): Found {
     for (const path of chatFiles(chats, problems)) {
       const parent = /[\\/]chats[\\/]([^\\/]+)[\\/][^\\/]+$/.exec(path)?.[1] ?? null;
       const stamp = stampOf(path);
-      const id = sessionIdOf(path) ?? basename(path).replace(/\.jsonl?$/, "");
+      const id = idOf(path, stamp.stamp) ?? basename(path).replace(/\.jsonl?$/, "");
       const known = units.get(id);
       const unit = { id, root, path, ...stamp, extra: { cwd, parent } };
       // A session that was resumed under another name is continued in the newer file.
@@ -68,6 +68,17 @@ function chatFiles(chats: string, problems: Problem[]): readonly string[] {
     if (entry.name.endsWith(".jsonl")) return [path];
     return entry.name.endsWith(".json") && !names.has(`${entry.name}l`) ? [path] : [];
   });
+}
+
+/** The ids that are in the files, with the stamps of these files: a long-running process asks for thousands at each search. */
+const knownIds = new Map<string, { readonly stamp: string; readonly id: string | undefined }>();
+
+function idOf(path: string, stamp: string): string | undefined {
+  const before = knownIds.get(path);
+  if (before?.stamp === stamp) return before.id;
+  const id = sessionIdOf(path);
+  knownIds.set(path, { stamp, id });
+  return id;
 }
 
 const head = Buffer.allocUnsafeSlow(4096);

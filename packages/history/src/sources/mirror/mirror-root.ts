@@ -77,15 +77,19 @@ export function openMirror(place: MirrorPlace): Mirror {
   if (units.size + kept.size + problems.length > 0)
     saveMark(folder, { source: source.name, root, claims: claimsOf(found), problems });
 
+  /** Whether the lines of all sessions have been found to exist. */
+  let isWhole = false;
   /** The sessions whose lines are missing or outdated. */
   const missing = (paths?: ReadonlySet<string>): readonly [string, Unit][] => {
     const { units: known } = current();
+    if (isWhole) return [];
     const wanted: [string, Unit][] = [];
     for (const unit of units.values()) {
       const before = known[unit.id];
       if (!before || before.lines?.stamp === unit.stamp) continue;
       if (paths?.has(pathIn(folder, before.place)) ?? true) wanted.push([unit.id, unit]);
     }
+    isWhole = paths === undefined && wanted.length === 0;
     return wanted;
   };
   const made = new Map<string, MirroredUnit>();
@@ -117,7 +121,7 @@ export function openMirror(place: MirrorPlace): Mirror {
     },
     units: found.units,
     kept,
-    files: () => Object.values(current().units).map((unit) => fileOf(folder, unit)),
+    files: () => filesOf(folder, current()),
     async translate(paths, { signal, onProgress } = {}) {
       if (missing(paths).length === 0) return;
       const done = await withLock(folder, patienceMs, () =>
@@ -164,6 +168,17 @@ function problemsNow(found: Found, before: readonly Problem[]): readonly Problem
   for (const { path } of found.problems) unread.delete(path);
   return [...found.problems, ...before.filter(({ path }) => unread.has(path))];
 }
+
+function filesOf(folder: string, state: MirrorState): readonly DataFile[] {
+  const before = filesOfStates.get(state);
+  if (before) return before;
+  const files = Object.values(state.units).map((unit) => fileOf(folder, unit));
+  filesOfStates.set(state, files);
+  return files;
+}
+
+/** If nothing has changed, a long-running process asks for the same thousands of files at each search. */
+const filesOfStates = new WeakMap<MirrorState, readonly DataFile[]>();
 
 /** A transcript of a mirror. If its lines are missing or outdated, its size and time are those of the original. */
 function fileOf(folder: string, unit: MirroredUnit): DataFile {

@@ -100,7 +100,7 @@ function sessionRows(database: OpenDatabase, form: 1 | 2): readonly Row[] {
 function unitOf(root: string, path: string, form: 1 | 2, row: Row): Unit {
   const { id, time_updated: updated, messages, newest, parts, directory, parent_id: parent } = row;
   const head = { cwd: stringOf(directory) || null, parentId: stringOf(parent) };
-  const stamp = [form, updated, messages, newest, parts].map(String).join(" ");
+  const stamp = `${form} ${String(updated)} ${String(messages)} ${String(newest)} ${String(parts)}`;
   return { id: String(id), root, path, bytes: 0, stamp, mtimeMs: Number(updated) || 0, head, extra: { form } };
 }
 

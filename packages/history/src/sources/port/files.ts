@@ -1,5 +1,5 @@
 /** Functions for sources that read files. */
-import { lstatSync, readdirSync, readFileSync, statSync, type Dirent } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, statSync, type Dirent, type Stats } from "node:fs";
 import { sep } from "node:path";
 import { zstdDecompressSync } from "node:zlib";
 import { isObject, type Value } from "../../model/value.ts";
@@ -29,17 +29,30 @@ export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
+interface Stamped {
+  readonly stamp: string;
+  readonly mtimeMs: number;
+}
+
 /** Size and time of plain files in one text, and the newest of the times. A missing file counts as empty. */
-export function stampOf(...paths: readonly string[]): { readonly stamp: string; readonly mtimeMs: number } {
+export function stampOf(...paths: readonly string[]): Stamped {
   const stamps: string[] = [];
   let newest = 0;
   for (const path of paths) {
     const stat = lstatSync(path, { throwIfNoEntry: false });
-    stamps.push(stat ? `${stat.size}.${stat.mtimeMs}.${stat.ino}` : "-");
+    stamps.push(stat ? stampIn(stat) : "-");
     newest = Math.max(newest, stat?.mtimeMs ?? 0);
   }
   return { stamp: stamps.join(" "), mtimeMs: newest };
 }
+
+/** The stamp of a plain file; undefined if there is none. */
+export function fileStamp(path: string): Stamped | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat?.isFile() ? { stamp: stampIn(stat), mtimeMs: stat.mtimeMs } : undefined;
+}
+
+const stampIn = ({ size, mtimeMs, ino }: Stats): string => `${size}.${mtimeMs}.${ino}`;
 
 /** One buffer for all heads: a list reads thousands of them, one after the other. */
 const headBuffer = Buffer.allocUnsafeSlow(16 * 1024);
