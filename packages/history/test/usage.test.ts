@@ -297,6 +297,18 @@ describe("grouping", () => {
     expect(blocks.every(({ isEstimate }) => isEstimate)).toBe(true);
   });
 
+  test("a call exactly five hours after the start of a block belongs to it, in whatever order the calls are", async () => {
+    const data = createDataDirectory();
+    const at = (time: string): Fields => conversation(time).answer("x");
+    data.session(sessionId(1), [at("2026-11-01T15:00:00.000Z"), at("2026-11-01T10:20:00.000Z")]);
+    data.session(sessionId(2), [at("2026-11-01T15:00:00.001Z"), at("2026-11-01T14:59:59.999Z")]);
+    const { blocks } = await getUsage(data.config);
+    expect(blocks.map(({ startsAt, lastActivityAt, calls }) => [startsAt, lastActivityAt, calls])).toEqual([
+      [new Date("2026-11-01T10:00:00.000Z"), new Date("2026-11-01T15:00:00.000Z"), 3],
+      [new Date("2026-11-01T15:00:00.000Z"), new Date("2026-11-01T15:00:00.001Z"), 1],
+    ]);
+  });
+
   test("a day, a week and a month are split by model, and the parts add up to the whole", async () => {
     const data = createDataDirectory();
     const answer = (id: string, model: string): Fields =>
