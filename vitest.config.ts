@@ -28,7 +28,8 @@ export default defineConfig({
     // Files that run in the same worker share what they import: importing the server takes a second of processor time.
     // So a file leaves nothing behind: its servers are closed, and what it changed of the process is as it was.
     isolate: false,
-    // Most files wait longer than they compute (four of them: 12 s of processor time in 51 s), so two cores bear five.
+    // Most files wait longer than they compute (four of them: 12 s of processor time in 51 s), so five files run at
+    // once on two cores.
     maxWorkers: 5,
     sequence: { sequencer: LongFirst },
   },

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { HELP as AGAINST_HELP, runAgainst } from "./compare/against.ts";
 
 interface Bench {
-  /** One line for the list. */
+  /** What the benchmark measures, as one line of the list. */
   readonly summary: string;
   /** Returns whether every goal was met. */
   run(args: readonly string[]): Promise<boolean>;
@@ -23,7 +23,7 @@ async function list(): Promise<void> {
   console.log("npm run bench -- NAME [options]\n\nBenchmarks, each with its own --help:\n");
   for (const name of names) console.log(`  ${name.padEnd(12)} ${(await load(name)).summary}`);
   console.log("\nExample: npm run bench -- store --quick\n");
-  console.log(`Beside an earlier commit:\n\n${AGAINST_HELP}`);
+  console.log(`Compare this checkout with an earlier commit:\n\n${AGAINST_HELP}`);
 }
 
 async function run(benchmark: string): Promise<boolean> {
@@ -39,6 +39,6 @@ const [name, ...args] = process.argv.slice(2);
 if (name === undefined || name === "--help" || name === "-h") await list();
 else if (names.includes(name)) process.exitCode = (await run(name)) ? 0 : 1;
 else {
-  console.error(`There is no benchmark "${name}". There are: ${names.join(", ")}.`);
+  console.error(`Unknown benchmark "${name}". The benchmarks are: ${names.join(", ")}.`);
   process.exitCode = 2;
 }

@@ -18,10 +18,10 @@ export const summary =
 const PARTS = ["first", "warm", "memory", "readers", "interrupt", "kill", "walls"] as const;
 const HELP = `npm run bench -- claude [options]
 
-The server in a process of its own, with the real SDK binary, in front of the simulator. Ends with 1 if a goal was missed.
+The server runs in its own process, with the real SDK binary, and calls the simulator. Ends with 1 if a goal was missed.
 
   --part NAME   ${PARTS.join(", ")}; may be given more than once (default: all)
-  --quick       less of everything
+  --quick       fewer sessions and shorter rounds
   --json        the results as JSON
 
 Examples:
@@ -111,7 +111,7 @@ async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly R
     session.close();
     // The end of a process also takes processor time.
     while (claudes(process.pid).length > claudes(server.pid).length) await sleep(100);
-    // Options that were never used have no process that was started in advance.
+    // No process is started in advance for options that were never used.
     const [mine, again] = [await ours({ max_turns: 100 + pair + 1 }), await ours({ max_turns: 100 + pair + 1 })];
     if (pair < 0) continue;
     bare.push(first);

@@ -72,7 +72,7 @@ export async function run(): Promise<boolean> {
   console.log(table(headers, rows));
   console.log(`Restate takes ${(restate - local).toFixed(1)} ms longer for a turn; the goal is at most ${GOAL_MS} ms.`);
   console.log(
-    "All processes share the cores of this machine: two workers are not twice as fast as one where one fills them.",
+    "All processes share the cores of this machine: if one worker already uses all of them, two workers are not twice as fast.",
   );
   const { p50 = Infinity, p99 = Infinity, missed = Infinity } = readers ?? {};
   console.log(

@@ -15,8 +15,8 @@ type FloodName = keyof typeof FLOODS;
 const NAMES = Object.keys(FLOODS) as readonly FloodName[];
 const HELP = `npm run bench -- fair [options]
 
-The server in a process of its own, in front of the simulator. A turn is a new session, a prompt, and its answer; the model takes 1 s.
-A flood of which the server took nothing on is an error. Takes about four minutes. Ends with 1 if a goal was missed.
+The server runs in its own process and calls the simulator. A turn is a new session, a prompt, and its answer; the model takes 1 s.
+The benchmark fails if the server accepted nothing of a flood. Takes about four minutes. Ends with 1 if a goal was missed.
 
   --flood NAME   ${NAMES.join(", ")}; may be given more than once (default: all)
   --turns N      turns for each median (default: 9)
@@ -85,9 +85,10 @@ async function measured(server: Served, name: FloodName, turns: number): Promise
   await until(async () => taken > 0);
   stop.abort();
   await flooding;
-  if (taken === 0) throw new Error(`The server took nothing of the flood "${name}" on: the figure would mean nothing.`);
+  if (taken === 0)
+    throw new Error(`The server accepted nothing of the flood "${name}", so its figures would mean nothing.`);
   const ratio = beside / alone;
-  progress(`${figure(beside)} ms, ${ratio.toFixed(2)} x, ${figure(memory)} MB; the server took ${taken} on`);
+  progress(`${figure(beside)} ms, ${ratio.toFixed(2)} x, ${figure(memory)} MB; the server accepted ${taken}`);
   const most = name === "claude" ? CLAUDE_GOAL : GOAL;
   return [
     {

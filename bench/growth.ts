@@ -16,7 +16,7 @@ export const summary =
 
 const HELP = `npm run bench -- growth [options]
 
-Two databases on one PostgreSQL, filled with copies of sessions that the server ran, and the same requests on both by turns.
+Fills two databases of one PostgreSQL with copies of real sessions, and sends the same requests to both in turn.
 1,000,000 sessions are about 20,000,000 events and 20 GB, which are removed afterwards. Ends with 1 if a goal was missed.
 
   --sessions N   sessions of the large database (default: 1000000)

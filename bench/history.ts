@@ -1,9 +1,12 @@
 /**
- * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history beside the tools people use, on the same files.
+ * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history beside the tools people use, on the same
+ * files.
  *
- * Cold means no index, files in the page cache. Figures are medians over several processes. "First" is the first call of
- * a process, which also pays for compiling the code; "then" is the next call of the same process, still without an index.
- * The others are fetched from npm into a temporary folder.
+ * Cold means no index, files in the page cache. Figures are medians over several processes. "First" is the first call
+ * of
+ * a process, which also pays for compiling the code; "then" is the next call of the same process, still without an
+ * index.
+ * The other tools are fetched from npm into a temporary folder.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -236,8 +239,8 @@ function whole(...command: Command): Figure {
 }
 
 /**
- * Commands from start to end, with their largest memory where the system can tell. They take turns, so that a change of the
- * machine's load meets all of them. The first turn does not count: it fills the caches of compiled code.
+ * Commands from start to end, with their largest memory where the system can tell. They take turns, so that a change of
+ * the machine's load affects all of them. The first turn does not count: it fills the caches of compiled code.
  */
 function alternating(commands: readonly Command[]): readonly Figure[] {
   const measured = commands.map(() => [] as Figure[]);

@@ -9,7 +9,7 @@ export function peakMegabytes(): number {
     const kilobytes = /^VmHWM:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
     if (kilobytes !== undefined) return Number(kilobytes) / 1024;
   } catch {
-    // Not on Linux.
+    // Only Linux has this file.
   }
   return process.resourceUsage().maxRSS / 1024;
 }

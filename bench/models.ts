@@ -18,12 +18,12 @@ export const summary =
 const HELP = `npm run bench -- models [options]
 
 One new session and one turn with one tool call (two model calls) against the same simulator: Skein durable on sqlite,
-bare fetch, and the AI SDK's ToolLoopAgent with the provider package for the same API, each in a process of its own, in
-turns. One session at a time, and 32 at once. Ends with 1 if a goal was missed. About 3 minutes.
+bare fetch, and the AI SDK's ToolLoopAgent with the provider package for the same API. Each runs in its own process, in
+turns. First one session at a time, then 32 at once. Ends with 1 if a goal was missed. About 3 minutes.
 
   --only NAME    anthropic, openai, openai-compatible or ai-sdk; may be given more than once (default: all)
-  --rounds N     measures in so many rounds and takes the median (default: 3)
-  --in FOLDER    installs the AI SDK there, and takes what is there already (default: a temporary folder)
+  --rounds N     the number of rounds; the median is printed (default: 3)
+  --in FOLDER    installs the AI SDK there, unless it is installed there already (default: a temporary folder)
   --quick        one round with fewer sessions
   --json         the results as JSON
 

@@ -17,9 +17,9 @@ Installs Flue, Mastra and the AI SDK with npm in a temporary folder. Each of the
 prompt and one tool call (two model calls) against the same simulator, one and 32 at once, and is killed with kill -9
 while its tool runs. Prints a table in Markdown, with versions and the date, durable and not durable apart.
 
-  --in FOLDER    installs there, and takes what is there already (default: a temporary folder)
+  --in FOLDER    installs there, unless it is installed there already (default: a temporary folder)
   --only NAME    only peers whose name contains this; may be given more than once
-  --rounds N     measures in so many rounds, each in a new process, and takes the median (default: 3)
+  --rounds N     the number of rounds, each in a new process; the median is printed (default: 3)
   --quick        one round with fewer sessions
 
 Examples:

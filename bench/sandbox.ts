@@ -12,7 +12,7 @@ export const summary = "SQL over HTTP: the first question, the next ones, endles
 
 const HELP = `npm run bench -- sandbox [--quick] [--json]
 
-The server in a process of its own with a sqlite store. Needs bubblewrap. Ends with 1 if a goal was missed.`;
+The server runs in its own process with a sqlite store. Needs bubblewrap. Ends with 1 if a goal was missed.`;
 
 /** Long enough for the next process to be ready for a question. */
 const PAUSE_MS = 2000;

@@ -18,11 +18,11 @@ export const summary =
 const PARTS = ["turn", "fan-out", "stuck", "cuts", "leaks", "reads", "bodies", "start"] as const;
 const HELP = `npm run bench -- server [options]
 
-The server in a process of its own, in front of the simulator without delay. Ends with 1 if a goal was missed.
+The server runs in its own process and calls the simulator without delay. Ends with 1 if a goal was missed.
 
   --store NAME   for turns: sqlite or postgres; may be given more than once (default: both)
   --part NAME    ${PARTS.join(", ")}; may be given more than once (default: all)
-  --quick        less of everything
+  --quick        fewer requests and sessions
   --json         the results as JSON
 
 Examples:

@@ -18,7 +18,7 @@ const { status } = spawnSync(process.execPath, ["scripts/test.ts", ...FILES, wor
 process.exitCode = status ?? 1;
 if (existsSync(report)) {
   const { text, isHeld } = attackTable(JSON.parse(readFileSync(report, "utf8")) as AttackReport);
-  console.log(`\n${text} ${Math.round((Date.now() - began) / 1000)} s by the clock.`);
+  console.log(`\n${text} ${Math.round((Date.now() - began) / 1000)} s of elapsed time.`);
   if (!isHeld) process.exitCode = status || 1;
 }
 rmSync(folder, { recursive: true, force: true });

@@ -15,12 +15,12 @@ import { readSourceTree } from "./house/source-tree.ts";
 
 const HELP = `npm run house -- [options]
 
-Counts what the layout of the code must reach, in this checkout and in an earlier commit.
+Prints figures about the layout of the code with their goals, for this checkout and for an earlier commit.
 
-  --base COMMIT   compare with this commit (default: the last one before the code was laid out anew)
+  --base COMMIT   compare with this commit (default: the last commit before the layout was changed)
   --install       also measure the install of a library user (slow: packs and installs everything)
   --json          the figures as JSON
-  --check         only keep the rules: one line for each thing that is wrong, and exit code 1
+  --check         only check the rules: prints one line for each problem, and exits with 1 if there is any
 
 Examples:
   npm run house
@@ -78,7 +78,7 @@ function figures(): readonly Figure[] {
 /** The script packs and installs in a folder of its own, and prints megabytes as JSON. */
 function install(): Figure {
   const script = join(root, "scripts/measure/library-install.ts");
-  if (!existsSync(script)) throw new Error(`${script} is not there: the install cannot be measured.`);
+  if (!existsSync(script)) throw new Error(`${script} does not exist, so the install cannot be measured.`);
   const { stdout, stderr, status } = spawnSync(process.execPath, [script, "--json"], { cwd: root, encoding: "utf8" });
   if (status !== 0) throw new Error(`The install could not be measured: ${stderr}`);
   const { megabytes } = JSON.parse(stdout) as { megabytes: number };

@@ -80,7 +80,7 @@ export async function kill({ stores, cycles, seed, delayMs, folder, progress }: 
   return outcomes;
 }
 
-/** The server dies and comes back under a process that continues writing. */
+/** The server is killed and started again while a process continues writing. */
 async function killServer(
   server: Postgres,
   campaign: Omit<KillOptions, "stores"> & { readonly place: { readonly folder: string } },
@@ -97,7 +97,7 @@ async function killServer(
     while (writer.acknowledged() < before + 20 && Date.now() < deadline) await sleep(20);
     if (writer.acknowledged() < before + 20)
       stuck.push(
-        `postgres server, cycle ${cycle + 1}: the writer did not go on within 10 s after the server was back.`,
+        `postgres server, cycle ${cycle + 1}: the writer did not continue within 10 s after the server had restarted.`,
       );
     await writer.kill();
   };

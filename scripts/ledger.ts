@@ -8,7 +8,7 @@ import { runLedgerCampaign } from "./ledger/campaign.ts";
 const HELP = `npm run ledger -- [options]
 
 Runs agents against the simulator. Their model calls are cancelled, cut, given up by a process that stops, and lost with one that is killed. Afterwards the
-usage in each log is compared with the simulator's ledger: where the stream told its counts they are equal, and usage is never
+usage in each log is compared with the simulator's ledger: where the stream reported its counts, the usage equals them; usage is never
 more. Ends with 1 if something differs.
 
   --troubles N  cancels, cuts, stops and kills together (default: 1000)
@@ -40,7 +40,7 @@ try {
   });
   const { sessions, calls, broken, told, violations } = outcome;
   console.log(
-    `${sessions} sessions, ${calls} model calls, ${broken} without a whole answer, ${told} of them told by the stream; ` +
+    `${sessions} sessions, ${calls} model calls, ${broken} without a whole answer, ${told} of them reported by the stream; ` +
       `${violations.length} violations; seed ${seed}; ${((performance.now() - began) / 1000).toFixed(0)} s`,
   );
   for (const violation of violations.slice(0, 20)) console.log(violation);

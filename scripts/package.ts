@@ -63,7 +63,7 @@ function serverAlone(folder: string, packed: string): string {
   return said;
 }
 
-/** Another version of zod than ours. Our declarations name types that zod has since this one. */
+/** The oldest version of zod that has the types that our declarations name. It differs from ours. */
 const OLDEST_ZOD = "4.5.0";
 
 /** A folder with only the packed files and the packages that its program needs. */
@@ -117,7 +117,7 @@ function tryExample(folder: string, name: string, sentences: readonly RegExp[]):
   for (const path of files) cpSync(join(root, "examples", path), join(folder, path), { recursive: true });
   const said = runIn(folder, process.execPath, `${name}.ts`);
   const missing = sentences.filter((sentence) => !sentence.test(said));
-  if (missing.length > 0) throw new Error(`The example ${name} should have said ${missing.join(" and ")}: ${said}`);
+  if (missing.length > 0) throw new Error(`The example ${name} should have printed ${missing.join(" and ")}: ${said}`);
   say("an example runs", name);
 }
 
@@ -137,7 +137,7 @@ async function serve(folder: string, skein: string): Promise<void> {
     const page = await (await fetch(`${url}/`, { signal: AbortSignal.timeout(10_000) })).text();
     const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1];
     const asset = await fetch(`${url}${script}`, { signal: AbortSignal.timeout(10_000) });
-    if (script === undefined || asset.status !== 200) throw new Error("The server does not bring the console.");
+    if (script === undefined || asset.status !== 200) throw new Error("The server does not contain the console.");
     say("the console", `${script} ${asset.status}`);
   } finally {
     server.kill("SIGTERM");

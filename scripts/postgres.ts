@@ -27,13 +27,13 @@ export interface Postgres {
   readonly url: string;
   /** Stops the server as a crash would (`-m immediate`): no checkpoint, connections cut. The data stays. */
   crash(): Promise<void>;
-  /** Starts it again on the same port, after `crash`. */
+  /** Starts the server again on the same port, after `crash`. */
   start(): Promise<void>;
   restart(): Promise<void>;
   /** Makes the server hang (SIGSTOP): it accepts connections but does not answer, until `wake`. */
   freeze(): void;
   wake(): void;
-  /** Stops it and removes its folder. */
+  /** Stops the server and removes its folder. */
   stop(): Promise<void>;
 }
 

@@ -10,10 +10,10 @@ const HELP = `npm run powercut -- [options]
 
 A process writes to a store on an ext4 image behind a loop device. It is killed, and the image is copied without any sync:
 that copy is what had reached the disk. The copy is mounted (its journal replays), the store is opened and checked as by
-npm run kill, and the next process goes on there. Needs root; unmounts and removes everything, also after Ctrl-C.
+npm run kill, and the next process continues on it. Needs root; unmounts and removes everything, also after Ctrl-C.
 
-A control run under strace, where every fsync is answered and not made, must lose something: so the rig is known to see
-losses. It needs strace and is left out, with a sentence, where there is none.
+A control run under strace, in which every fsync returns without being done, must lose something, which shows that the rig finds
+losses. Without strace it is skipped, and a sentence says so.
 
   --store NAME    sqlite, filesystem or all (default: all)
   --cuts N        per store (default: 20)

@@ -12,11 +12,11 @@ import { freePort } from "./free-port.ts";
 
 export interface Redis {
   readonly url: string;
-  /** Kills it, as a crash would. Its data is lost. */
+  /** Kills the server, as a crash would. Its data is lost. */
   kill(): Promise<void>;
-  /** Starts it again on the same port. */
+  /** Starts the server again on the same port. */
   start(): Promise<void>;
-  /** Makes it hang: it accepts connections but does not answer, until `wake`. */
+  /** Makes the server hang: it accepts connections but does not answer, until `wake`. */
   freeze(): void;
   wake(): void;
   /** Sends a command and returns its answer as text. */

@@ -168,7 +168,7 @@ export function configFrom(variables: Readonly<Record<string, string>>): string 
     env: { PATH: process.env["PATH"] ?? "", ...variables },
     encoding: "utf8",
   });
-  if (status !== 0) throw new Error(`restate-server refused the variables: ${stderr}`);
+  if (status !== 0) throw new Error(`restate-server rejected the variables: ${stderr}`);
   return stdout;
 }
 

@@ -113,7 +113,7 @@ function checkedOptions(): Options | undefined {
   if (mode !== "both" && mode !== "safety" && mode !== "liveness")
     return wrong(`--mode is safety, liveness or both, not "${mode}".`);
   if (mutant !== undefined && mutant !== "all" && !isMutant(mutant))
-    return wrong(`There is no mutant "${mutant}". They are: all, ${Object.keys(MUTANTS).join(", ")}.`);
+    return wrong(`There is no mutant "${mutant}". The mutants are: all, ${Object.keys(MUTANTS).join(", ")}.`);
   const [first, count] = [Number(seed ?? values.start), seed === undefined ? Number(values.seeds) : 1];
   if (!Number.isSafeInteger(first) || first < 0 || !Number.isSafeInteger(count) || count < 1)
     return wrong("--seed, --start and --seeds are whole numbers, and at least one seed is needed.");

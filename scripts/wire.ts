@@ -14,20 +14,20 @@ import { type Proxy, isInstalled, startProxy } from "./wire/proxy.ts";
 const PARTS = ["live", "idle", "connections", "revoked", "timing", "browser"] as const;
 const HELP = `npm run wire -- [options]
 
-A server of its own is read through Node's fetch, and through nginx and haproxy as Debian has them, with compression on.
-What is not installed is left out, with a sentence. Ends with 1 if something did not hold.
+Reads a server of its own through Node's fetch, and through nginx and haproxy as Debian has them, with compression on.
+A program that is not installed is skipped, and a sentence says so. Ends with 1 if a check failed.
 
   --part NAME      ${PARTS.join(", ")}; may be given more than once (default: all)
-  --minutes N      how long streams say nothing (default: 6)
-  --requests N     for the timing of refused keys (default: 100,000)
-  --connections N  that do nothing (default: 2,000)
+  --minutes N      how long streams are idle (default: 6)
+  --requests N     how many requests time the rejection of keys (default: 100,000)
+  --connections N  how many idle connections are open (default: 2,000)
   --json           the findings as JSON
 
-  live         events and drafts arrive while they are made, and go on after a cut
+  live         events and drafts arrive while they are made, and continue after a cut
   idle         a stream on which nothing happens stays open, with a comment at least every 15 s
-  connections  connections that do nothing keep nobody out
+  connections  idle connections do not block other clients
   revoked      a key that is revoked loses its stream within 5 s
-  timing       a refusal takes as long whichever byte of the key is wrong
+  timing       a rejection takes equally long whichever byte of the key is wrong
   browser      Chromium's EventSource reads what the list of events has
 
 Examples:
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
     for (const name of ["nginx", "haproxy"] as const)
       if ((wants("live") || wants("idle")) && isInstalled(name))
         proxies.push(await startProxy(name, served.url, folder));
-      else if (wants("live") || wants("idle")) console.error(`${name} is not installed, and is left out.`);
+      else if (wants("live") || wants("idle")) console.error(`${name} is not installed, so it is skipped.`);
     const ways = [{ name: "fetch", url: served.url }, ...proxies];
     if (wants("live")) for (const { name, url } of ways) findings.push(await live(served, name, url));
     if (wants("connections")) findings.push(await idleConnections(served, Number(values.connections)));

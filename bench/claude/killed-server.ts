@@ -70,7 +70,8 @@ export async function killed({
     const events = await sessions.events(id);
     const found: string[] = [];
     const count = (type: string): number => events.filter(({ event_type }) => event_type === type).length;
-    if (count("session.completed") + count("session.failed") !== 1) found.push(`${id} has not one outcome`);
+    if (count("session.completed") + count("session.failed") !== 1)
+      found.push(`${id} does not have exactly one outcome`);
     const entries = events.flatMap((event) => (event.event_type === "transcript.appended" ? event.data.entries : []));
     const uuids = entries.flatMap(({ uuid }) => (typeof uuid === "string" ? [uuid] : []));
     if (new Set(uuids).size !== uuids.length) found.push(`${id} has an entry twice`);
@@ -87,7 +88,7 @@ export async function killed({
 async function until(probe: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + 180_000;
   while (!(await probe())) {
-    if (Date.now() > end) throw new Error("Not within three minutes.");
+    if (Date.now() > end) throw new Error("The sessions were not finished three minutes after the kill.");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

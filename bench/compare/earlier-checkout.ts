@@ -12,7 +12,7 @@ export interface Checkout {
 /** `root` is the current checkout; its installed packages are reused if their versions match. */
 export function checkOut(root: string, commit: string): Checkout {
   const parent = mkdtempSync(join(tmpdir(), "skein-against-"));
-  // Readable for others, because a benchmark may start servers as another user.
+  // Other users can read it, because a benchmark may start servers as another user.
   chmodSync(parent, 0o755);
   const folder = join(parent, "checkout");
   const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: "pipe" });
@@ -30,7 +30,9 @@ export function checkOut(root: string, commit: string): Checkout {
     const missing = missingIn(root, folder);
     if (missing.length === 0) linkModules(root, folder);
     else {
-      process.stderr.write(`Installing what ${commit} needs and this checkout has not: ${missing.join(", ")} …\n`);
+      process.stderr.write(
+        `Installing the packages that ${commit} needs and this checkout lacks: ${missing.join(", ")} …\n`,
+      );
       execFileSync("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"], { cwd: folder, stdio: "pipe" });
     }
   } catch (error) {

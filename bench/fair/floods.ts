@@ -10,7 +10,7 @@ export type Flood = (
   told: { readonly signal: AbortSignal; readonly took: () => void },
 ) => Promise<void>;
 
-/** Almost 32 MiB, the limit of a message: the largest PDF, and an image. */
+/** Almost 32 MiB, the limit of a message: a PDF of the largest allowed size, and an image. */
 function largestMessage(): string {
   const block = (type: string, media_type: string, head: string, bytes: number): object => {
     const data = Buffer.concat([Buffer.from(head, "latin1"), Buffer.alloc(bytes - head.length)]).toString("base64");
@@ -37,7 +37,7 @@ export const FLOODS = {
     inParallel(8, signal, async () => {
       const sql = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b";
       const { status } = await call(server, server.flood, { path: "/v1/sql", body: { sql }, signal });
-      // A statement that ran into the time limit was accepted.
+      // A statement that was ended at the time limit had been accepted.
       if (status === 422) took();
     }),
   async bodies(server, { signal, took }) {

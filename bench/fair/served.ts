@@ -12,7 +12,7 @@ export interface Served {
   readonly flood: string;
   /** The key of the tenant whose turns are measured. */
   readonly calm: string;
-  /** The most memory that the server's own process had. */
+  /** The peak memory of the server's own process. */
   readonly peakMb: () => number;
   readonly close: () => Promise<void>;
 }

@@ -10,7 +10,10 @@ const text = (seed: number, length: number): string => {
   return made.slice(0, length);
 };
 
-/** A few large sessions and many small ones, as people usually have: the average of ten in a row is 1. */
+/**
+ * Sizes relative to the average: a few large sessions and many small ones, as people usually have. The average of these
+ * ten is 1.
+ */
 const sizes = [0.1, 0.4, 2.25, 0.2, 1, 0.15, 3.5, 0.6, 0.3, 1.5];
 const sizeOf = (session: number, average: number): number => (sizes[session % sizes.length] ?? 1) * average;
 

@@ -38,7 +38,7 @@ export function agentRows(work: string, runs: number): readonly Row[] {
       what,
       times(() => once(roots, cache ?? freshCache(work), call)),
     );
-  // In turns, so that a change of the machine's load meets both.
+  // They run in turn, so that a change of the machine's load affects both.
   const pairs = Array.from({ length: runs }, () =>
     [[alone], all].map((roots) => once(roots, freshCache(work), "usage")),
   );
@@ -84,7 +84,7 @@ export function agentRows(work: string, runs: number): readonly Row[] {
   return rows;
 }
 
-/** The run with the median of processor time. */
+/** The run whose processor time is the median. */
 function medianOf(measured: readonly Timed[]): Timed {
   const sorted = measured.toSorted((a, b) => a.cpu - b.cpu);
   return sorted[Math.floor(sorted.length / 2)] ?? { ms: 0, mb: 0, cpu: 0 };
@@ -165,7 +165,9 @@ function once(roots: readonly string[], cacheFolder: string, call: Call): Timed 
   return JSON.parse(result.stdout) as Timed;
 }
 
-/** Prints the memory and the processor time of a command at its end: the system may have no program for it. */
+/**
+ * Prints the memory and the processor time of a command at its end: the system may have no program that measures them.
+ */
 const report = `data:text/javascript,${encodeURIComponent(`
 import { writeSync } from "node:fs";
 import { peakMegabytes } from ${JSON.stringify(new URL("../memory.ts", import.meta.url).href)};

@@ -7,7 +7,9 @@ export const FROM_HELP = `  --from DIR     real transcripts: those of this data 
 
 const wanted = { files: 400, bytes: 400_000_000 };
 
-/** `--from DIR`, an existing folder, or a generated corpus. `times` enlarges it. */
+/**
+ * The data directory: made from `--from DIR`, an existing folder, or a generated corpus. `times` multiplies its size.
+ */
 export function benchFolder(args: readonly string[], work: string, times = 1): string {
   const fromAt = args.indexOf("--from");
   const from = fromAt < 0 ? undefined : args[fromAt + 1];

@@ -13,12 +13,12 @@ const BODIES: readonly (readonly [what: string, body: () => string, status: numb
   ["1,000,000 keys", () => blocks(`{${Array.from({ length: 1e6 }, (_, at) => `"k${at}":0`).join(",")}}`), 422],
   ["1,000,000 zeros", () => blocks(list(1e6, "0")), 422],
   ["100 lists of 10,000 zeros", () => blocks(list(100, `[${list(10_000, "0")}]`)), 422],
-  ["10,000 blocks that are none", () => blocks(list(9999, "{}")), 422],
+  ["10,000 invalid blocks", () => blocks(list(9999, "{}")), 422],
   ["30 MB of text", () => text(30e6), 413],
   ["30 MB of text in 1,000 blocks", () => blocks(list(1000, `{"type":"text","text":"${"x".repeat(30_000)}"}`)), 413],
-  ["30 MB of other letters", () => text(0).replace('""', `"${"ü".repeat(15e6)}"`), 413],
+  ["30 MB of non-ASCII letters", () => text(0).replace('""', `"${"ü".repeat(15e6)}"`), 413],
   ["an image of 20 MB", () => blocks(image(Buffer.alloc(20e6, 1))), 422],
-  ["an image of 3 MB that is none", () => blocks(image(Buffer.alloc(3e6, 1))), 422],
+  ["3 MB that are not an image", () => blocks(image(Buffer.alloc(3e6, 1))), 422],
 ];
 
 /** The effect of a rejected body on other requests: how long the event loop was blocked, and how soon the answer came. */

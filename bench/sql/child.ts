@@ -38,7 +38,7 @@ await sql.tables();
 const files = `[${folders.map((folder) => `'${join(folder, "projects/**/*.jsonl").replaceAll("'", "''")}'`).join(", ")}]`;
 const statement = how === "bare" ? bare.replaceAll("FILES", files) : ours;
 for (let n = 0; n < (how === "warm" ? 6 : 1); n += 1) await timed(() => sql.run(statement));
-if (how === "warm" && sql.scannedBytes() > 0) throw new Error("The copy does not have everything.");
+if (how === "warm" && sql.scannedBytes() > 0) throw new Error("The copy of the transcripts is not complete.");
 sql.close();
 rmSync(nothing, { recursive: true });
 

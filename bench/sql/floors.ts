@@ -1,6 +1,6 @@
 /**
- * What a copy of the transcripts takes at least, in one process: DuckDB that stores every line as it is, and JavaScript that
- * parses every line.
+ * The least time that a copy of the transcripts can take, in one process: DuckDB stores every line as it is, or
+ * JavaScript parses every line.
  *
  *     node floors.ts FOLDER WORK
  */

@@ -66,7 +66,10 @@ export const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** The agent whose file it is: the paths of other agents' mirrored files contain its name. */
+/**
+ * The agent that wrote a file: the path of a mirrored file contains the name of its agent. Other files are Claude
+ * Code's.
+ */
 const SOURCE = "coalesce(nullif(regexp_extract(filename, '/agents/([a-z-]+)-[0-9a-f]{16}/', 1), ''), 'claude-code')";
 
 /** Questions over the sessions of all agents, whose lines are already prepared. The hand-written queries read the same files. */

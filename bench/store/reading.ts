@@ -63,7 +63,7 @@ async function readLong(store: Store, name: StoreName | "memory", floor: Times |
   await store.append(sessionId, events.slice(0, 1000), { expect: 0 });
   for (let at = 1000; at < events.length; at += 1000) await store.append(sessionId, events.slice(at, at + 1000));
   const times = await timed(async () => {
-    if ((await store.read(sessionId)).length !== events.length) throw new Error("The log is not whole.");
+    if ((await store.read(sessionId)).length !== events.length) throw new Error("The log is not complete.");
   });
   return limited(name, "read a session of 10,000 events", times, { most: 100, ...(floor && { floor }) });
 }

@@ -9,8 +9,8 @@ const DELAY_US = 2000;
 export function whyNoStrace(): string | undefined {
   const works = spawnSync("strace", ["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "true"]);
   if (works.status === 0) return undefined;
-  if (works.error) return "strace is not there. Install it, for example with: sudo apt-get install strace";
-  return "strace may not trace here (ptrace is not allowed).";
+  if (works.error) return "strace is not installed. On Debian: sudo apt-get install strace";
+  return "strace cannot trace processes here (ptrace is not allowed).";
 }
 
 /**

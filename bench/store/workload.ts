@@ -57,7 +57,7 @@ export async function newSession(store: Store): Promise<string> {
 
 export async function lease(store: Store, sessionId: string): Promise<Lease> {
   const claimed = await store.claim({ owner: "bench", leaseMs: 600_000, sessionId });
-  if (claimed.kind !== "leased") throw new Error(`Expected a lease, and the session is ${claimed.kind}.`);
+  if (claimed.kind !== "leased") throw new Error(`Expected a lease, but the session is ${claimed.kind}.`);
   return claimed.lease;
 }
 

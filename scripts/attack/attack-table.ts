@@ -47,7 +47,7 @@ export function attackTable(report: AttackReport): { readonly text: string; read
     line(["attack", "expected", "what happened"]),
     ...rows.map(line),
     "",
-    `${all.length} attacks, ${through} got through. The files took ${Math.round(seconds)} s in all, several at a time.`,
+    `${all.length} attacks, ${through} succeeded. The files took ${Math.round(seconds)} s in all, several at a time.`,
   ];
   return { text: lines.join("\n"), isHeld: through === 0 };
 }

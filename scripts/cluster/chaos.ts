@@ -21,8 +21,8 @@ export interface ChaosOptions {
   /** The least number of prompts for each session. Sessions get more prompts while faults continue. */
   readonly prompts: number;
   /**
-   * The pause between an answer and the next prompt, in milliseconds. Without it many sessions would only measure the
-   * machine.
+   * The pause between an answer and the next prompt, in milliseconds. Without a pause, the result of many sessions
+   * would depend only on the speed of the machine.
    */
   readonly thinkMs?: number;
   readonly strikes: number;

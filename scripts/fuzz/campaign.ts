@@ -93,7 +93,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
       if (!same)
         fail(
           request,
-          `sent again with its Idempotency-Key, it was answered otherwise: ${again.status} ${again.text.slice(0, 200)}`,
+          `the same request with the same Idempotency-Key got another answer: ${again.status} ${again.text.slice(0, 200)}`,
         );
     }
   }

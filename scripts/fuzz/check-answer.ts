@@ -39,8 +39,10 @@ function mayNot({ foreign, operation, sender }: FuzzRequest, status: number): re
 function successProblems({ operation, method }: FuzzRequest, answer: FuzzAnswer): readonly string[] {
   const { status, headers, text } = answer;
   if (!operation)
-    return method === "OPTIONS" || method === "HEAD" ? [] : [`answered ${status}, and nothing describes it`];
-  if (status !== operation.status) return [`answered ${status}, described is ${operation.status}`];
+    return method === "OPTIONS" || method === "HEAD"
+      ? []
+      : [`answered ${status}, but the description has no such operation`];
+  if (status !== operation.status) return [`answered ${status}, but the description has ${operation.status}`];
   const type = String(headers["content-type"] ?? "");
   if (type.startsWith("text/event-stream")) return streamProblems(text, operation.stream);
   if (!operation.response) {
@@ -49,10 +51,10 @@ function successProblems({ operation, method }: FuzzRequest, answer: FuzzAnswer)
     // A file may have any content type.
     return operation.produces.some((one) => one === plain || one === "application/octet-stream")
       ? []
-      : [`content of the type "${type}", described is ${operation.produces.join(" or ")}`];
+      : [`content of the type "${type}", but the description has ${operation.produces.join(" or ")}`];
   }
   if (operation.produces.includes(type.split(";")[0] ?? "")) return [];
-  if (!type.startsWith("application/json")) return [`content of the type "${type}" where JSON is described`];
+  if (!type.startsWith("application/json")) return [`content of the type "${type}" , but the description has JSON`];
   const parsed = operation.response.safeParse(json(text));
   return parsed.success ? [] : [`outside its schema: ${JSON.stringify(parsed.error.issues.slice(0, 3))}`];
 }
@@ -61,12 +63,12 @@ function errorProblems({ method, headers: asked }: FuzzRequest, answer: FuzzAnsw
   const { status, headers, text } = answer;
   if (method === "HEAD") return [];
   const leak = LEAKS.find((pattern) => pattern.test(text));
-  if (leak) return [`says what it should not (${leak}): ${text.slice(0, 300)}`];
+  if (leak) return [`contains text that no answer may contain (${leak}): ${text.slice(0, 300)}`];
   const type = String(headers["content-type"] ?? "");
   const body = json(text) as (ErrorBody & { status?: number; code?: string }) | undefined;
   if (type.startsWith("application/problem+json")) {
     const fits = asked["accept"]?.includes("problem+json") && body?.status === status && body.code !== undefined;
-    return fits ? [] : [`a problem that does not fit: ${text.slice(0, 300)}`];
+    return fits ? [] : [`a problem outside the schema of problems: ${text.slice(0, 300)}`];
   }
   if (!type.startsWith("application/json") || !description.error.safeParse(body).success)
     return [`answered ${status} outside the schema of errors: ${type} ${text.slice(0, 300)}`];
@@ -88,7 +90,7 @@ function streamProblems(text: string, described: z.ZodType | undefined): readonl
     // A run as text has frames without a name, in the requested format.
     if (data === undefined || field("event") === undefined) continue;
     const value = json(data);
-    if (value === undefined) return [`a frame that is no JSON: ${frame.slice(0, 200)}`];
+    if (value === undefined) return [`a frame that is not JSON: ${frame.slice(0, 200)}`];
     if (described && !described.safeParse({ event: field("event"), data: value }).success)
       return [`a frame outside its schema: ${frame.slice(0, 200)}`];
     if (id === undefined) continue;
@@ -96,7 +98,7 @@ function streamProblems(text: string, described: z.ZodType | undefined): readonl
     const place = Number(id.split(":").at(-1));
     // The stream over all sessions has opaque cursors.
     if (Number.isNaN(place)) continue;
-    if (!(place > last)) return [`the place ${id} came after ${last}`];
+    if (!(place > last)) return [`the frame ${id} came after ${last}`];
     last = place;
   }
   return [];

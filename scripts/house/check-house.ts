@@ -19,9 +19,11 @@ export function checkHouse(tree: SourceTree, open: StillOpen = {}): Checked {
     const findings = HOUSE_RULES[rule](tree);
     const known = open[rule] ?? 0;
     if (findings.length < known)
-      mended.push(`scripts/house/still-open.json: "${rule}" is ${known}, and ${findings.length} are left. Lower it.`);
+      mended.push(
+        `scripts/house/still-open.json: "${rule}" is ${known}, but only ${findings.length} are left. Set it to ${findings.length}.`,
+      );
     if (findings.length <= known) continue;
-    if (known > 0) failures.push(`${rule}: ${findings.length}, and ${known} were known. One of these is new:`);
+    if (known > 0) failures.push(`${rule}: ${findings.length} found, ${known} known. At least one of these is new:`);
     failures.push(...findings.map(({ file, line, sentence }) => `${file}:${line} ${sentence}`));
   }
   return { failures, mended };

@@ -11,7 +11,7 @@ const HOME = "packages/core/src/run/";
 
 export interface RunRule {
   readonly name: string;
-  /** The description of the rule, in the sentence `… says <about>`. */
+  /** The description of the rule, in the sentence `… decides <about>`. */
   readonly about: string;
   /** Whether this node implements the rule. Called for every node; only the outermost match counts. */
   is(node: Node, file: SourceFile): boolean;
@@ -49,7 +49,7 @@ export const RUN_RULES: readonly RunRule[] = [
   },
   {
     name: "the text of an unknown outcome",
-    about: "what a call is told whose outcome is unknown",
+    about: "the text for a call with an unknown outcome",
     is: (node) =>
       node.type === "Literal" && typeof node.value === "string" && node.value.startsWith("The outcome of this call is"),
   },
@@ -96,7 +96,7 @@ export function ruleCopies(tree: SourceTree): readonly Finding[] {
       .filter((place) => place !== home)
       .map((place) => ({
         ...place,
-        sentence: `says ${rule.about}. That belongs in ${HOME}${home ? `, where ${home.file}:${home.line} says it already: use that` : ""}.`,
+        sentence: `decides ${rule.about}. That belongs in ${HOME}.${home ? ` Use ${home.file}:${home.line}, which already decides it.` : ""}`,
       }));
   });
 }

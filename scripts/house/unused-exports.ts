@@ -14,7 +14,7 @@ export function unusedExports(tree: SourceTree, entry: string): readonly Finding
     .map(({ name, file, line }) => ({
       file,
       line,
-      sentence: `exports "${name}", and no other package imports it from ${entry}. Take it out of ${index}, where only what others import belongs.`,
+      sentence: `exports "${name}", which no other package imports from ${entry}. Remove it from ${index}.`,
     }));
 }
 

@@ -48,7 +48,8 @@ const journals = task.journals.map(readJournal);
 for (const told of journals.flatMap((journal) => journal.wrong)) wrong(told);
 const operations = journals.flatMap((journal) => journal.operations);
 for (const { kind, answer } of operations)
-  if (answer?.is === "refused") wrong(`A ${kind} was refused with ${answer.code}, and nothing here is refused.`);
+  if (answer?.is === "refused")
+    wrong(`A ${kind} was rejected with ${answer.code}, but no operation of these writers may be rejected.`);
 
 const open = operations.filter(({ answer }) => !answer || answer.is === "unknown");
 // A database server may still be executing the last request of a killed process.

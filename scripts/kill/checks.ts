@@ -21,16 +21,16 @@ export function checkPlaces(sessions: readonly StoredSession[], operations: read
       if (!log || answer?.is !== "ok") continue;
       const stored = log[(answer.first ?? 0) - 1 + index];
       if (stored?.id !== event.id)
-        wrong(`${event.event_type} ${event.id} was acknowledged and is not at its place in ${target}.`);
+        wrong(`${event.event_type} ${event.id} was acknowledged, but is not at its place in ${target}.`);
       else if (JSON.stringify(stored.data) !== JSON.stringify(event.data))
-        wrong(`${event.event_type} ${event.id} in ${target} came back with another text.`);
+        wrong(`${event.event_type} ${event.id} in ${target} has another text than the acknowledged one.`);
     }
     if (log && (answer?.is === "refused" || answer?.is === "never"))
-      for (const { id } of log) if (id === events[0]?.id) wrong(`${id} was refused and stands in ${target}.`);
+      for (const { id } of log) if (id === events[0]?.id) wrong(`${id} was rejected, but is in ${target}.`);
   }
   for (const sessionId of created)
     for (const { id, event_type } of logs.get(sessionId) ?? [])
-      if (!known.has(id)) wrong(`${event_type} ${id} stands in ${sessionId}, and nobody wrote it.`);
+      if (!known.has(id)) wrong(`${event_type} ${id} is in ${sessionId}, but no process wrote it.`);
 }
 
 export async function checkDeleted(store: Store, operations: readonly Operation[], wrong: Wrong): Promise<void> {
@@ -40,7 +40,7 @@ export async function checkDeleted(store: Store, operations: readonly Operation[
       (events) => `${events.length} events`,
       (error: unknown) => (isKnownError(error, "not_found") ? undefined : String(error)),
     );
-    if (read !== undefined) wrong(`Session ${target} was deleted, and reading it gave ${read}.`);
+    if (read !== undefined) wrong(`Session ${target} was deleted, but reading it gave ${read}.`);
   }
 }
 
@@ -52,10 +52,10 @@ export async function checkRecords(store: Store, operations: readonly Operation[
   for (const { target, value, answer } of last.values()) {
     const stored = await store.records.get(TENANT, "note", target);
     const version = answer?.is === "ok" ? answer.version : undefined;
-    if (!stored) wrong(`Record ${target} was put and is lost.`);
+    if (!stored) wrong(`Record ${target} was put, but is lost.`);
     else if (stored.version !== version || stored.value !== value)
       wrong(
-        `Record ${target} is ${String(stored.value)} (version ${stored.version}), and ${value} (${version}) was acknowledged.`,
+        `Record ${target} is ${String(stored.value)} (version ${stored.version}), but ${value} (${version}) was acknowledged.`,
       );
   }
 }
@@ -70,9 +70,9 @@ export async function checkTotals(store: Store, sessions: readonly StoredSession
   }
   for (const { sessionId, events } of sessions)
     if (counts.get(sessionId) !== events.length)
-      wrong(`The scan shows ${counts.get(sessionId) ?? 0} events of ${sessionId}, and its log has ${events.length}.`);
+      wrong(`The scan shows ${counts.get(sessionId) ?? 0} events of ${sessionId}, but its log has ${events.length}.`);
   if (counts.size !== sessions.length)
-    wrong(`The scan shows ${counts.size} sessions, and ${sessions.length} are known.`);
+    wrong(`The scan shows ${counts.size} sessions, but ${sessions.length} are known.`);
   let listed = 0;
   let cursor: string | null | undefined;
   while (cursor !== null) {
@@ -84,5 +84,5 @@ export async function checkTotals(store: Store, sessions: readonly StoredSession
     listed += page.items.length;
     cursor = page.cursor;
   }
-  if (listed !== sessions.length) wrong(`The list shows ${listed} sessions, and ${sessions.length} are known.`);
+  if (listed !== sessions.length) wrong(`The list shows ${listed} sessions, but ${sessions.length} are known.`);
 }

@@ -142,12 +142,12 @@ function unaccounted(
       if (answered.length > asked.length)
         found.push({
           invariant: "I12",
-          sentence: `${label}: the log has ${answered.length} answers, the model gave ${asked.length}.`,
+          sentence: `${label}: the log has ${answered.length} answers, but the model gave ${asked.length}.`,
         });
       if (asked.length - answered.length > abandoned + retriesIn(ofRun))
         found.push({
           invariant: "I12",
-          sentence: `${label}: the model was asked ${asked.length} times; the log has ${answered.length} answers and ${abandoned} given up.`,
+          sentence: `${label}: the model was asked ${asked.length} times, but the log has ${answered.length} answers and ${abandoned} given up.`,
         });
       for (const event of answered) {
         const usage = event.event_type === "step.generated" ? event.data.usage : undefined;
@@ -176,7 +176,7 @@ function slowResumes(resumes: readonly number[]): { invariant: string; sentence:
     : [
         {
           invariant: "resume",
-          sentence: `Work went on later than 2 s after ${slow.length} new workers were up: ${slow.join(", ")} ms.`,
+          sentence: `Sessions continued more than 2 s after ${slow.length} new workers had started: ${slow.join(", ")} ms.`,
         },
       ];
 }

@@ -49,20 +49,23 @@ async function repeatAppend(
   const { op, target, lease, events = [] } = operation;
   const there = await placesOf(store, operation);
   if (there.length !== 0 && there.length !== events.length)
-    wrong(`An append of ${events.length} events to ${target} was torn: ${there.length} of them are there.`);
+    wrong(
+      `An append of ${events.length} events to ${target} was stored in part: ${there.length} of them are in the log.`,
+    );
   try {
     const again = await store.append(target, events, optionsOf(operation));
     const first = again.events[0]?.sequence ?? 0;
     if (there.length > 0 && (!again.repeated || again.events[0]?.id !== events[0]?.id))
-      wrong(`An append to ${target} is stored, and repeating it was not answered with what is stored.`);
+      wrong(`An append to ${target} is stored, but the repeated append did not return the stored events.`);
     if (lease && !again.repeated)
       wrong(`A fact of the driver was written to ${target} under the fence of a dead process.`);
     return { answer: { is: "ok", op, first }, happened: again.repeated };
   } catch (error) {
     if (!isKnownError(error)) throw error;
-    if (there.length > 0) wrong(`An append to ${target} is stored, and repeating it was refused with ${error.code}.`);
+    if (there.length > 0)
+      wrong(`An append to ${target} is stored, but the repeated append was rejected with ${error.code}.`);
     const expected = (lease && error.code === "lease_lost") || (deleted && error.code === "not_found");
-    if (!expected) wrong(`Repeating an append to ${target} was refused with ${error.code}: ${error.message}`);
+    if (!expected) wrong(`A repeated append to ${target} was rejected with ${error.code}: ${error.message}`);
     return { answer: { is: "never", op }, happened: false };
   }
 }
@@ -120,13 +123,13 @@ async function repeatAcknowledged(store: Store, operations: readonly Operation[]
       answer?.is === "ok" &&
       again.events[0]?.sequence === answer.first;
     if (!same(await outcome(store.append(target, events, optionsOf(operation)))))
-      wrong(`Repeating an acknowledged ${kind} to ${target} was not answered with what is stored.`);
+      wrong(`A repeated, acknowledged ${kind} to ${target} did not return the stored events.`);
     if (kind !== "prompt" || !key) continue;
     if (!same(await outcome(store.append(target, [facts.prompt("again")], { tenant: TENANT, key }))))
-      wrong(`The key "${key.id}" is not known any more.`);
+      wrong(`The key "${key.id}" is no longer known.`);
     const reused = { tenant: TENANT, key: { ...key, fingerprint: "other" } };
     const other = await outcome(store.append(target, [facts.prompt("again")], reused));
-    if (other !== "key_reused") wrong(`The key "${key.id}" with another request was not refused as reused.`);
+    if (other !== "key_reused") wrong(`The key "${key.id}" with another request was not rejected as reused.`);
   }
 }
 

@@ -30,5 +30,5 @@ try {
   }
   await store.close();
 } catch (error) {
-  if (!isKnownError(error)) tell({ is: "wrong", sentence: `An error that nobody expects: ${(error as Error).stack}` });
+  if (!isKnownError(error)) tell({ is: "wrong", sentence: `Unexpected error: ${(error as Error).stack}` });
 }

@@ -51,7 +51,10 @@ async function write(store: Store, shared: readonly string[], random: Random, na
     if (!first || random.chance(0.9)) return;
     const again = await store.append(target, [facts.prompt(content)], { ...options, key }).catch(() => undefined);
     if (again && (!again.repeated || again.events[0]?.id !== event.id))
-      tell({ is: "wrong", sentence: `The key "${key.id}" was used twice and stored ${again.events[0]?.id}.` });
+      tell({
+        is: "wrong",
+        sentence: `The key "${key.id}" was used twice, and the second append returned ${again.events[0]?.id}.`,
+      });
   }
 
   async function drive(target: string): Promise<void> {
@@ -111,7 +114,7 @@ async function leased(store: Store, sessionId: string, owner: string): Promise<L
     if (claimed.kind === "leased") return claimed.lease;
     tell({
       is: "wrong",
-      sentence: `Session ${sessionId} is driven by one writer only, and it was told ${claimed.kind}.`,
+      sentence: `Session ${sessionId} is driven by only one writer, but its claim returned ${claimed.kind}.`,
     });
   } catch (error) {
     if (!isKnownError(error)) throw error;
@@ -142,7 +145,7 @@ try {
     ),
   );
 } catch (error) {
-  tell({ is: "wrong", sentence: `The writing process met an error that nobody expects: ${(error as Error).stack}` });
+  tell({ is: "wrong", sentence: `The writing process failed with an unexpected error: ${(error as Error).stack}` });
   process.exitCode = 1;
   await store.close();
 }

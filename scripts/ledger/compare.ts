@@ -22,7 +22,9 @@ export function checkedSession(
   const left = calls.flatMap(({ usage }) => (usage ? [addUsage(NO_USAGE, { ...usage })] : []));
   const problems: string[] = [];
   if (wasTold && !brokenIn(events).some(isTold))
-    problems.push(`${label}: the stream told its counts before the answer broke off, and the log has none of them.`);
+    problems.push(
+      `${label}: the stream reported its counts before the answer broke off, but the log has none of them.`,
+    );
   for (const { usage, isWhole } of countedIn(events)) {
     if (NAMES.every((name) => usage[name] === 0)) continue;
     const at = left.findIndex((call) => fits(usage, call, isWhole));
@@ -43,7 +45,7 @@ export function checkedTotals(events: readonly Event[], rows: readonly UsageRow[
   const counted = countedIn(events).reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
   const stored = rows.reduce((sum, row) => addUsage(sum, row), NO_USAGE);
   const differs = NAMES.filter((name) => counted[name] !== stored[name]);
-  return differs.map((name) => `${name}: the logs add up to ${counted[name]}, the store says ${stored[name]}.`);
+  return differs.map((name) => `${name}: the logs add up to ${counted[name]}, but the store has ${stored[name]}.`);
 }
 
 /** The usage of calls without a complete answer, according to the logs. */

@@ -58,7 +58,7 @@ export function measureLibraryInstall(packed: string, folder: string): LibraryIn
   if (answer.error !== null) throw new Error(`The agent failed: ${JSON.stringify(answer.error)}`);
   for (const sentence of answer.missing)
     if (!/ the package (\S+): npm install \1$/.test(sentence))
-      throw new Error(`A missing part must say what to install, and said: ${sentence}`);
+      throw new Error(`The error about a missing part must say what to install, but it said: ${sentence}`);
   const megabytes = Number.parseInt(runIn(folder, "du", "-sm", "node_modules"), 10);
   return { megabytes, finalAnswer: answer.finalAnswer, missing: answer.missing };
 }

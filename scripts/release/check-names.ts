@@ -15,12 +15,12 @@ function aboutName(name: string, login: string | undefined): string {
     return isOurs ? `${name}: published before, by us (${login}).` : `${name}: TAKEN. Choose another name.`;
   }
   if (stdout.includes("E404")) return `${name}: the registry does not know it.`;
-  return `${name}: the registry did not answer, so this cannot be told.`;
+  return `${name}: the registry did not answer, so it is unknown whether the name is free.`;
 }
 
 function aboutScope(login: string | undefined): string {
   if (login === undefined)
-    return "@skein: whether the scope is ours cannot be told without a login. Log in (npm login), then ask again.";
+    return "@skein: npm says only after a login whether the scope is ours. Log in (npm login), then run this again.";
   const { status } = npm("org", "ls", "skein", "--json");
   return status === 0
     ? `@skein: ${login} may see the members of the scope, so it is ours.`

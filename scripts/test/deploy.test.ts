@@ -150,7 +150,7 @@ test("the Kubernetes manifests register the workers as the local cluster does", 
   expect(container?.env.map(({ name }) => name).sort()).toEqual(Object.keys(registrationOf(places)).sort());
 });
 
-test("ports and names in nginx, compose and the manifests lead to each other", () => {
+test("ports and names in nginx, compose and the manifests match each other", () => {
   const { environment: api = {} } = compose.services["api"] ?? {};
   const { environment: worker = {} } = compose.services["worker"] ?? {};
   const { environment: register = {} } = compose.services["register"] ?? {};

@@ -39,7 +39,7 @@ test("the README has exactly two set-up commands", () => {
   expect(commands).toEqual(["npm install && npm start", "npm install && npm test"]);
 });
 
-describe("links between documents lead somewhere", () => {
+describe("every link between documents has a target", () => {
   const links = pages.flatMap((page) =>
     [...text(page).matchAll(/\]\(([^)]+)\)|<img src="([^"]+)"/g)].map(([, link, picture]) => ({
       page,
@@ -98,7 +98,7 @@ describe("every path that a document names exists", () => {
   });
 });
 
-describe("code in documents is true", () => {
+describe("code in documents is valid", () => {
   const snippets = pages.flatMap((page) =>
     [...text(page).matchAll(/```ts\n([^`]+)```/g)].map(([, code = ""], index) => ({ page, index, code })),
   );

@@ -45,21 +45,26 @@ const refusal = (code: string, message = "No."): string =>
   JSON.stringify({ error: { code, message, request_id: "r" } });
 
 test.each<[string, Partial<FuzzAnswer>, Partial<FuzzRequest>, RegExp | undefined]>([
-  ["an answer as described is none", {}, {}, undefined],
+  ["no problem in an answer as described", {}, {}, undefined],
   ["a 5xx", { status: 500 }, {}, /answered 500/],
   ["a hang", { failure: "hang" }, {}, /within 5 s/],
   ["a broken connection", { failure: "broken" }, {}, /broke/],
   ["a key that is not in the schema", { text: '{"id":"a","secret":1}' }, {}, /outside its schema/],
   ["a wrong type", { text: '{"id":1}' }, {}, /outside its schema/],
-  ["no JSON", { text: "<html>" }, {}, /outside its schema/],
-  ["a status that nobody described", { status: 201 }, {}, /described is 200/],
-  ["something of another tenant", {}, { foreign: true }, /another tenant/],
-  ["a caller without the scope", {}, { sender: "read" }, /without the scope/],
-  ["a caller without a key", {}, { sender: "nobody" }, /without the scope/],
-  ["a refusal in our form is none", { status: 404, text: refusal("not_found"), headers }, {}, undefined],
-  ["a refusal in another form", { status: 404, text: '{"message":"no"}' }, {}, /schema of errors/],
-  ["a code with the status of another", { status: 404, text: refusal("invalid"), headers }, {}, /404 with the code/],
-  ["a stack", { status: 404, text: refusal("not_found", "x\n at f (/a/b.ts:1:2)"), headers }, {}, /should not/],
+  ["an answer that is not JSON", { text: "<html>" }, {}, /outside its schema/],
+  ["a status that is not described", { status: 201 }, {}, /the description has 200/],
+  ["a success for something of another tenant", {}, { foreign: true }, /another tenant/],
+  ["a success for a caller without the scope", {}, { sender: "read" }, /without the scope/],
+  ["a success for a caller without a key", {}, { sender: "nobody" }, /without the scope/],
+  ["no problem in an error in our format", { status: 404, text: refusal("not_found"), headers }, {}, undefined],
+  ["an error in another format", { status: 404, text: '{"message":"no"}' }, {}, /schema of errors/],
+  ["an error code with a wrong status", { status: 404, text: refusal("invalid"), headers }, {}, /404 with the code/],
+  [
+    "an error with a stack trace",
+    { status: 404, text: refusal("not_found", "x\n at f (/a/b.ts:1:2)"), headers },
+    {},
+    /no answer may contain/,
+  ],
 ])("the rig detects %s", async (_, answer, request, expected) => {
   const description = await describeServer(await described(), "key");
   const [operation] = description.operations;

@@ -70,7 +70,7 @@ describe("a mistake fails with one line that says where it is and where the thin
         "packages/server/src/x.ts":
           'export const first = (all: { mode: string }[]) => all.find((one) => one.mode === "interrupt") ?? all[0];',
       },
-      "packages/server/src/x.ts:1 says which prompt is next. That belongs in packages/core/src/run/, where packages/core/src/run/rules.ts:1 says it already: use that.",
+      "packages/server/src/x.ts:1 decides which prompt is next. That belongs in packages/core/src/run/. Use packages/core/src/run/rules.ts:1, which already decides it.",
     ],
     [
       "an export of core that nobody imports",
@@ -78,15 +78,15 @@ describe("a mistake fails with one line that says where it is and where the thin
         "packages/core/src/answer.ts": "export const answer = 42;",
         "packages/core/src/index.ts": 'export { answer } from "./answer.ts";\nexport const spare = 1;',
       },
-      'packages/core/src/index.ts:2 exports "spare", and no other package imports it from @skein/core. Take it out of packages/core/src/index.ts, where only what others import belongs.',
+      'packages/core/src/index.ts:2 exports "spare", which no other package imports from @skein/core. Remove it from packages/core/src/index.ts.',
     ],
     [
-      "an export of history/format behind a star that nobody imports",
+      "an export of history/format behind export * that nobody imports",
       {
         "packages/history/src/format.ts": 'export const line = 1;\nexport * from "./more.ts";',
         "packages/history/src/more.ts": "export const spare = 1;",
       },
-      'packages/history/src/more.ts:1 exports "spare", and no other package imports it from @skein/history/format. Take it out of packages/history/src/format.ts, where only what others import belongs.',
+      'packages/history/src/more.ts:1 exports "spare", which no other package imports from @skein/history/format. Remove it from packages/history/src/format.ts.',
     ],
     [
       "a circle of imports of types",
@@ -107,7 +107,7 @@ describe("a mistake fails with one line that says where it is and where the thin
       "packages/server/src/x.ts:1 has 351 lines; a file has at most 350. Move a part that has a name of its own into a file of that name.",
     ],
     [
-      "a dialect without its test that has only its words yet",
+      "a dialect without its test that has only schemas so far",
       { "packages/protocol/src/dialects/ag-ui/frames.ts": "export const frames = 1;" },
       'packages/protocol/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. It belongs in packages/server/test/dialects/ag-ui.test.ts, by that protocol\'s own published client.',
     ],
@@ -210,13 +210,13 @@ describe("what is still open", () => {
   test("more open findings fail with the whole list, because it is unknown which one is new", () => {
     plant("packages/server/src/y.ts", Array.from({ length: 351 }, () => "work();").join("\n"));
     const [first, ...others] = failures({ "long files": 1 });
-    expect(first).toBe("long files: 2, and 1 were known. One of these is new:");
+    expect(first).toBe("long files: 2 found, 1 known. At least one of these is new:");
     expect(others).toHaveLength(2);
   });
 
   test("fewer open findings ask for a smaller number", () => {
     expect(checkHouse(readSourceTree(folder), { "long files": 3 }).mended).toEqual([
-      'scripts/house/still-open.json: "long files" is 3, and 1 are left. Lower it.',
+      'scripts/house/still-open.json: "long files" is 3, but only 1 are left. Set it to 1.',
     ]);
   });
 });

@@ -133,7 +133,7 @@ test("every folder with a rule in the lint configuration is in the table here", 
     const path = pattern.replace("/**", "");
     expect(
       Object.keys(ALLOWED).some((known) => known.startsWith(path)),
-      `${pattern} has an import rule and no line in ALLOWED.`,
+      `${pattern} has an import rule but no line in ALLOWED.`,
     ).toBe(true);
   }
 });

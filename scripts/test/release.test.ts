@@ -84,7 +84,7 @@ describe("the changelog", () => {
   });
 
   test.each([
-    ["a version that is there already", before, "0.1.0", "already has the version 0.1.0"],
+    ["a version that the changelog already has", before, "0.1.0", "already has the version 0.1.0"],
     ["something that is not a version", before, "v2", '"v2" is not a version'],
     ["nothing to tell", before.replace("- A thing.\n", ""), "0.2.0", "is empty"],
     ["no section for what is new", "# Changelog\n", "0.2.0", "no section"],

@@ -11,7 +11,7 @@ import { readStream } from "./reader.ts";
 import { openSession } from "./served-session.ts";
 
 export function whyNoBrowser(): string | undefined {
-  return spawnSync("chromium", ["--version"]).status === 0 ? undefined : "chromium is not installed, and is left out.";
+  return spawnSync("chromium", ["--version"]).status === 0 ? undefined : "chromium is not installed, so it is skipped.";
 }
 
 /** Compares the events that Chromium's EventSource receives with the list of events. */

@@ -41,7 +41,7 @@ export async function live(served: Served, name: string, url: string): Promise<F
   return {
     what: `live through ${name}`,
     passed: isWhole && isLive && goesOn,
-    says: `${ids.length} events, ${drafts.length} drafts over ${spread} ms${goesOn ? "" : "; did not go on after a cut"}`,
+    says: `${ids.length} events, ${drafts.length} drafts over ${spread} ms${goesOn ? "" : "; did not continue after a cut"}`,
   };
 }
 
@@ -96,7 +96,7 @@ export async function idleConnections({ url }: Served, count: number): Promise<F
   return {
     what: `${count} idle connections`,
     passed: refused === 0 && status === 200 && ms < 5000,
-    says: `${refused} refused; the next request took ${ms.toFixed(0)} ms`,
+    says: `${refused} rejected; the next request took ${ms.toFixed(0)} ms`,
   };
 }
 
@@ -152,7 +152,7 @@ export async function keyTiming({ url, keys }: Served, requests: number): Promis
   const sigma = Math.hypot(first.error, last.error);
   const difference = Math.abs(first.mean - last.mean);
   return {
-    what: `time of a refusal, ${requests.toLocaleString("en")} requests`,
+    what: `time of a rejection, ${requests.toLocaleString("en")} requests`,
     passed: difference < 3 * sigma,
     says: `wrong first byte ${first.mean.toFixed(2)} µs, wrong last byte ${last.mean.toFixed(2)} µs, ${(difference / sigma).toFixed(2)} σ apart`,
   };

@@ -28,7 +28,7 @@ export const ErrorCode = z.enum([
   "too_large",
   /** Another process holds this store. */
   "store_locked",
-  /** The store's files or rows are not as they were written. */
+  /** The store's files or rows were changed or damaged since they were written. */
   "store_corrupt",
   /** The store was written by a newer Skein. */
   "store_too_new",

@@ -25,7 +25,7 @@ export interface ModelPrice {
   readonly fast_percent?: number;
   /** The factor for every token rate at a regional endpoint (`us.anthropic.…`), in percent. */
   readonly regional_percent?: number;
-  /** What it cost until a day (UTC), the oldest first. */
+  /** Earlier rates, oldest first. Each applied until the start of the day `until` (UTC). */
   readonly earlier?: readonly { readonly until: string; readonly price: ModelPrice }[];
 }
 
@@ -78,14 +78,14 @@ export const PRICES: readonly ModelPrice[] = [
 ];
 
 /**
- * Models that other agents use: list prices. Most were found in two public sources in November 2026, one of which quotes
- * its maker; `gpt-5-3-codex` and the cached input of the Gemini 3 models in one, and the older Codex models not again. What
- * a model cost before its price changed is kept with the day of the change.
+ * Models that other agents use: list prices. Most were found in two public sources in November 2026, one of which
+ * quotes its maker. `gpt-5-3-codex` and the cached input of the Gemini 3 models were found in one source. The older Codex
+ * models were not found again. What a model cost before its price changed is kept with the day of the change.
  *
- * Not in the table, and so unpriced: models of which no two sources agree, and those whose price changed on a day that no
- * source tells. Cached input of `grok-4-5` is $0.30 in xAI's list; some tables have the $0.50 of its successors. The second
- * cut of `gpt-5-6-sol` came between 2026-09-22 and 2026-10-01; until that day the price before it is used.
- * Cached input of the Gemini 2.5 models cost 2.5 times as much until a day in 2025 that no source tells. Today's price is used:
+ * The table has no models whose price no two sources agree on, and no models whose price changed on an unknown day. They
+ * are unpriced. Cached input of `grok-4-5` is $0.30 in xAI's list; some tables have the $0.50 of its successors. The
+ * second cut of `gpt-5-6-sol` came between 2026-09-22 and 2026-10-01; until that day the price before it is used.
+ * Cached input of the Gemini 2.5 models cost 2.5 times as much until an unknown day in 2025. Today's price is used:
  * Gemini CLI keeps its sessions for 30 days.
  */
 function otherModels(): readonly ModelPrice[] {

@@ -6,7 +6,7 @@ const kept = (text: string): string => JSON.stringify(ContentBlock.parse(JSON.pa
 describe("a block of a known type is checked", () => {
   test.each([
     ["text", { type: "text", text: "hi" }],
-    ["text with what we do not know beside it", { type: "text", text: "hi", citations: [{ type: "page" }] }],
+    ["text with an unknown field", { type: "text", text: "hi", citations: [{ type: "page" }] }],
     ["thinking", { type: "thinking", thinking: "hm", signature: "s" }],
     ["a tool call", { type: "tool_use", id: "t", name: "bash", input: { command: "ls" } }],
     ["a result as text", { type: "tool_result", tool_use_id: "t", content: "ok" }],
@@ -23,7 +23,7 @@ describe("a block of a known type is checked", () => {
     ["text that is a number", { type: "text", text: 5 }, "text"],
     ["thinking without thought", { type: "thinking" }, "thinking"],
     ["a call without a name", { type: "tool_use", id: "t", input: {} }, "name"],
-    ["a result for nothing", { type: "tool_result", content: "ok" }, "tool_use_id"],
+    ["a result without a call id", { type: "tool_result", content: "ok" }, "tool_use_id"],
     ["a result whose content is a number", { type: "tool_result", tool_use_id: "t", content: 5 }, "content"],
     ["an image without a source", { type: "image" }, "source"],
     ["no type", { text: "hi" }, "type"],
@@ -63,7 +63,7 @@ test("content is text or a list of blocks", () => {
 test.each([
   ["plain text", "hi", "hi"],
   ["text blocks, joined", [{ type: "text", text: "a" }, { type: "image" }, { type: "text", text: "b" }], "a\nb"],
-  ["a block that only claims to be text", [{ type: "text" }], ""],
+  ["a text block without text", [{ type: "text" }], ""],
   ["no blocks", [], ""],
 ])("the text of %s", (_, content, text) => {
   expect(textOf(content)).toBe(text);

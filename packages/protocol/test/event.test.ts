@@ -89,7 +89,7 @@ describe("an event from outside is parsed", () => {
     ["no data", { data: undefined }, "data"],
     ["sequence 0", { sequence: 0 }, "sequence"],
     ["a sequence with a fraction", { sequence: 1.5 }, "sequence"],
-    ["an id that is none", { id: "run-001" }, "id"],
+    ["an invalid id", { id: "run-001" }, "id"],
     ["a time without a zone", { created_at: "2026-01-07T12:00:00" }, "created_at"],
   ])("%s is rejected, with its place in the error", (_, change, place) => {
     const { error } = Event.safeParse({ ...event, ...change });

@@ -23,7 +23,7 @@ function options(simulator: Simulator): Options {
     cwd: home,
     permissionMode: "default",
     settingSources: [],
-    // It replaces the child's environment: nothing of ours reaches it.
+    // This replaces the child's environment, so the child gets no variable of the test's process.
     env: {
       PATH: process.env.PATH,
       HOME: home,

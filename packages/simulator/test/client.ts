@@ -4,7 +4,7 @@ import { createSimulator, type Simulator, type SimulatorOptions, type Step, scri
 
 export interface Rig {
   readonly simulator: Simulator;
-  /** The unmodified SDK; it does not repeat by itself. */
+  /** The unmodified SDK. It does not retry. */
   readonly client: Anthropic;
 }
 

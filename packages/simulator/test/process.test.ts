@@ -31,13 +31,13 @@ test.each([
   expect(await once(child, "exit")).toEqual([0, null]);
 });
 
-test("the simulator ends when the pipe to its parent closes, if requested", async () => {
+test("with --until-stdin-closes, the simulator ends when the pipe to its parent closes", async () => {
   const { child } = await start("--until-stdin-closes");
   child.stdin?.end();
   expect(await once(child, "exit")).toEqual([0, null]);
 });
 
-test("otherwise the simulator continues when its parent's pipe closes", async () => {
+test("without --until-stdin-closes, the simulator continues when the pipe to its parent closes", async () => {
   const { child, url } = await start();
   child.stdin?.end();
   await new Promise((resolve) => setTimeout(resolve, 200));

@@ -112,7 +112,7 @@ test.each([
   ["with a system entry between call and result", [hello, use("a"), { role: "system", content: "note" }, result("a")]],
   ["that was paused in a server tool", [hello, { role: "assistant", content: [search] }]],
   [
-    "that went on after a pause",
+    "that continued after a pause",
     [hello, { role: "assistant", content: [search] }, { role: "assistant", content: [found] }, hello],
   ],
   [
@@ -146,7 +146,7 @@ describe("a body is refused", () => {
     ["that is not JSON", "{", "The request body is not valid JSON"],
     ["that is a list", [], "Request body must be a JSON object"],
     ["without max_tokens", { ...base, max_tokens: undefined }, "max_tokens: Field required"],
-    ["with no tokens to write", { ...base, max_tokens: 0 }, "max_tokens: Input should be greater than or equal to 1"],
+    ["with max_tokens 0", { ...base, max_tokens: 0 }, "max_tokens: Input should be greater than or equal to 1"],
     ["without a model", { ...base, model: undefined }, "model: Field required"],
     ["without messages", { ...base, messages: undefined }, "messages: Field required"],
     ["with no message", { ...base, messages: [] }, "messages: at least one message is required"],
@@ -161,7 +161,7 @@ describe("a body is refused", () => {
       "tools.0.custom.input_schema: Field required",
     ],
     [
-      "with a schema that is no object",
+      "with a schema that is not an object",
       { ...base, tools: [{ name: "a", input_schema: { type: "string" } }] },
       "tools.0.custom.input_schema.type: Input should be 'object'",
     ],
@@ -177,12 +177,12 @@ describe("a body is refused", () => {
       "tool_choice: tool_choice may only be specified while providing tools",
     ],
     [
-      "with too small a budget to think",
+      "with a thinking budget that is too small",
       { ...base, thinking: { type: "enabled", budget_tokens: 1023 } },
       "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024",
     ],
     [
-      "with a budget to think that takes all",
+      "with a thinking budget as large as max_tokens",
       { ...base, max_tokens: 1024, thinking: { type: "enabled", budget_tokens: 1024 } },
       "`max_tokens` must be greater than `thinking.budget_tokens`.",
     ],
@@ -197,7 +197,7 @@ describe("a body is refused", () => {
       "A maximum of 4 blocks with cache_control may be provided. Found 5.",
     ],
     [
-      "with a script that is none",
+      "with an invalid script",
       { ...base, messages: [{ role: "user", content: "[[script:abcd]]" }] },
       "script: expected base64 of JSON",
     ],
@@ -216,7 +216,7 @@ describe("the API's version decides", () => {
   const document = { type: "document", source: { type: "text", media_type: "text/plain", data: "x" } };
   const cited = { type: "text", text: "x", citations: [{ type: "char_location" }] };
   test.each([
-    ["whether temperature is taken", { ...base, temperature: 0.5 }, "temperature: Extra inputs are not permitted"],
+    ["whether temperature is accepted", { ...base, temperature: 0.5 }, "temperature: Extra inputs are not permitted"],
     [
       "whether the assistant may send documents",
       { ...base, messages: [hello, { role: "assistant", content: [document] }, hello] },

@@ -111,7 +111,7 @@ test("an invalid output schema, and one for a tool that the caller runs, are err
   expect(() => defineTool({ ...tool, output: "text" } as never)).toThrow("is not a schema");
   expect(() => defineTool({ ...tool, output: { type: "nothing" } })).toThrow("is not a JSON Schema");
   expect(() => defineTool({ ...tool, output: z.string(), executor: "frontend" } as never)).toThrow(
-    "others bring its result",
+    "its result does not come from this process",
   );
 });
 

@@ -41,7 +41,10 @@ type Body = Event["data"];
 export function keepLargeTexts(deps: LargeTextsDeps): Store {
   const { store, files, readFrom, report = () => {}, now = () => performance.now() } = deps;
   const texts = createTexts({ files, readFrom });
-  /** After a failed write no other is tried for as long as that one took, so a silent bucket delays few appends. */
+  /**
+   * After a failed write, no text is written for as long as the failed write took. So a bucket that does not answer
+   * delays few appends.
+   */
   let stayUntil = -Infinity;
   /** Bodies of appends in progress, by the id of their event: listeners of an append get the whole body. */
   const whole = new Map<string, Body>();

@@ -74,7 +74,7 @@ export interface RunState {
   /** What the agent's hook changed for the current step; null if no hook changed anything. */
   modelHook: { readonly system?: string; readonly maxTokens?: number; readonly refusal?: string } | null;
   calls: CallState[];
-  /** The message that will carry the results of `calls`. */
+  /** The message that will contain the results of `calls`. */
   resultsMessageId: string | null;
   /** The model's last text, and why it stopped. */
   stopReason: string | null;
@@ -96,7 +96,7 @@ export interface RunState {
   /** What the run's subagents spent, in pico-dollars as decimal text. */
   delegatedPicos: string;
   unpricedCalls: number;
-  /** Calls that broke off, and calls that the built-in simulation answered. */
+  /** The number of calls that broke off, and of calls that the built-in simulation answered. */
   estimatedCalls: number;
   simulatedCalls: number;
   filesGenerated: number;

@@ -176,7 +176,7 @@ function titled(text: string): readonly Fact[] {
 }
 
 interface FailedCall {
-  /** The state may have lost it by now: a cancel is folded before it is stored. */
+  /** Kept here, because a cancel that is not stored yet may already have removed the call from the state. */
   readonly call: FactData<"step.started">;
   readonly durationMs: number;
   readonly arrived: Arrived;

@@ -103,7 +103,7 @@ export async function perform(
     }
     case "check-approval": {
       const { approvals } = deps.checks;
-      // A rule that throws does not count as a no: a person decides.
+      // If a rule throws, a person decides.
       const asks = await Promise.resolve(approvals.get(effect.toolUseId)).catch(() => true);
       approvals.set(effect.toolUseId, asks !== false);
       return [];

@@ -26,7 +26,7 @@ export async function storeFile(
   try {
     const started = deps.now();
     const model = deps.models.named(state.tenant, name);
-    if (!model.download) throw new Error(`The provider of ${name} has no files to download.`);
+    if (!model.download) throw new Error(`Skein cannot download files from the provider of ${name}.`);
     const file = await model.download(fileId, signal);
     filename = file.filename;
     const downloadMs = Math.max(0, deps.now() - started);

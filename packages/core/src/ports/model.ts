@@ -139,8 +139,8 @@ export const EVERY_ABILITY: ModelAbilities = {
  *    is invalid, throw a `ModelFailure` with what the stream had counted.
  * 5. Counts are exact: cached tokens are not counted as input again, reasoning is part of the output. Counts that the
  *    provider did not send are not invented.
- * 6. Ids of calls fit every provider (letters, digits, `_`, `-`, at most 64), and none is in `usedIds`. What the provider needs to see again is
- *    in `carry` and comes back as it was; what another model wrote there is not sent, and `leftOut` says so.
+ * 6. Ids of calls fit every provider (letters, digits, `_`, `-`, at most 64), and none is in `usedIds`. `carry` has
+ *    what the provider must get back unchanged. A `carry` that another model wrote is not sent, and `leftOut` lists it.
  * 7. The signal ends the request at once. Silence ends it too.
  * 8. No key and no header is in an error. Reasons: decision 201.
  */

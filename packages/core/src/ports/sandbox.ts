@@ -57,9 +57,9 @@ export interface SandboxPlace {
 
 /** Limits of a program. A limit that is left out is not enforced. */
 export interface SandboxLimits {
-  /** Bytes of data that one process may have. */
+  /** Bytes of memory for data that one process may have. */
   readonly memoryBytes?: number;
-  /** Bytes that the program and everything that it started may have together. */
+  /** Bytes of memory that the program and everything that it started may have together. */
   readonly totalMemoryBytes?: number;
   /** Processes of the program, all together. */
   readonly processes?: number;

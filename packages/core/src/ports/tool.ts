@@ -103,7 +103,10 @@ export function defineTool<
   if (timeoutMs !== null && !(timeoutMs > 0))
     throw new KnownError("invalid", `The timeoutMs of the tool "${name}" must be more than 0 milliseconds.`);
   if (options.output !== undefined && executor !== "backend")
-    throw new KnownError("invalid", `The tool "${name}" cannot have an output schema: others bring its result.`);
+    throw new KnownError(
+      "invalid",
+      `The tool "${name}" cannot have an output schema: its result does not come from this process. Leave out \`output\`.`,
+    );
   const readOutput = options.output && outputReader(name, options.output);
   const { inputSchema, parse } = inputOf(name, options.input);
   return {

@@ -147,7 +147,7 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
   };
 }
 
-/** Is told about events that are appended to a session while its state is read. */
+/** Notes which events are appended to a session while its state is read. */
 export interface Ear {
   heard(): number;
   stop(): void;

@@ -113,7 +113,8 @@ async function dispositionOf(
   // The log decides: it may have new events since the row was read.
   if (open && !isLate && !resolved)
     return { ...say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0), kind: open.kind };
-  const why = isLate || resolved?.data.resolution === "timed_out" ? "its time was over" : "its run was cancelled";
+  const why =
+    isLate || resolved?.data.resolution === "timed_out" ? "the wait reached its time limit" : "its run was cancelled";
   return say("stale", `Session ${sessionId} no longer waits for an answer to ${toolUseId}: ${why}.`);
 }
 

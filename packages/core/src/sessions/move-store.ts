@@ -20,7 +20,7 @@ export interface MoveStoreDeps {
    * One or several connections to the same store. Each writes one session at a time, because a clock shows one time.
    */
   readonly targets: readonly MoveTarget[];
-  /** Who holds the leases that a move takes. */
+  /** The owner of the leases that a move takes. */
   readonly owner: string;
   readonly now: () => number;
   readonly progress?: (moved: Moved) => void;

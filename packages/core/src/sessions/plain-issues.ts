@@ -78,7 +78,7 @@ function bound({ origin }: Issue & { readonly origin: string }, limit: unknown, 
   return `Expected ${how} ${amount}.`;
 }
 
-/** What each form of a union lacks. The same sentence is said once. */
+/** What is wrong with a value for each form of a union. Each sentence appears once. */
 function unionOf({
   errors,
 }: Issue & {

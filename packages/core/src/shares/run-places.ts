@@ -21,7 +21,7 @@ export interface RunPlaces {
 export interface Standing {
   /** 1 is next. */
   readonly place: number;
-  /** What it waits for, as a sentence. */
+  /** What the session waits for, as a sentence. */
   readonly reason: string;
 }
 

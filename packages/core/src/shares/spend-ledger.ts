@@ -72,7 +72,7 @@ const PLACE = { tenant: "$shares", kind: "spend" } as const;
 const Amount = z.string().regex(/^-?\d+$/);
 const Day = z.object({
   spent: Amount,
-  /** By session, or session and call. */
+  /** The reservations, by session or by session and call. */
   reserved: z.record(z.string(), z.object({ picos: Amount, before: Amount })),
   isAllowed: z.boolean(),
   asking: z.array(z.string()),

@@ -35,7 +35,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       return heard;
     }
 
-    test("carries messages of one machine to the listeners on others, in order and unchanged", async () => {
+    test("a bus carries messages of one machine to the listeners on others, in order and unchanged", async () => {
       const heard = await hears(b, "c", a);
       const said = [...naughtyText.map((text) => ({ text })), null, [1, { deep: true }]];
       for (const words of said) a.say("c", words);
@@ -44,7 +44,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       expect(carried()).toEqual(JSON.parse(JSON.stringify(said)));
     });
 
-    test("does not carry a message back to its sender, to other channels, or to a listener that has unsubscribed", async () => {
+    test("a bus does not carry a message back to its sender, to other channels, or to a listener that has unsubscribed", async () => {
       const heard = await hears(b, "c", a);
       const own: unknown[] = [];
       const others: unknown[] = [];

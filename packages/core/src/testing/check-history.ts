@@ -15,21 +15,22 @@ export type * from "./check-history/history.ts";
  * | id  | invariant | where |
  * |-----|-----------|-------|
  * | I1  | no acknowledged operation is lost | operations |
- * | I2  | no prompt is stored twice, no event either | operations, logs |
+ * | I2  | no prompt and no event is stored twice | operations, logs |
  * | I3  | sequences are 1..n, of events and of messages | logs, rows |
  * | I4  | a reader never sees n+1 before n | streams |
  * | I5  | at most one commit authority: fences never decrease in what was accepted | authority |
  * | I6  | at most one run at a time in a session | logs, rows |
  * | I7  | a run ends exactly once and never changes afterwards | logs, rows |
- * | I8  | effects: at most once for `once`, at least once where success is recorded, none without a stored intent | effects |
+ * | I8  | effects: at most once for `once`, at least once where success is recorded, none without a stored intent |
+ * effects |
  * | I9  | every tool_use has one tool_result in the next message | transcripts |
  * | I10 | a stream, and every row, equals the log | streams, rows |
  * | I11 | resuming at any place yields exactly the rest | streams |
  * | I12 | every model call is counted once | logs, effects, rows |
  * | I13 | a cancelled run begins nothing new | logs |
- * | I14 | a fork copies a prefix, its parent stays as it was | transcripts |
+ * | I14 | a fork copies a prefix of its parent; the parent is unchanged | transcripts |
  * | I16 | after the faults everything accepted ends (only with `mustFinish`) | logs |
- * | bug | somebody met an error that nobody expects | here |
+ * | bug | an operation or a process reported an unexpected error | here |
  */
 export function checkHistory(history: History): readonly Violation[] {
   const violations: Violation[] = [];

@@ -94,7 +94,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       (await store.due({ sessionId, before: Infinity })).length === 0;
     const begun = (): readonly string[] => workers.flatMap(({ runtime }) => runtime.begun);
 
-    test("drives a session that a prompt has woken, and then lets it sleep", async () => {
+    test("an engine drives a session that a prompt has woken, and then lets it sleep", async () => {
       await worker();
       const script = await session();
       await script.prompt("hi");
@@ -102,7 +102,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => asleep(script), SOON).toBe(true);
     });
 
-    test("drives sessions that were due before it started, and sessions that it is told to wake", async () => {
+    test("an engine drives sessions that were due before it started, and sessions that it is told to wake", async () => {
       const [before, told] = [await session(), await session()];
       await before.prompt("hi");
       const { engine } = await worker();
@@ -131,7 +131,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(workers.flatMap(({ runtime }) => runtime.doubled)).toEqual([]);
     });
 
-    test("drives a session at its time, and not before", async () => {
+    test("an engine drives a session at its due time, and not before", async () => {
       let at = 0;
       const { runtime } = await worker({
         nextAt: (_, drives) => (drives === 1 ? (at = Date.now() + 400) : null),
@@ -144,7 +144,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => asleep(script), SOON).toBe(true);
     });
 
-    test("wakes a session that waits for somebody when its run is cancelled", async () => {
+    test("an engine wakes a waiting session when its run is cancelled", async () => {
       const { runtime } = await worker();
       const script = await session();
       const { runId } = await script.prompt("hi");
@@ -156,7 +156,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => asleep(script), SOON).toBe(true);
     });
 
-    test("drives a session again if its drive ended without releasing the lease", async () => {
+    test("an engine drives a session again if its drive ended without releasing the lease", async () => {
       let failures = 2;
       await worker({ leaseMs: 600 }, (runtime) => ({
         async drive(claimed, signal) {
@@ -169,7 +169,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => answers(script), SOON).toBe(1);
     });
 
-    test("gives its sessions back when it stops, and another process continues them", async () => {
+    test("an engine that stops gives its sessions back, and another process continues them", async () => {
       const stopped = Promise.withResolvers<void>();
       const first = await worker({
         work: (_, signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
@@ -186,7 +186,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(workers.flatMap(({ runtime }) => runtime.doubled)).toEqual([]);
     });
 
-    test("drives no more sessions at once than it has places, and all of them in the end", async () => {
+    test("an engine drives at most as many sessions at once as it has places, and all of them in the end", async () => {
       const { runtime } = await worker({
         concurrency: 2,
         work: () => new Promise((resolve) => setTimeout(resolve, 20)),
@@ -215,7 +215,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(runtime.begun.indexOf(one.sessionId)).toBeLessThan(5);
     });
 
-    test("keeps places free for a new tenant while another one floods it with long sessions", async () => {
+    test("an engine keeps places free for a new tenant while another tenant floods it with long sessions", async () => {
       const gate = Promise.withResolvers<void>();
       const held = new Set<string>();
       const { runtime, engine } = await worker({

@@ -27,7 +27,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     return sequences;
   }
 
-  test("replays a log, then follows it live, with many writers at once", async () => {
+  test("a follower replays a log, and then follows it live, with many writers at once", async () => {
     const script = await fixture().created();
     await script.append([edited, edited]);
     const readers = [seen(script.sessionId, 53), seen(script.sessionId, 53, { after: 2 })];
@@ -35,20 +35,20 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect(await Promise.all(readers)).toEqual([upTo(53), upTo(53, 3)]);
   });
 
-  test("delivers every event to each of 100 followers", async () => {
+  test("each of 100 followers gets every event", async () => {
     const script = await fixture().created();
     const readers = Array.from({ length: 100 }, () => seen(script.sessionId, 21));
     for (let i = 0; i < 20; i++) await script.append([edited]);
     for (const sequences of await Promise.all(readers)) expect(sequences).toEqual(upTo(21));
   });
 
-  test("catches up with a log that is longer than one page", async () => {
+  test("a follower catches up with a log that is longer than one page", async () => {
     const script = await fixture().created();
     await script.append(Array.from({ length: 2500 }, () => edited));
     expect(await seen(script.sessionId, 2501)).toEqual(upTo(2501));
   });
 
-  test("catches up with a log of large events, and reports when it has caught up", async () => {
+  test("a follower catches up with a log of large events, and reports when it has caught up", async () => {
     const script = await fixture().created();
     // Two bytes per character: the test also finds a limit that confuses bytes with characters.
     const large = { event_type: "session.edited" as const, data: { metadata: { text: "ä".repeat(200_000) } } };
@@ -68,7 +68,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect([sequences, caughtUp]).toEqual([upTo(18), [17]]);
   });
 
-  test("lets a slow reader fall behind without losing events", async () => {
+  test("a slow follower falls behind without losing events", async () => {
     const script = await fixture().created();
     const stop = new AbortController();
     const events = fixture().store.follow(script.sessionId, {}, stop.signal)[Symbol.asyncIterator]();
@@ -82,7 +82,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect((await events.next()).done).toBe(true);
   });
 
-  test("ends when its signal aborts, also while it waits", async () => {
+  test("a follower ends when its signal aborts, also while it waits", async () => {
     const { sessionId } = await fixture().created();
     const stop = new AbortController();
     const sequences: number[] = [];
@@ -91,7 +91,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect(sequences).toEqual([1]);
   });
 
-  test("ends when its session is deleted", async () => {
+  test("a follower ends when its session is deleted", async () => {
     const { sessionId } = await fixture().created();
     setTimeout(() => void fixture().store.delete(sessionId), 50);
     const sequences: number[] = [];
@@ -100,7 +100,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect(sequences).toEqual([1]);
   });
 
-  test("reports which sessions have news", async () => {
+  test("a store reports which sessions have news", async () => {
     const script = await fixture().created();
     const news: string[] = [];
     const stop = fixture().store.onNews((sessionId) => news.push(sessionId));
@@ -127,7 +127,10 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
   });
 
   test.skipIf(cannot.another)(
-    withReason("sees what another process appends, and hears of it within half a second", cannot.another),
+    withReason(
+      "a follower gets the events of another process, and is told about them within half a second",
+      cannot.another,
+    ),
     async () => {
       const script = await fixture().created();
       const other = await fixture().another();
@@ -145,14 +148,17 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     },
   );
 
-  test.skipIf(cannot.another)(withReason("ends when another process deletes its session", cannot.another), async () => {
-    const script = await fixture().created();
-    const other = await fixture().another();
-    setTimeout(() => void other.delete(script.sessionId), 50);
-    const reading = (async () => {
-      for await (const _ of fixture().store.follow(script.sessionId, {}, AbortSignal.timeout(10_000)));
-      return "ended";
-    })();
-    expect(await reading.catch((error) => isKnownError(error, "not_found"))).toBe("ended");
-  });
+  test.skipIf(cannot.another)(
+    withReason("a follower ends when another process deletes its session", cannot.another),
+    async () => {
+      const script = await fixture().created();
+      const other = await fixture().another();
+      setTimeout(() => void other.delete(script.sessionId), 50);
+      const reading = (async () => {
+        for await (const _ of fixture().store.follow(script.sessionId, {}, AbortSignal.timeout(10_000)));
+        return "ended";
+      })();
+      expect(await reading.catch((error) => isKnownError(error, "not_found"))).toBe("ended");
+    },
+  );
 }

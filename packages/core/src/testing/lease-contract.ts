@@ -7,7 +7,7 @@ const edited = { event_type: "session.edited" as const, data: { title: "t" } };
 const title = { event_type: "title.generated" as const, data: { title: "t" } };
 
 function leaseOf(claim: Claim): Lease {
-  if (claim.kind !== "leased") throw new Error(`Expected a lease, and got ${claim.kind}.`);
+  if (claim.kind !== "leased") throw new Error(`Expected a lease, but got ${claim.kind}.`);
   return claim.lease;
 }
 
@@ -24,7 +24,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     }
   }
 
-  test("does not give out a session that nothing has woken", async () => {
+  test("a session that nothing has woken cannot be claimed", async () => {
     await fixture().created();
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
@@ -75,7 +75,8 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await store.claim({ owner: "w", leaseMs: 60_000, sessionId })).toMatchObject({ kind: "busy" });
     const lease = { sessionId, fence: 1, owner: "first", leaseMs: 60_000 };
     await store.append(sessionId, [{ ...title, id: ids() }], { lease, expect: 3 });
-    // Neither a second worker nor one that has not seen the end of the log gets it, and nothing of its append is kept.
+    // A second worker does not get the lease, nor does a worker that has not seen the end of the log. Nothing of their
+    // appends is stored.
     await expect(taking("second", 4)).rejects.toMatchObject({ code: "conflict" });
     await store.release(lease, { seen: 4, dueAt: null });
     await expect(taking("second", 3)).rejects.toMatchObject({ code: "conflict" });
@@ -107,7 +108,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(again.fence).toBeUndefined();
   });
 
-  test("gives a session that is due to exactly one of many workers", async () => {
+  test("a session that is due is claimed by exactly one of many workers", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const claims = await Promise.all(Array.from({ length: 12 }, (_, i) => claim(60_000, `w${i}`)));
@@ -118,7 +119,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     });
   });
 
-  test("spreads sessions over workers, longest waiting first", async () => {
+  test("several workers claim different sessions, those that have waited longest first", async () => {
     const scripts = [await fixture().created(), await fixture().created(), await fixture().created()];
     for (const [i, script] of scripts.entries()) await script.append([edited], { dueAt: 3000 - i });
     const claimed = [leaseOf(await claim()), leaseOf(await claim()), leaseOf(await claim())];
@@ -126,7 +127,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect((await claim()).kind).toBe("none");
   });
 
-  test("returns when the next session is due, and gives it out then", async () => {
+  test("a claim before a session is due returns the due time, and a claim at that time gets the session", async () => {
     const script = await fixture().created();
     const late = Date.now() + 60_000;
     await script.append([edited], { dueAt: late });
@@ -137,14 +138,14 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(Date.now()).toBeGreaterThanOrEqual(soon);
   });
 
-  test("keeps the earlier of two times at which a session is due", async () => {
+  test("a store keeps the earlier of two times at which a session is due", async () => {
     const script = await fixture().created();
     await script.append([edited], { dueAt: 1000 });
     await script.append([edited], { dueAt: Date.now() + 60_000 });
     expect((await claim()).kind).toBe("leased");
   });
 
-  test("gives a named session, due or not, unless another worker has it", async () => {
+  test("a named session can be claimed, due or not, unless another worker has it", async () => {
     const { sessionId } = await fixture().created();
     const named = () => fixture().store.claim({ owner: "w", leaseMs: 60_000, sessionId });
     const lease = leaseOf(await named());
@@ -157,7 +158,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await expect(unknown).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("takes a named session from another worker only if its lease runs out soon, and then rejects that worker", async () => {
+  test("a named session can be taken from another worker only if its lease expires soon, and that worker's writes are then rejected", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const { sessionId } = script;
@@ -171,7 +172,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await script.append([title], { lease: second });
   });
 
-  test("lists the sessions that wait to be driven without claiming them", async () => {
+  test("the list of sessions that wait to be driven claims none of them", async () => {
     const { store } = fixture();
     const start = Date.now();
     const [a, b, other] = [
@@ -201,7 +202,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await store.due({ sessionId: a.sessionId, before: Infinity })).toMatchObject([{ dueAt: late }]);
   });
 
-  test("gives a session to another worker when its lease has run out, and then rejects the first worker", async () => {
+  test("a session whose lease has expired goes to another worker, and the first worker's writes are then rejected", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const slow = leaseOf(await claim(1, "slow"));
@@ -214,7 +215,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await script.append([title], { lease: fast });
   });
 
-  test("rejects a writer that has released its lease", async () => {
+  test("the append of a writer that has released its lease is rejected", async () => {
     const script = await fixture().created();
     const lease = await script.claim();
     await script.append([title], { lease, expect: 1, release: { dueAt: null } });
@@ -225,14 +226,14 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await fixture().store.renew([lease])).toEqual([lease]);
   });
 
-  test("extends a lease with every append of its holder, and by renewing", async () => {
+  test("a lease is extended by every append of its holder, and by a renewal", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim());
     const heldUntil = async (): Promise<number> => {
       const { sessionId } = script;
       const other = await fixture().store.claim({ owner: "other", leaseMs: 60_000, sessionId });
-      if (other.kind !== "busy") throw new Error(`Expected that the session is held, and it is ${other.kind}.`);
+      if (other.kind !== "busy") throw new Error(`Expected a session with a lease, but it is ${other.kind}.`);
       return other.until;
     };
     const claimed = await heldUntil();
@@ -245,7 +246,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await heldUntil()).toBeGreaterThan(appended);
   });
 
-  test("loses no wake-up that arrives while a session is put to sleep", async () => {
+  test("no wake-up is lost that arrives while a session is put to sleep", async () => {
     const script = await fixture().created();
     await script.prompt("first");
     const lease = leaseOf(await claim());
@@ -256,7 +257,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect((await claim()).kind).toBe("leased");
   });
 
-  test("lets a session sleep when its worker has seen everything", async () => {
+  test("a session sleeps when its worker has seen all its events", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim());
@@ -264,7 +265,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
 
-  test("sets a timer when a lease is released until a time", async () => {
+  test("a lease that is released until a given time sets a timer", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim());
@@ -275,7 +276,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect((await claim()).kind).toBe("leased");
   });
 
-  test("frees the leases of an owner that is known to be dead", async () => {
+  test("a store frees the leases of an owner that is known to be dead", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim(60_000, "dead"));
@@ -289,7 +290,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
   });
 
   test.skipIf(cannot.another)(
-    withReason("gives a session to one of two processes, and fences the other", cannot.another),
+    withReason("of two processes one gets the session, and the writes of the other are rejected", cannot.another),
     async () => {
       const script = await fixture().created();
       const other = await fixture().another();

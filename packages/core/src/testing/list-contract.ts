@@ -15,7 +15,7 @@ const agent = {
 
 /** Tests of lists: which sessions they have, and the counts. */
 export function describeLists(fixture: () => StoreFixture): void {
-  test("lists sessions newest first by agent, status, tag, date, parent and caller", async () => {
+  test("a store lists sessions newest first by agent, status, tag, date, parent and caller", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const plain = await sessions.create(agent);
@@ -50,7 +50,7 @@ export function describeLists(fixture: () => StoreFixture): void {
     expect(paged.map(({ id }) => id)).toEqual([busy.id, fork.id, done.sessionId, child.id, tagged.id, plain.id]);
   });
 
-  test("finds and counts sessions by several tags, metadata, title, folder and states at once", async () => {
+  test("a store finds and counts sessions by several tags, metadata, title, folder and states at once", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const of = async (options: Parameters<typeof sessions.create>[1]): Promise<string> =>
@@ -126,7 +126,7 @@ export function describeLists(fixture: () => StoreFixture): void {
     expect(await sessions.count({ tags: ["green"] })).toBe(1);
   });
 
-  test("lists the sessions that ran last first, page by page", async () => {
+  test("a store lists sessions by their last run, the latest first, page by page", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const begun = async (): Promise<string> =>
@@ -165,7 +165,7 @@ export function describeLists(fixture: () => StoreFixture): void {
     });
   });
 
-  test("adds up the usage of runs by day, model, agent and session, between two times", async () => {
+  test("a store adds up the usage of runs by day, model, agent and session, between two times", async () => {
     const { store, ids } = fixture();
     const done = await fixture().created();
     await done.toolTurn("one");
@@ -227,7 +227,7 @@ export function describeLists(fixture: () => StoreFixture): void {
         ["", 4],
       ]),
     );
-    // By two keys at once, and for one session only.
+    // The usage by two keys at once, and the usage of one session.
     const both = [
       { by: "day", secondKey: "model" },
       { by: "day", secondKey: "key", shifts },

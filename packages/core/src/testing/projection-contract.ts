@@ -8,14 +8,14 @@ import type { StoreFixture } from "./store-fixture.ts";
 
 /** Rows derived from a log are the same as those that the reference store derives from that log. */
 export function describeProjections(fixture: () => StoreFixture): void {
-  test("shows a new session as its creator was told", async () => {
+  test("a store shows a new session as it was returned to its creator", async () => {
     const agent = { id: fixture().ids(), version: 1, status: "active" as const, config: scriptedAgent };
     const sessions = createSessions({ store: fixture().store });
     const created = await sessions.create(agent, { title: "T", tags: ["a"], metadata: { user: "ada" } });
     expect(await sessions.get(created.id)).toEqual(created);
   });
 
-  test("derives session, messages and run of a turn with a tool call", async () => {
+  test("a store derives the session, messages and run of a turn with a tool call", async () => {
     const script = await fixture().created();
     await script.toolTurn("How much is 2+2?");
     const { store } = fixture();
@@ -60,7 +60,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     });
   });
 
-  test("numbers a message when it enters the transcript, not when it is accepted", async () => {
+  test("a store numbers a message when it enters the transcript, not when it is accepted", async () => {
     const script = await fixture().created();
     const early = await script.prompt("queued while the other runs");
     await script.toolTurn("first to run");
@@ -69,7 +69,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     expect(items.some(({ id }) => id === early.messageId)).toBe(false);
   });
 
-  test("derives the same rows as the reference store from every type of fact", async () => {
+  test("a store derives the same rows as the reference store from every type of fact", async () => {
     const reference = createMemoryStore();
     const views = [];
     for (const store of [fixture().store, reference]) {
@@ -81,7 +81,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     await reference.close();
   });
 
-  test("a log that is written in one append has the same rows as step by step", async () => {
+  test("a log that is written in one append has the same rows as one that is written step by step", async () => {
     const reference = createMemoryStore();
     const views = [];
     const { store } = fixture();
@@ -96,7 +96,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     await reference.close();
   });
 
-  test("rejects a second checkpoint for one user message of a session, and keeps nothing of it", async () => {
+  test("an append with a second checkpoint for one user message is rejected as a whole", async () => {
     const script = await fixture().created();
     const lease = await script.claim();
     const checkpoint = (): Fact => ({
@@ -111,7 +111,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     await fork.append([checkpoint()], { lease: await fork.claim() });
   });
 
-  test("opens and closes awaits", async () => {
+  test("a store opens and closes awaits", async () => {
     const script = await fixture().created();
     const lease = await script.claim();
     const run_id = fixture().ids();
@@ -137,7 +137,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     expect((await fixture().store.awaits(script.sessionId)).map(({ tool_use_id }) => tool_use_id)).toEqual(["t2"]);
   });
 
-  test("pages through messages and runs without gap or repeat", async () => {
+  test("pages of messages and runs have no gap and no repeat", async () => {
     const script = await fixture().created();
     for (let i = 0; i < 5; i++) await script.toolTurn(`turn ${i}`);
     const messages = await pages((options) => fixture().store.messages(script.sessionId, options));
@@ -146,7 +146,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     expect(runs.map(({ number }) => number)).toEqual([5, 4, 3, 2, 1]);
   });
 
-  test("forks at any message without changing the parent, and a fork survives its parent", async () => {
+  test("a session can be forked at any message without changing the parent, and a fork survives its parent", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const script = await fixture().created();

@@ -112,7 +112,7 @@ export function describeSandbox(
       expect([out, err, code]).toEqual(["", expect.stringContaining("was replaced by another one"), 125]);
     });
 
-    test("a signal reaches the program, which can answer it", async () => {
+    test("a signal reaches the program, which can handle it", async () => {
       const started = shell("trap 'echo told; exit 3' TERM; echo up; while :; do sleep 0.02; done");
       const said = heard(started.stdout);
       await expect.poll(said, SOON).toContain("up");
@@ -130,13 +130,13 @@ export function describeSandbox(
       await silent(beat);
     });
 
-    test("a program without further permission to run ends by itself", async () => {
+    test("a program is ended when its permission to run expires", async () => {
       const started = shell("while :; do sleep 0.02; done", { goodForMs: 60_000 });
       started.allow(50);
       expect((await started.ended).code).not.toBe(0);
     });
 
-    test("limits hold: the size of a file, and the memory of a process", async () => {
+    test("a program cannot exceed its limits of file size and of memory per process", async () => {
       const large = await run("head -c 3000000 /dev/zero > large; echo $?; stat -c %s large", {
         limits: { fileBytes: 1024 * 1024 },
       });
@@ -185,7 +185,7 @@ export function describeSandbox(
         expect(out).toBe("secret of the servergiven\n");
       });
 
-      walled("files", "links that lead out of a place lead nowhere", async () => {
+      walled("files", "links that point out of a place cannot be followed", async () => {
         const link = join(cwd, "link");
         symlinkSync(join(outside, "secret"), link);
         const { out } = await run(
@@ -202,7 +202,7 @@ export function describeSandbox(
         expect(out).toBe("done\n");
       });
 
-      walled("files", "its temporary folder is its own, and is gone with it", async () => {
+      walled("files", "a program has its own temporary folder, which is deleted when it ends", async () => {
         const mark = `skein-mark-${process.pid}`;
         await run(`echo x > /tmp/${mark}`);
         expect(existsSync(join("/tmp", mark))).toBe(false);
@@ -224,7 +224,7 @@ export function describeSandbox(
       expect([Number(count) < 10, ...rest]).toEqual([true, "done", ""]);
     });
 
-    walled("processes", "what leaves the group of the program ends with it", async () => {
+    walled("processes", "processes that leave the program's group end with the program", async () => {
       const beat = join(cwd, "daemon");
       await run(
         `setsid -f bash -c "trap '' TERM HUP; while :; do date +%N > ${beat}; sleep 0.02; done"; while [ ! -e ${beat} ]; do sleep 0.01; done`,
@@ -263,7 +263,7 @@ export function describeSandbox(
       expect([out, reached]).toEqual(["lo:\n0\ndone\n", 0]);
     });
 
-    walled("kernelCalls", "a program makes no namespace, no set-user-id file and no device", async () => {
+    walled("kernelCalls", "a program cannot make a namespace, a set-user-id file or a device", async () => {
       const file = join(cwd, "program");
       writeFileSync(file, "");
       chmodSync(file, 0o755);

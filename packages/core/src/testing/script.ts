@@ -85,7 +85,7 @@ export function createScript({
 
   async function claim(leaseMs = 60_000): Promise<Lease> {
     const claimed = await store.claim({ owner, leaseMs, sessionId });
-    if (claimed.kind !== "leased") throw new Error(`Expected a lease, and the session is ${claimed.kind}.`);
+    if (claimed.kind !== "leased") throw new Error(`Expected a lease, but the session is ${claimed.kind}.`);
     return claimed.lease;
   }
 

@@ -67,7 +67,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>,
 const edited = (title: string) => ({ event_type: "session.edited" as const, data: { title } });
 
 function describeAppending(fixture: () => StoreFixture): void {
-  test("numbers events from 1 without gap or repeat, however many write at once", async () => {
+  test("a store numbers events from 1 without gap or repeat, however many write at once", async () => {
     const { sessionId, event } = await fixture().created();
     const appends = Array.from({ length: 30 }, () =>
       fixture().store.append(sessionId, [event(edited("a")), event(edited("b"))]),
@@ -78,7 +78,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(answered.toSorted((a, b) => a - b)).toEqual(stored.slice(1));
   });
 
-  test("returns the events of an append as they are read later", async () => {
+  test("a store returns the events of an append as they are read later", async () => {
     const { sessionId, event } = await fixture().created();
     const { events } = await fixture().store.append(sessionId, [event(edited("a")), event(edited("b"))]);
     expect(events).toEqual((await fixture().store.read(sessionId)).slice(1));
@@ -87,7 +87,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     );
   });
 
-  test("rejects an append if the log does not end where the writer expects, and stores nothing of it", async () => {
+  test("a store rejects an append as a whole if the log does not end where the writer expects", async () => {
     const { sessionId, event } = await fixture().created();
     const append = fixture().store.append(sessionId, [event(edited("a"))], { expect: 2 });
     await expect(append).rejects.toMatchObject({ code: "conflict", details: { expected: 2, actual: 1 } });
@@ -97,7 +97,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("lets exactly one of many writers with the same expectation succeed", async () => {
+  test("exactly one of many writers that expect the same end of the log succeeds", async () => {
     const { sessionId, event } = await fixture().created();
     const tries = Array.from({ length: 10 }, () =>
       fixture().store.append(sessionId, [event(edited("a"))], { expect: 1 }),
@@ -107,12 +107,12 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("creates a session once", async () => {
+  test("a store creates a session once", async () => {
     const script = await fixture().created();
     await expect(script.create()).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("returns the stored events for repeated ids, also when the log has grown", async () => {
+  test("a store returns the stored events for repeated ids, also when the log has grown", async () => {
     const { sessionId, event, append } = await fixture().created();
     const events = [event(edited("a")), event(edited("b"))];
     const first = await fixture().store.append(sessionId, events, { expect: 1 });
@@ -122,7 +122,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(4);
   });
 
-  test("returns stored events for repeated ids only to the session's tenant", async () => {
+  test("a store returns stored events for repeated ids only to the session's tenant", async () => {
     const { sessionId, event } = await fixture().created();
     const events = [event(edited("a"))];
     await fixture().store.append(sessionId, events, { tenant: "default" });
@@ -130,7 +130,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     await expect(theirs).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("stores repeated ids once, however many repeat them at once", async () => {
+  test("a store stores repeated ids once, however many repeat them at once", async () => {
     const { sessionId, event } = await fixture().created();
     const events = [event(edited("a"))];
     const answers = await Promise.all(Array.from({ length: 20 }, () => fixture().store.append(sessionId, events)));
@@ -139,7 +139,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("stores one append per idempotency key, however many arrive at once", async () => {
+  test("a store stores one append per idempotency key, however many arrive at once", async () => {
     const { sessionId, event } = await fixture().created();
     const key = { id: "k1", fingerprint: "f" };
     const answers = await Promise.all(
@@ -152,7 +152,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("rejects an idempotency key that was used for another request", async () => {
+  test("a store rejects an idempotency key that was used for another request", async () => {
     const { sessionId, event } = await fixture().created();
     const append = (fingerprint: string) =>
       fixture().store.append(sessionId, [event(edited("a"))], { tenant: "default", key: { id: "k2", fingerprint } });
@@ -161,7 +161,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("returns the existing session for a repeated creation with a key, separately for each tenant", async () => {
+  test("a store returns the existing session for a repeated creation with a key, separately for each tenant", async () => {
     const key = { id: "create", fingerprint: "f" };
     const created = async (tenant: string): Promise<string> => {
       const script = fixture().script({ tenant });
@@ -185,13 +185,13 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(mine).not.toBe(theirs);
   });
 
-  test("accepts the driver's facts only from the driver", async () => {
+  test("a store accepts the driver's facts only from the driver", async () => {
     const { sessionId, event } = await fixture().created();
     const title = event({ event_type: "title.generated", data: { title: "t" } });
     await expect(fixture().store.append(sessionId, [title])).rejects.toMatchObject({ code: "lease_required" });
   });
 
-  test("creates a session with its earlier facts (a fork, an import) in one append, and only once", async () => {
+  test("a store creates a session with its earlier facts (a fork, an import) in one append, and only once", async () => {
     const { store, ids } = fixture();
     const script = await fixture().created();
     const [created] = await store.read(script.sessionId);
@@ -210,7 +210,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await store.read(sessionId)).toHaveLength(3);
   });
 
-  test("rejects an empty append, and a release without the last seen event", async () => {
+  test("a store rejects an empty append, and a release without the last seen event", async () => {
     const script = await fixture().created();
     await expect(script.append([])).rejects.toMatchObject({ code: "invalid" });
     const lease = await script.claim();
@@ -219,7 +219,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     });
   });
 
-  test("does not find a session that was never created, or one of another tenant", async () => {
+  test("a session that was never created, or that belongs to another tenant, is not found", async () => {
     const { store, ids } = fixture();
     const theirs = await fixture().created({ tenant: "theirs" });
     for (const [id, tenant] of [
@@ -244,7 +244,7 @@ function describeAppending(fixture: () => StoreFixture): void {
 }
 
 function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): void {
-  test("returns bodies exactly: unusual text, key order, numbers, prototypes", async () => {
+  test("a store returns bodies exactly: unusual text, key order, numbers, prototypes", async () => {
     const { sessionId, append } = await fixture().created();
     const metadata = JSON.parse(
       '{"z":1,"__proto__":{"admin":true},"a":[1.5,-0,1e21,null,{"constructor":{"prototype":{}}}]}',
@@ -260,7 +260,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     ["just under the limit for bodies in the log", 200_000],
     ["over it", 300_000],
     ["10 MB", 10_000_000],
-  ])("stores a body that is %s", async (_, length) => {
+  ])("a store stores a body that is %s", async (_, length) => {
     const script = await fixture().created();
     const text = `${"\0\ud800é".repeat(10)}${"x".repeat(length)}`;
     const { messageId } = await script.prompt(text);
@@ -270,7 +270,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(message_id).toBe(messageId);
   });
 
-  test("reads any range of a log", async () => {
+  test("a store reads any range of a log", async () => {
     const { sessionId, append } = await fixture().created();
     await append(Array.from({ length: 9 }, (_, i) => edited(String(i))));
     const sequences = async (after: number, limit?: number) =>
@@ -283,7 +283,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(await sequences(99)).toEqual([]);
   });
 
-  test("scans every event of every session in order, and resumes anywhere", async () => {
+  test("a store scans every event of every session in order, and resumes anywhere", async () => {
     const scripts = await Promise.all([
       fixture().created(),
       fixture().created(),
@@ -302,7 +302,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(rest).toEqual(all.slice(5));
   });
 
-  test("keeps the latest snapshot of a session until the session is deleted", async () => {
+  test("a store keeps the latest snapshot of a session until the session is deleted", async () => {
     const { sessionId } = await fixture().created();
     expect(await fixture().store.readSnapshot(sessionId)).toBeUndefined();
     const snapshot = { sequence: 1, version: 1, state: JSON.stringify({ text: naughtyText }) };
@@ -313,7 +313,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(await fixture().store.readSnapshot(sessionId)).toBeUndefined();
   });
 
-  test("deletes a session from the log and every projection, and nothing else", async () => {
+  test("a store deletes a session from the log and every projection, and deletes nothing else", async () => {
     const script = fixture().script();
     await script.create();
     await script.toolTurn("How much is 2+2?");
@@ -326,7 +326,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(left).toEqual(new Set([other.sessionId]));
   });
 
-  test("reports that it is closed", async () => {
+  test("a closed store says that it is closed", async () => {
     const { sessionId } = await fixture().created();
     await fixture().store.close();
     await expect(fixture().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });
@@ -343,7 +343,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
   });
 
   test.skipIf(cannot.reopen)(
-    withReason("finds everything again after it was closed and opened", cannot.reopen),
+    withReason("a store finds everything again after it was closed and opened", cannot.reopen),
     async () => {
       const script = fixture().script();
       await script.create({ title: "kept", tags: ["a"] });

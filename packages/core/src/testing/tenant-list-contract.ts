@@ -15,7 +15,7 @@ const agent = {
 
 /** Lists over all sessions of a tenant: open awaits, and changed sessions. */
 export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreExceptions): void {
-  test("lists open awaits of all running sessions of a tenant, oldest first, by kind and agent", async () => {
+  test("a store lists open awaits of all running sessions of a tenant, oldest first, by kind and agent", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const asking = async (agentId: string, awaits: readonly (readonly [string, Await["kind"]])[]) => {
@@ -77,7 +77,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect((await store.openAwaits({ tenant: "default" })).items).toEqual([]);
   });
 
-  test("lists sessions in the order of their last event, with the last sequence of their log", async () => {
+  test("a store lists sessions in the order of their last event, with the last sequence of their log", async () => {
     const { store } = fixture();
     const made = [await fixture().created(), await fixture().created(), await fixture().created()] as const;
     const foreign = await fixture().created({ tenant: "other" });
@@ -111,7 +111,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(await ids({ tenant, since })).toEqual([a]);
   });
 
-  test("summaries have the last message and the kinds of open awaits", async () => {
+  test("summaries of sessions have the last message and the kinds of open awaits", async () => {
     const { store, ids } = fixture();
     const empty = await fixture().created();
     const said = await fixture().created();
@@ -141,7 +141,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(await store.summaries("default", [])).toEqual([]);
   });
 
-  test("finds texts of messages and calls in the sessions of a tenant, latest messages first", async () => {
+  test("a store finds texts of messages and calls in the sessions of a tenant, latest messages first", async () => {
     const { store } = fixture();
     const said = await fixture().created();
     await said.toolTurn('Grüße, "quoted" \\ 100% _x_');
@@ -178,7 +178,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(places.length).toBeGreaterThan(1);
   });
 
-  test("lists sessions by cost and by title, page by page", async () => {
+  test("a store lists sessions by cost and by title, page by page", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const untitled = await fixture().created();
@@ -196,7 +196,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     await expect(sessions.list({ order: "cost", cursor: "x" })).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("lists sessions by activity and without subagents, also by the last run", async () => {
+  test("a store lists sessions by activity, by outcome, without subagents, and by the last run", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const first = await fixture().created();
@@ -223,7 +223,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(paged.map(({ id }) => id)).toEqual(used);
   });
 
-  test("lists sessions with a tool call whose effect is unknown", async () => {
+  test("a store lists sessions with a tool call whose effect is unknown", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const certain = await fixture().created();
@@ -241,7 +241,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(await sessions.count({})).toBe(2);
   });
 
-  test.skipIf(cannot.another)(withReason("sees what another process changed", cannot.another), async () => {
+  test.skipIf(cannot.another)(withReason("a store shows what another process changed", cannot.another), async () => {
     const { store, ids } = fixture();
     const script = await fixture().created();
     const other = await fixture().another();

@@ -77,7 +77,7 @@ test("a follower starts after the given sequence", async () => {
   expect(await take(followers.follow(session, { after: 7 }, never), 3)).toEqual([8, 9, 10]);
 });
 
-test("a gap in what was delivered is read from the store", async () => {
+test("events that were not delivered are read from the store", async () => {
   const { followers, append, silently } = bench();
   append(event(1));
   const followed = take(followers.follow(session, { after: 0 }, never), 4);
@@ -195,7 +195,7 @@ test("listeners are called for every append and poke until they unsubscribe", ()
   expect(heard).toEqual([session, "other"]);
 });
 
-test("a thousand followers all see everything", async () => {
+test("a thousand followers all see every event", async () => {
   const { followers, append } = bench();
   const following = Array.from({ length: 1000 }, () => take(followers.follow(session, { after: 0 }, never), 20));
   await Promise.resolve();

@@ -197,7 +197,7 @@ describe("the rows of a message", () => {
       [["tool_result", { result: { sum: 3 }, error: null }, "t"]],
     ],
     [
-      "a result with JSON that could not be written again as it was",
+      "a result whose JSON would be written differently",
       [{ type: "tool_result", tool_use_id: "t", content: '{ "big": 12345678901234567890 }' }],
       [["tool_result", { result: '{ "big": 12345678901234567890 }', error: null }, "t"]],
     ],

@@ -17,7 +17,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     return { agent, simulator, result, sessions: await agent.sessions() };
   };
 
-  test("a frontend tool pauses the run: saved before it is announced, with the call it waits for", async () => {
+  test("a frontend tool pauses the run: the pause is stored before it is announced, and names the call", async () => {
     const { result, sessions } = await paused("frontend");
     expect(result).toMatchObject({ stopReason: "awaiting_frontend_tools", error: null, totalSteps: 1 });
     expect(result.awaiting).toMatchObject([
@@ -255,7 +255,7 @@ test("an await that nobody answered in time continues without an answer when a p
   const { sessionId, runId, awaiting } = await first.agent.run(scripted("hurried", steps));
   await first.agent.close();
   await until(() => Date.now() > Date.parse(awaiting[0]?.expires_at ?? ""));
-  // No process drives the session now, but the time limit applies all the same.
+  // No process drives the session now, but the time limit still applies.
   const opened = await openStore(store);
   const sessions = createSessions({ store: opened, tenant: "default", now: Date.now, ids: createIds() });
   expect(await sessions.answer(sessionId, "toolu_pick", { content: "red" })).toMatchObject({ disposition: "stale" });

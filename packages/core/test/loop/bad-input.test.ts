@@ -17,9 +17,9 @@ test.each([
   ["a list", [], /not a JSON Schema/],
   ["a schema of a string", { type: "string" }, /object/],
   ["a zod schema of a string", z.string(), /must be one object/],
-  ["a zod schema of one thing or another", z.union([z.object({}), z.object({})]), /must be one object.*z\.object/],
+  ["a zod union of objects", z.union([z.object({}), z.object({})]), /must be one object.*z\.object/],
   ["a schema of zod 3", z3.object({}), /zod 3\. Use zod 4/],
-  ["a type that there is not", { type: "object", properties: { a: { type: "strnig" } } }, /schema of the tool "odd"/i],
+  ["an unknown type", { type: "object", properties: { a: { type: "strnig" } } }, /schema of the tool "odd"/i],
 ])("an invalid schema (%s) is rejected when the tool is made", (_, input, sentence) => {
   const make = () => defineTool({ name: "odd", description: "", input: input as JsonObject, run: () => 1 });
   expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
@@ -39,10 +39,10 @@ test("a zod mini schema works like any other", async () => {
 });
 
 test.each([
-  ["an option that there is not", { repeatable: true }, /no option "repeatable"\. It has name, .*policy/],
-  ["no time at all", { timeoutMs: 0 }, /timeoutMs/],
-  ["a time that is none", { timeoutMs: Number.NaN }, /timeoutMs/],
-  ["something else than a function", { run: "ls" }, /needs a run function/],
+  ["an unknown option", { repeatable: true }, /no option "repeatable"\. It has name, .*policy/],
+  ["a time limit of 0", { timeoutMs: 0 }, /timeoutMs/],
+  ["a time limit that is not a number", { timeoutMs: Number.NaN }, /timeoutMs/],
+  ["a run that is not a function", { run: "ls" }, /needs a run function/],
 ])("a tool with %s is rejected when it is created", (_, options, sentence) => {
   const make = () =>
     defineTool({ name: "odd", description: "", input: z.object({}), run: () => 1, ...(options as {}) });
@@ -79,21 +79,25 @@ const memory = {
 };
 
 test.each([
-  ["a setting that is spelled in another way", { maxSteps: 3 }, /no option "maxSteps"\. It has tools, .*max_steps/],
+  ["a setting in camel case", { maxSteps: 3 }, /no option "maxSteps"\. It has tools, .*max_steps/],
   ["schemas of tools instead of tools", { tool_schemas: [] }, /no option "tool_schemas"/],
-  ["a beta that would be two headers", { beta_headers: ["a\r\nx: y"] }, /beta_headers\.0/],
+  ["a beta header with a line break", { beta_headers: ["a\r\nx: y"] }, /beta_headers\.0/],
   ["a delay of centuries", { base_delay: 1e300 }, /base_delay/],
   ["tools that are still a promise", { tools: Promise.resolve([]) }, /"tools" is a promise\. Write tools: await/],
   ["one tool instead of a list", { tools: { name: "x" } }, /"tools" must be a list/],
-  ["a tool as the API has it", { tools: [{ name: "x", input_schema: {} }] }, /tools\[0\] is not a tool.*defineTool/],
+  ["a tool in the API's format", { tools: [{ name: "x", input_schema: {} }] }, /tools\[0\] is not a tool.*defineTool/],
   ["options as a subagent", { subagents: [{ name: "x" }] }, /subagents\[0\] is not an agent.*createAgent/],
-  ["a check that is no function", { validate: "json" }, /"validate" must be a function/],
-  ["a store that is none", { store: 5 }, /"store" must be an address/],
+  ["a check that is not a function", { validate: "json" }, /"validate" must be a function/],
+  ["a number as its store", { store: 5 }, /"store" must be an address/],
   ["a store without its methods", { store: { append: () => {} } }, /"store" must be .*no method read, follow/],
   ["a store that is still a promise", { store: Promise.resolve() }, /"store" is a promise/],
   ["a memory without its methods", { memory: { type: "mine", retrieve: () => {} } }, /"memory" .*no method update, /],
   ["a memory without a name", { memory: { ...memory, type: "" } }, /"memory" needs a type/],
-  ["a memory and the name of another", { memory, memory_store_type: "full_text" }, /Leave memory_store_type out/],
+  [
+    "a memory and the name of another memory",
+    { memory, memory_store_type: "full_text" },
+    /Leave memory_store_type out/,
+  ],
   ["a file store without its methods", { files: { put: () => {} } }, /"files" must be .*no method get/],
 ])("an agent with %s is rejected when it is created", (_, options, sentence) => {
   const make = () => createAgent(options as AgentOptions);
@@ -101,7 +105,7 @@ test.each([
 });
 
 test.each([
-  ["an address of the model that is none", { baseUrl: "nonsense" }, "invalid", /http or https/],
+  ["an invalid address of the model", { baseUrl: "nonsense" }, "invalid", /http or https/],
   ["an address that is not a store", { store: "mysql://x" }, "invalid", /not a store/],
 ])("%s is reported at the first run", async (_, options, code, sentence) => {
   const agent = createAgent({ apiKey: "test", ...options });
@@ -151,9 +155,9 @@ test.each([
   ["an empty text block", [{ type: "text", text: "" }], "invalid"],
   ["10 million characters", "x".repeat(10_000_000), "too_large"],
   ["10 million characters in a block", [{ type: "text", text: "x".repeat(10_000_000) }], "too_large"],
-  ["an image that is no base64", [image("image/png", "not base64!")], "invalid"],
+  ["an image that is not base64", [image("image/png", "not base64!")], "invalid"],
   ["an image that is text", [image("image/png", btoa("just text, no picture"))], "invalid"],
-  ["an image of another type than it says", [image("image/jpeg", pngDot())], "invalid"],
+  ["an image whose data has another type than declared", [image("image/jpeg", pngDot())], "invalid"],
   ["an image of a type that no model reads", [image("image/tiff", "SUkqAA==")], "invalid"],
   ["an image from a file", [{ type: "image", source: { type: "url", url: "file:///etc/passwd" } }], "invalid"],
 ])("a prompt of %s is rejected with a sentence, and the session stays usable", async (_, prompt, code) => {
@@ -180,7 +184,7 @@ test("a prompt that the API rejects is left out of later requests", async () => 
   const last = JSON.stringify(simulator.ledger.calls().at(-1)?.request);
   expect(last).toContain("hello");
   expect(last).not.toContain("poisonous");
-  // The message is in the transcript all the same.
+  // The message is still in the transcript.
   const transcript = await (await agent.sessions()).transcript(sessionId);
   expect(JSON.stringify(transcript)).toContain("poisonous");
 });
@@ -208,24 +212,30 @@ const garbage: [string, RequestListener][] = [
   ["nothing", (_, response) => response.writeHead(200, { "content-type": "text/event-stream" }).end()],
   ["bytes", (_, response) => response.writeHead(200, sse()).end(Buffer.from([0, 255, 254, 10, 10, 200, 10]))],
   [
-    "events that are no JSON",
+    "events that are not JSON",
     (_, response) => response.writeHead(200, sse()).end("event: message_start\ndata: {oops\n\n"),
   ],
-  ["JSON that is no event", events([1, null, "x", [], {}])],
+  ["JSON that is not an event", events([1, null, "x", [], {}])],
   ["a message without a start", events(stop)],
   ["an answer that does not end", events([start, block({ type: "text", text: "" })])],
-  ["a block that is none", events([start, block(null), ...stop])],
+  ["a block that is null", events([start, block(null), ...stop])],
   ["a block without a type", events([start, block({ text: "x" }), ...stop])],
   ["a call without an id", events([start, block({ type: "tool_use", name: "count", input: {} }), ...stop])],
-  ["a call with an odd id", events([start, block({ type: "tool_use", id: "a b", name: "count", input: {} }), ...stop])],
-  ["a call of nothing", events([start, block({ type: "tool_use", id: "a", name: "", input: {} }), ...stop])],
-  ["a call with a list", events([start, block({ type: "tool_use", id: "a", name: "count", input: [] }), ...stop])],
   [
-    "a usage that is no number",
+    "a call with an invalid id",
+    events([start, block({ type: "tool_use", id: "a b", name: "count", input: {} }), ...stop]),
+  ],
+  ["a call without a name", events([start, block({ type: "tool_use", id: "a", name: "", input: {} }), ...stop])],
+  [
+    "a call whose input is a list",
+    events([start, block({ type: "tool_use", id: "a", name: "count", input: [] }), ...stop]),
+  ],
+  [
+    "a usage that is not a number",
     events([{ ...start, message: { model: "m", usage: { input_tokens: "many" } } }, ...stop]),
   ],
   [
-    "a usage below zero",
+    "a negative usage",
     events([{ ...start, message: { model: "m", usage: { input_tokens: -5, output_tokens: 1 } } }, ...stop]),
   ],
 ];

@@ -112,10 +112,10 @@ test("a failing title waits before a retry, and never fails the run", async () =
 });
 
 test.each([
-  ["that is no stream", "<html>Bad gateway</html>"],
+  ["that is not a stream", "<html>Bad gateway</html>"],
   ["of broken JSON", "event: message_start\ndata: {not json\n\n"],
-  ["that ends before its end", answered("Half").split("event: message_delta")[0] ?? ""],
-  ["of events nobody knows", 'event: surprise\ndata: {"type":"surprise"}\n\n'],
+  ["that breaks off", answered("Half").split("event: message_delta")[0] ?? ""],
+  ["of unknown events", 'event: surprise\ndata: {"type":"surprise"}\n\n'],
 ])("a model that streams garbage %s is retried, then fails with a clear error", async (_, garbage) => {
   let calls = 0;
   const server = createServer((request, response) => {

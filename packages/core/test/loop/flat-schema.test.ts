@@ -5,12 +5,12 @@ const text = { type: "string" };
 
 test.each([
   [
-    "a schema without alternatives is left as it is",
+    "a schema without alternatives is unchanged",
     { type: "object", properties: { a: { anyOf: [text, { type: "null" }] } }, required: ["a"] },
     { type: "object", properties: { a: { anyOf: [text, { type: "null" }] } }, required: ["a"] },
   ],
   [
-    "a wish for one of several fields is left to whoever runs the tool",
+    "alternatives of required fields are removed",
     {
       type: "object",
       properties: { a: text, b: text, c: text },
@@ -20,7 +20,7 @@ test.each([
     { type: "object", properties: { a: text, b: text, c: text }, required: ["c"] },
   ],
   [
-    "fields of alternatives stand together, and a field that differs may be either",
+    "the result has the fields of all alternatives, and a field that differs may have either schema",
     {
       oneOf: [
         { type: "object", properties: { kind: { const: "url" }, url: text }, required: ["kind", "url"] },
@@ -34,7 +34,7 @@ test.each([
     },
   ],
   [
-    "parts that all hold are one, references included",
+    "the parts of allOf are merged, references included",
     {
       type: "object",
       $defs: { page: { properties: { page: { type: "integer" } }, required: ["page"] } },
@@ -48,7 +48,7 @@ test.each([
     },
   ],
   [
-    "what makes no sense is dropped",
+    "invalid alternatives are dropped",
     { type: "object", anyOf: [null, 5, { $ref: "#/nowhere" }] },
     { type: "object", properties: {} },
   ],

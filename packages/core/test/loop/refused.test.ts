@@ -44,7 +44,7 @@ test("a result that the API rejects is left out, and its call gets another resul
   expect(await eventsOf(agent, sessionId, "transcript.repaired")).toHaveLength(1);
 });
 
-test("a request rejected for lack of credit leaves nothing out", async () => {
+test("a request that is rejected for lack of credit leaves every message in later requests", async () => {
   const broke = { ...refusal.error, message: "Your credit balance is too low to access the Anthropic API." };
   const { agent, simulator } = await simulatedAgent();
   const { sessionId, error } = await agent.run(scripted("unlucky", [{ error: broke }]));
@@ -58,7 +58,7 @@ test.each<[string, Content]>([
     "an image that is not valid",
     [{ type: "image", source: { type: "base64", media_type: "image/png", data: "bm9uZQ==" } }],
   ],
-  ["a block that no result has", [{ type: "tool_use", id: "x", name: "y", input: {} }]],
+  ["a block that a result cannot have", [{ type: "tool_use", id: "x", name: "y", input: {} }]],
   ["a text of spaces", [{ type: "text", text: " \n" }]],
 ])("an answer with %s is rejected, and the session still waits for one", async (_, content) => {
   const { agent } = await simulatedAgent({ tools: [pick] });
@@ -103,7 +103,7 @@ test("a search that was interrupted by the limit of steps is not sent with the s
 });
 
 test.each([
-  ["the end of the tokens", { ...paused, stop: "max_tokens" as const }],
+  ["the token limit", { ...paused, stop: "max_tokens" as const }],
   ["a refusal", { ...paused, stop: "refusal" as const }],
 ])("a search that %s interrupted leaves the session usable, and is reported as left out", async (_, step) => {
   const { agent } = await simulatedAgent(web);

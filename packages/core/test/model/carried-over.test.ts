@@ -27,10 +27,10 @@ const ROWS: readonly (readonly [string, Reader, ContentBlock, readonly unknown[]
   ["a call of another model", GPT, call, [{ type: "tool_use", id: "c", name: "read", input: {} }], NOTHING],
   ["a search by the provider, to Claude", CLAUDE, search, [search], NOTHING],
   ["a search by the provider, to another model", GPT, search, [], ["server_tool_use"]],
-  ["its results, to another model", GPT, found, [], ["web_search_tool_result"]],
-  ["an image, to a model with eyes", GPT, image, [image], NOTHING],
+  ["results of a search by the provider, to another model", GPT, found, [], ["web_search_tool_result"]],
+  ["an image, to a model that reads images", GPT, image, [image], NOTHING],
   [
-    "an image, to a blind model",
+    "an image, to a model that reads no images",
     BLIND,
     image,
     [{ type: "text", text: expect.stringContaining("cannot read images") }],
@@ -44,7 +44,7 @@ const ROWS: readonly (readonly [string, Reader, ContentBlock, readonly unknown[]
     ["document"],
   ],
   [
-    "an image in a result, to a blind model",
+    "an image in a result, to a model that reads no images",
     BLIND,
     nested,
     [

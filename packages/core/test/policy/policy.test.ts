@@ -20,7 +20,7 @@ describe("the rules of a key", () => {
     expect(policyOf(policy, { name: "guest", tenant: "acme" })).toEqual({ tools: ["Read"], spendPerDayUsd: 10 });
   });
 
-  test("the rules of all tenants hold for a tenant with the name of a member that every object has", () => {
+  test("the rules of all tenants hold for a tenant that is named like a built-in member of objects", () => {
     const all = Policy.parse({ tenants: { "*": { concurrentRuns: 2 }, acme: { concurrentRuns: 9 } } });
     for (const name of ["constructor", "valueof", "other"])
       expect(tenantRules(all, name)).toEqual({ concurrentRuns: 2 });
@@ -173,7 +173,7 @@ describe("a policy in plain words", () => {
     expect(text).toContain("Runs at the same time: at most 2. Further runs wait and are shown as queued.");
   });
 
-  test("it says which folders and hosts are left of those that the operator opened", () => {
+  test("policy explain says which of the opened folders and hosts a key may use", () => {
     const text = (policy: KeyPolicy): string => explainPolicy({ ...key, sandbox: required, policy }).join("\n");
     expect(text({})).toContain("Other folders that a request can name: docs, /srv/code.");
     expect(text({})).toContain("Network: commands in the sandbox can reach *.example.com.");
@@ -195,11 +195,11 @@ describe("a policy in plain words", () => {
   });
 
   test.each([
-    ["a run key behind walls", { sandbox: required }, true],
-    ["a run key without walls", { sandbox: { mode: "preferred", because: "" } }, false],
-    ["an admin without walls", { sandbox: { mode: "off", because: "" }, scopes: ["admin"] }, true],
+    ["a run key with a sandbox", { sandbox: required }, true],
+    ["a run key without a sandbox", { sandbox: { mode: "preferred", because: "" } }, false],
+    ["an admin without a sandbox", { sandbox: { mode: "off", because: "" }, scopes: ["admin"] }, true],
     [
-      "an admin where walls are required and missing",
+      "an admin where a sandbox is required and missing",
       { sandbox: required, scopes: ["admin"], sandboxProblem: missing },
       false,
     ],

@@ -104,5 +104,5 @@ function answerOf(filter: Uint8Array, { arch, audit = AUDIT[arch], number, args 
     if (code === 0x35) at += jump(value >= k);
     if (code === 0x45) at += jump((value & k) !== 0);
   }
-  throw new Error("It has no end.");
+  throw new Error("The filter ended without a return instruction.");
 }

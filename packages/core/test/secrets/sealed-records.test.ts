@@ -35,7 +35,7 @@ test("secrets are sealed in the store, and readable with the key; other fields s
   expect((await createSecrets(sealed).list("a")).map(({ name }) => name)).toEqual(["provider"]);
 });
 
-test("keys are rotated: the first one seals, older ones still open, and sealing again needs the old one no more", async () => {
+test("keys are rotated: the first key seals, older keys still open, and after sealing again the old key is not needed", async () => {
   const { records } = createMemoryStore();
   const [old, next] = [key(), key()];
   await createSecrets(records).put("a", "clear", "in clear");

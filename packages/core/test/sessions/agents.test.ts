@@ -82,9 +82,9 @@ describe("agents", () => {
   test.each([
     ["no name", { model: "m" }],
     ["no model", { name: "n" }],
-    ["a field that nobody knows", { ...input, temperature: 1 }],
+    ["an unknown field", { ...input, temperature: 1 }],
     ["a status, which is set by archiving", { ...input, status: "archived" }],
-    ["a model id that is none", { ...input, default_model_id: "sonnet" }],
+    ["an invalid model id", { ...input, default_model_id: "sonnet" }],
     ["51 tags", { ...input, tags: Array.from({ length: 51 }, (_, n) => `t${n}`) }],
   ])("an agent with %s is rejected", async (_, agent) => {
     const { agents } = bench();

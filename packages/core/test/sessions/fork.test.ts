@@ -115,7 +115,7 @@ const from = (entries: readonly JsonObject[]): unknown[] =>
 
 describe("a fork of a Claude Code session has Claude Code's own transcript", () => {
   test.each([
-    ["at the prompt, with what hangs on it", 0, [1, 2]],
+    ["at the prompt, with the entries that are linked to it", 0, [1, 2]],
     ["at an answer that has no id in the transcript", 3, [1, 2, 3, 4, 5, 6, 7]],
     ["at the results of its calls", 2, [1, 2, 3, 4, 5, 6]],
     ["at the last message", 5, [1, 2, 3, 4, 5, 6, 7, 8, 9]],

@@ -69,10 +69,10 @@ describe("create", () => {
   });
 
   test.each([
-    ["a field that nobody knows", { titel: "T" }, /titel/],
+    ["an unknown field", { titel: "T" }, /titel/],
     ["a title of 256 characters", { title: "t".repeat(256) }, /^title: /],
     ["a title with NUL", { title: "a\0" }, /^title: /],
-    ["an id that is none", { id: "session-1" }, /^id: /],
+    ["an invalid id", { id: "session-1" }, /^id: /],
     ["an empty tag", { tags: [""] }, /^tags\.0: /],
     ["a path of 501 characters", { workingDirectory: `/${"w".repeat(500)}` }, /^workingDirectory: /],
   ])("create rejects %s, with the place of the error", async (_, options, sentence) => {
@@ -134,11 +134,11 @@ describe("prompt", () => {
     ["no blocks", { content: [] }, "invalid"],
     ["a block without its text", { content: [{ type: "text" }] }, "invalid"],
     ["an unknown mode", { content: "hi", mode: "shout" }, "invalid"],
-    ["a field that nobody knows", { content: "hi", temperature: 1 }, "invalid"],
+    ["an unknown field", { content: "hi", temperature: 1 }, "invalid"],
     ["a model without a name", { content: "hi", model: "" }, "invalid"],
     ["negative money", { content: "hi", maxCostMicros: -1 }, "invalid"],
     ["more than 32 Mi characters", "x".repeat(32 * 1024 * 1024 + 1), "too_large"],
-  ])("a prompt with %s is rejected and leaves nothing", async (_, prompt, code) => {
+  ])("a prompt with %s is rejected, and nothing is stored", async (_, prompt, code) => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     await expect(sessions.prompt(id, prompt as string)).rejects.toMatchObject({ code });

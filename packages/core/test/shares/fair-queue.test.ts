@@ -92,7 +92,7 @@ describe("a fair queue", () => {
     expect(served).toEqual(["a", "a", "a", "b", "a"]);
   });
 
-  test("small requests do not overtake a large one of a tenant that has nothing", async () => {
+  test("small requests do not overtake a large one of a tenant that has no place", async () => {
     const queue = createFairQueue({ places: 10 });
     const { ask, served, endOne } = line(queue);
     ask("a", 10);
@@ -149,7 +149,7 @@ describe("a fair queue", () => {
     expect(await waits).toBeTypeOf("function");
   });
 
-  test("without room others wait, but the only place is never denied", async () => {
+  test("without room requests wait, but the only place is never denied", async () => {
     let room = false;
     const queue = createFairQueue({ places: 8, hasRoom: async () => room });
     const { ask, served, endOne } = line(queue);

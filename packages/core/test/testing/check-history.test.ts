@@ -98,7 +98,7 @@ test("a violation says what was broken in a sentence, with evidence", () => {
   const history = changed((draft) => void at(draft.streams, 0).events.splice(2, 1));
   const [violation] = checkHistory(history);
   expect(violation).toMatchObject({ invariant: "I4", evidence: { after: 0 } });
-  expect(violation?.sentence).toMatch(/saw event 4 of session .* where 3 comes next\.$/);
+  expect(violation?.sentence).toMatch(/saw event 4 of session .* where 3 was expected\.$/);
 });
 
 function changed(change: (draft: Draft<History>) => void): History {
@@ -133,7 +133,7 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
   ["I1", "an acknowledged session is lost", (draft) => void draft.sessions.splice(0, 1)],
   [
     "I1",
-    "a deleted session is there",
+    "a deleted session still exists",
     (draft) => void draft.operations.push({ ...at(draft.operations, 0), kind: "delete" }),
   ],
   [
@@ -143,8 +143,8 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
   ],
   ["I2", "an event is stored twice", (draft) => void (at(eventsOf(draft), 3).id = at(eventsOf(draft), 2).id)],
   ["I3", "a sequence has a gap", (draft) => void eventsOf(draft).splice(4, 1)],
-  ["I3", "two events have one number", (draft) => void (at(eventsOf(draft), 4).sequence = 4)],
-  ["I3", "two messages have one number", (draft) => void (at(at(draft.sessions, 0).messages, 1).sequence = 1)],
+  ["I3", "two events have the same number", (draft) => void (at(eventsOf(draft), 4).sequence = 4)],
+  ["I3", "two messages have the same number", (draft) => void (at(at(draft.sessions, 0).messages, 1).sequence = 1)],
   ["I4", "a reader misses an event", (draft) => void at(draft.streams, 0).events.splice(3, 1)],
   [
     "I4",
@@ -169,13 +169,13 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
   ],
   [
     "I5",
-    "somebody renews who has lost the lease",
+    "a worker that has lost the lease renews it",
     (draft) => void draft.acts.push({ ...at(draft.acts, 0), kind: "renew" }),
   ],
   ["I5", "a fact of the driver was written without a lease", (draft) => void (at(draft.acts, 1).last = 5)],
   [
     "I6",
-    "a second run starts while one is under way",
+    "a second run starts while one is in progress",
     (draft) => {
       const data = dataOf(draft, "session.started");
       insert(draft, 4, { event_type: "session.started", data: { ...data, run_id: "another" } });
@@ -191,7 +191,7 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
     "a finished run changes",
     (draft) => insert(draft, 99, { event_type: "tool.completed", data: dataOf(draft, "tool.completed") }),
   ],
-  ["I7", "the row of a run disagrees", (draft) => void (at(draft.sessions, 0).session.run_id = "x")],
+  ["I7", "the row of a run differs from its log", (draft) => void (at(draft.sessions, 0).session.run_id = "x")],
   ["I8", "a tool that may act once acts twice", (draft) => void draft.effects?.push(at(draft.effects, 0))],
   ["I8", "a tool acts without a stored intent", (draft) => void (dataOf(draft, "tool.started").tool_use_id = "x")],
   ["I8", "a tool acts before its intent is stored", (draft) => void (at(draft.effects, 0).at = 999)],
@@ -213,22 +213,30 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
       insert(draft, 99, { event_type: "title.generated", data: { title: "t" } });
     },
   ],
-  ["I10", "a reader sees what the store does not have", (draft) => void (at(at(draft.streams, 0).events, 1).id = "x")],
+  [
+    "I10",
+    "a reader sees an event that the store does not have",
+    (draft) => void (at(at(draft.streams, 0).events, 1).id = "x"),
+  ],
   ["I10", "a row differs from the log", (draft) => void (at(draft.sessions, 0).session.title = "x")],
   ["I11", "a resumed reader begins at the wrong place", (draft) => void at(draft.streams, 1).events.shift()],
-  ["I11", "a reader that stays does not get the end", (draft) => void at(draft.streams, 1).events.pop()],
+  ["I11", "a reader that stays to the end misses the last event", (draft) => void at(draft.streams, 1).events.pop()],
   [
     "I12",
     "a model call is counted twice",
     (draft) => insert(draft, 7, { event_type: "step.generated", data: dataOf(draft, "step.generated") }),
   ],
-  ["I12", "an answer is counted that the model did not give", (draft) => void draft.modelCalls?.pop()],
+  ["I12", "an answer that the model did not give is counted", (draft) => void draft.modelCalls?.pop()],
   [
     "I12",
-    "a run says another total than its calls",
+    "a run reports a total that differs from its calls",
     (draft) => void (dataOf(draft, "session.completed").cost_micros = 1),
   ],
-  ["I12", "the row of a session has another cost", (draft) => void (at(draft.sessions, 0).session.cost_micros = 1)],
+  [
+    "I12",
+    "the row of a session has another cost than its log",
+    (draft) => void (at(draft.sessions, 0).session.cost_micros = 1),
+  ],
   [
     "I13",
     "a tool starts after the run was cancelled",
@@ -239,7 +247,7 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
   ],
   [
     "I13",
-    "a run starts that was cancelled in the queue",
+    "a run that was cancelled in the queue starts",
     (draft) => {
       const { run_id } = dataOf(draft, "session.started");
       insert(draft, 2, { event_type: "cancel.requested", data: { run_id, reason: null } });
@@ -247,12 +255,12 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
   ],
   [
     "I14",
-    "a fork is no prefix of its parent",
+    "a fork does not begin like its parent",
     (draft) => void Object.assign(at(at(draft.sessions, 1).events, 1).data, { content: "other" }),
   ],
   ["I16", "an accepted prompt is never read", (draft) => void eventsOf(draft).splice(2)],
   ["I16", "a run never ends", (draft) => void eventsOf(draft).pop()],
-  ["bug", "somebody met an error that nobody expects", (draft) => void draft.errors.push("out of range")],
+  ["bug", "an unexpected error is reported", (draft) => void draft.errors.push("out of range")],
 ];
 
 describe("the checker finds", () => {

@@ -51,7 +51,7 @@ export interface ActionRow {
 interface Dialect {
   /** The rows of agent_runs in the agent tables. */
   readonly actions: readonly ActionRow[];
-  /** The frames of the Claude API's stream; the last one carries the id. */
+  /** The frames of the Claude API's stream. The last frame has the id. */
   readonly frames: readonly FrameType[];
 }
 

@@ -55,7 +55,7 @@ export const stepFacts = {
     ...inStep,
     purpose: Purpose,
     message_id: Uuid,
-    /** The message that will carry the results of the calls in `content`; null when there are none. */
+    /** The message that will contain the results of the calls in `content`; null when there are none. */
     results_message_id: Uuid.nullable(),
     content: z.array(ContentBlock),
     model: z.string(),
@@ -158,6 +158,6 @@ export const stepFacts = {
   "parent.informed": z.object({ ...inStep, session_id: Uuid, tool_use_id: z.string() }),
   /** The final answer was checked by the agent's own rule. */
   "answer.validated": z.object({ ...inStep, passed: z.boolean(), reason: z.string().nullable() }),
-  /** Broken pairs of tool_use and tool_result were mended before a model call. */
+  /** Incomplete pairs of tool_use and tool_result were repaired before a model call. */
   "transcript.repaired": z.object({ ...inStep, repairs: z.array(JsonObject) }),
 };

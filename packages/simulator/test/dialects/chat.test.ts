@@ -92,7 +92,7 @@ test.each([
   expect(completion.choices[0]?.finish_reason).toBe(reason);
 });
 
-describe("what OpenAI would not take is a 400", () => {
+describe("a request that OpenAI would reject is answered with a 400", () => {
   const call = { id: "call_1", type: "function", function: { name: "read", arguments: "{}" } } as const;
   const assistant: ChatMessage = { role: "assistant", content: null, tool_calls: [call] };
   const user: ChatMessage = { role: "user", content: "hi" };
@@ -103,7 +103,7 @@ describe("what OpenAI would not take is a 400", () => {
       { messages: [user, { role: "tool", tool_call_id: "call_2", content: "x" }] },
       "must be a response to a preceeding message with 'tool_calls'",
     ],
-    ["a parameter that is not there", { foo: 1 }, "Unknown parameter: 'foo'"],
+    ["an unknown parameter", { foo: 1 }, "Unknown parameter: 'foo'"],
     ["no messages", { messages: [] }, "empty array"],
     ["content of a wrong type", { messages: [{ role: "user", content: 7 }] }, "Invalid type for 'messages[0].content'"],
     ["a tool choice without tools", { tools: undefined, tool_choice: "required" }, "only allowed when 'tools'"],
@@ -117,7 +117,7 @@ describe("what OpenAI would not take is a 400", () => {
       "'additionalProperties' is required to be supplied and to be false",
     ],
     [
-      "an image that is no address",
+      "an image that is not an address",
       { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: PIXEL } }] }] },
       "Expected a base64-encoded data URL",
     ],

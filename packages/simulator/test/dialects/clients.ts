@@ -5,7 +5,7 @@ import { createSimulator, script, type Simulator, type Step } from "@skein/simul
 
 export interface Rig {
   readonly simulator: Simulator;
-  /** The unmodified clients; they do not repeat by themselves. */
+  /** The unmodified clients. They do not retry. */
   readonly openai: OpenAI;
   readonly google: GoogleGenAI;
 }

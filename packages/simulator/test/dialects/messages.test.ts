@@ -93,12 +93,12 @@ test("steps follow the number of answers, so any copy of a conversation continue
   expect(textOf(fork)).toBe("It says cost: $& and $1 on claude-opus-5-5.");
   expect(textOf(other)).toBe("It says cost: $& and $1 on other-model.");
 
-  // A steer without a script continues in the running one; past the end the last step repeats.
+  // A steer without a script continues the current script. After its last step, the script repeats that step.
   history.push({ role: "assistant", content: fork.content }, { role: "user", content: "and then?" });
   expect(textOf(await client.messages.create({ ...ask(""), messages: history }))).toBe("the end");
   history.push({ role: "assistant", content: "the end" }, { role: "user", content: "and then?" });
   expect(textOf(await client.messages.create({ ...ask(""), messages: history }))).toBe("the end");
-  // A new script begins anew.
+  // A new script starts at its first step.
   history.push({ role: "assistant", content: "the end" }, { role: "user", content: script([{ text: "anew" }]) });
   expect(textOf(await client.messages.create({ ...ask(""), messages: history }))).toBe("anew");
 });
@@ -200,7 +200,7 @@ test("raw blocks are sent as they are, streamed or not", async () => {
   expect((await client.messages.stream(play({ blocks })).finalMessage()).content).toEqual(blocks);
 });
 
-test("tokens can be counted without an answer, by the same measure", async () => {
+test("tokens can be counted without an answer, with the same result", async () => {
   const { client } = await rig();
   const { max_tokens: _, ...prompt } = { ...ask("How much?"), system: "Be brief.", tools: [tool("read")] };
   const { input_tokens } = await client.messages.countTokens(prompt);

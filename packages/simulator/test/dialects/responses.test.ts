@@ -134,9 +134,9 @@ test.each<[string, Partial<Body>, string]>([
     { previous_response_id: "resp_1" },
     "Previous response with id 'resp_1' not found.",
   ],
-  ["a parameter that is not there", { foo: 1 } as object, "Unknown parameter: 'foo'"],
+  ["an unknown parameter", { foo: 1 } as object, "Unknown parameter: 'foo'"],
   ["an id that is too long", { input: [user, { ...call, call_id: "c".repeat(65) }] }, "maximum length 64"],
-  ["an effort that is not there", { reasoning: { effort: "huge" as "high" } }, "Invalid value: 'huge'"],
+  ["an unknown effort", { reasoning: { effort: "huge" as "high" } }, "Invalid value: 'huge'"],
 ])("a request that OpenAI would reject is rejected: %s", async (_, more, sentence) => {
   const { openai } = await rig();
   await expect(openai.responses.create(ask("hi", more))).rejects.toThrow(sentence);

@@ -36,7 +36,7 @@ export function stepStarted(
 /** An answer of a model. */
 export interface Reply {
   readonly messageId: string;
-  /** The message that will carry the results of its calls, if it has any. */
+  /** The message that will contain the results of its calls, if it has any. */
   readonly resultsMessageId: () => string;
   readonly content: readonly ContentBlock[];
   readonly model: string;

@@ -19,7 +19,7 @@ export function checkLogs(history: History, report: Report): void {
     if (end.open !== null)
       report("I16", `Run ${end.open} of session ${session.sessionId} has not ended.`, { session: session.sessionId });
     for (const messageId of end.waiting)
-      report("I16", `Prompt ${messageId} of session ${session.sessionId} was accepted and never read.`, { messageId });
+      report("I16", `Prompt ${messageId} of session ${session.sessionId} was accepted but never read.`, { messageId });
   }
 }
 
@@ -27,12 +27,12 @@ function checkNumbers({ events, sessionId }: StoredSession, report: Report): voi
   const ids = new Set<string>();
   for (const [index, event] of events.entries()) {
     if (event.sequence !== index + 1) {
-      const sentence = `Session ${sessionId}: event ${event.sequence} stands at place ${index + 1}.`;
+      const sentence = `Session ${sessionId}: event ${event.sequence} is at place ${index + 1}.`;
       report("I3", sentence, { event });
       break;
     }
     if (event.session_id !== sessionId)
-      report("I3", `An event of session ${event.session_id} stands in the log of ${sessionId}.`, { event });
+      report("I3", `An event of session ${event.session_id} is in the log of ${sessionId}.`, { event });
   }
   for (const event of events) {
     if (ids.has(event.id)) report("I2", `Session ${sessionId}: event ${event.id} is stored twice.`, { event });
@@ -164,7 +164,7 @@ function startRun(state: Walk, event: Extract<Event, { event_type: "session.star
   const { run_id } = event.data;
   const { sessionId, report } = state;
   if (state.open !== null && !state.ended.has(run_id))
-    report("I6", `Session ${sessionId}: run ${run_id} starts while ${state.open} is under way.`, { event });
+    report("I6", `Session ${sessionId}: run ${run_id} starts while ${state.open} is in progress.`, { event });
   if (state.started.has(run_id)) report("I7", `Session ${sessionId}: run ${run_id} starts twice.`, { event });
   if (stoppedAt(state, run_id) !== undefined)
     report("I13", `Session ${sessionId}: run ${run_id} starts although it was cancelled in the queue.`, {
@@ -188,7 +188,7 @@ function endRun(
   const { sessionId, report } = state;
   if (state.ended.has(run_id)) report("I7", `Session ${sessionId}: run ${run_id} ends twice.`, { event });
   else if (state.open !== run_id)
-    report("I7", `Session ${sessionId}: run ${run_id} ends and was not under way.`, { event });
+    report("I7", `Session ${sessionId}: run ${run_id} ends but was not in progress.`, { event });
   if (event.event_type === "session.completed") checkNotStopped(state, event, run_id);
   state.ended.add(run_id);
   if (state.open !== run_id) return;
@@ -197,7 +197,7 @@ function endRun(
   const sameCost = cost_micros === counted.cost_micros && (cost_picos ?? counted.cost_picos) === counted.cost_picos;
   const same = sameCost && JSON.stringify(usage) === JSON.stringify(state.usage);
   if (!same)
-    report("I12", `Session ${sessionId}: run ${run_id} says at its end another total than its calls add up to.`, {
+    report("I12", `Session ${sessionId}: run ${run_id} reports a total that differs from the sum of its calls.`, {
       said: { usage, cost_micros, cost_picos },
       counted: { usage: state.usage, ...counted },
     });
@@ -206,14 +206,10 @@ function endRun(
 /** A fact about a run must be between its start and its end. */
 function checkRun({ open, ended, sessionId, report }: Walk, event: Event, runId: string): void {
   if (open === runId) return;
-  const state = ended.has(runId) ? "has ended" : "is not under way";
-  report(
-    "I7",
-    `Session ${sessionId}: ${event.event_type} (${event.sequence}) speaks of run ${runId}, which ${state}.`,
-    {
-      event,
-    },
-  );
+  const state = ended.has(runId) ? "has ended" : "is not in progress";
+  report("I7", `Session ${sessionId}: ${event.event_type} (${event.sequence}) names run ${runId}, which ${state}.`, {
+    event,
+  });
 }
 
 /** A fact that begins something new, or records a success, is appended with `expect`, so it cannot follow a cancel. */

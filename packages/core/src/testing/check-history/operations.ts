@@ -13,19 +13,19 @@ export function checkOperations(history: History, report: Report): void {
     const { kind, outcome, sessionId } = operation;
     const session = sessionId === null ? undefined : stored.get(sessionId);
     if (outcome === "ok" && kind === "delete") {
-      if (session) report("I1", `Session ${sessionId} was deleted and is there.`, { operation });
+      if (session) report("I1", `Session ${sessionId} was deleted but still exists.`, { operation });
       continue;
     }
     if (outcome === "ok" && !session && !maybeDeleted.has(sessionId))
-      report("I1", `Session ${sessionId} is lost: its ${kind} was acknowledged.`, { operation });
+      report("I1", `Session ${sessionId} is lost, although its ${kind} was acknowledged.`, { operation });
     if (outcome === "ok" && session && kind !== "create" && kind !== "fork") checkPlace(operation, session, report);
     if (kind !== "prompt" && kind !== "create") continue;
     const count = (kind === "prompt" ? prompts : titles).get(operation.text ?? "") ?? 0;
     if (count > 1) report("I2", `The ${kind} "${operation.text}" is stored ${count} times.`, { operation, count });
     if (outcome === "ok" && session && count === 0)
-      report("I1", `The ${kind} "${operation.text}" was acknowledged and is lost.`, { operation });
+      report("I1", `The ${kind} "${operation.text}" was acknowledged but is lost.`, { operation });
     if (outcome === "refused" && count > 0)
-      report("I2", `The ${kind} "${operation.text}" was refused and is stored.`, { operation });
+      report("I2", `The ${kind} "${operation.text}" was rejected but is stored.`, { operation });
   }
 }
 

@@ -9,15 +9,21 @@ export function checkRows(history: History, report: Report): void {
     const { sessionId, messages, runs, session } = stored;
     for (const [index, row] of messages.entries())
       if (row.sequence !== index + 1) {
-        const sentence = `Session ${sessionId}: message ${row.sequence} stands at place ${index + 1}.`;
+        const sentence = `Session ${sessionId}: message ${row.sequence} is at place ${index + 1}.`;
         report("I3", sentence, { row });
         break;
       }
     const running = runs.filter(({ outcome }) => outcome === null);
     if (running.length > 1)
-      report("I6", `Session ${sessionId} has ${running.length} runs under way.`, { runs: running.map(({ id }) => id) });
+      report("I6", `Session ${sessionId} has ${running.length} runs in progress.`, {
+        runs: running.map(({ id }) => id),
+      });
     if ((running[0]?.id ?? null) !== session.run_id)
-      report("I7", `Session ${sessionId} names run ${session.run_id} as under way, its runs ${running[0]?.id}.`, {});
+      report(
+        "I7",
+        `Session ${sessionId} names run ${session.run_id} as in progress, but its runs name ${running[0]?.id}.`,
+        {},
+      );
     if (isWhole(stored)) compare(stored, report);
   }
 }

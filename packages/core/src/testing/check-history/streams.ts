@@ -16,7 +16,7 @@ function checkOrder({ reader, sessionId, after, events }: Stream, report: Report
     const expected = after + index + 1;
     if (event.sequence === expected) continue;
     const invariant = index === 0 ? "I11" : "I4";
-    const sentence = `${reader} saw event ${event.sequence} of session ${sessionId} where ${expected} comes next.`;
+    const sentence = `${reader} saw event ${event.sequence} of session ${sessionId} where ${expected} was expected.`;
     report(invariant, sentence, { after, event });
     return;
   }

@@ -67,10 +67,14 @@ function checkFork(fork: StoredSession, parent: StoredSession, sequence: number,
     copy?.role === "user" && blocksOf(copy.content).every(({ type }) => type === "tool_result");
   const onlyCloses = differs > 0 && differs === copies.length - 1 && closes(copies[differs]);
   if (differs !== -1 && !onlyCloses)
-    report("I14", `Fork ${fork.sessionId} is no prefix of ${parent.sessionId}: message ${differs + 1} differs.`, {
-      copy: copies[differs],
-      original: before.transcript[differs],
-    });
+    report(
+      "I14",
+      `Fork ${fork.sessionId} does not begin like its parent ${parent.sessionId}: message ${differs + 1} differs.`,
+      {
+        copy: copies[differs],
+        original: before.transcript[differs],
+      },
+    );
 }
 
 function same(copy: Said, original: Said | undefined): boolean {

@@ -102,7 +102,7 @@ export function describeModel(
       else expect(text).toContain(result);
     }
 
-    test("the deltas of a stream joined are the content of the reply, and there was one request", async () => {
+    test("the joined deltas of a stream are the content of the reply, and the model makes one request", async () => {
       const { under, call } = await world();
       const { reply, events } = await ask(under.model(), call([EVERYTHING]));
       expect(joined(events)).toEqual(reply.content.map(said));
@@ -133,7 +133,7 @@ export function describeModel(
       expect(JSON.stringify(under.model().prepare(structuredClone(first)))).toBe(body);
     });
 
-    test("counts are those of the provider exactly: cached tokens are not counted as input again", async () => {
+    test("the counts of a call are exactly the provider's: cached tokens are not counted as input again", async () => {
       const { under, call } = await world();
       const long = call([{ text: "Once." }], { system: "z".repeat(8000) });
       await ask(under.model(), long);
@@ -162,13 +162,13 @@ export function describeModel(
 
     test.each([
       ["a stream that is cut", { cut: { afterBytes: 600 } }],
-      ["a stream that ends without its end", { endEarly: true }],
+      ["a stream without its last event", { endEarly: true }],
       ["no byte", { instead: { body: "empty" } }],
       ["a web page", { instead: { body: "html" } }],
       ...(exceptions.streamError === undefined
         ? [["an error in the middle", { streamError: { afterChunks: 2, type: "overloaded_error" } }] as const]
         : []),
-    ] as const)("%s is not an answer, and is requested once", async (_, fault) => {
+    ] as const)("%s is a failed call, and is requested only once", async (_, fault) => {
       const { under, call } = await world();
       await failing(under.model(), call([{ ...EVERYTHING, ...fault }]));
       expect(under.asked()).toHaveLength(1);
@@ -249,7 +249,7 @@ export function describeModel(
       for (const { id } of reply.content.filter(isToolUse)) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     });
 
-    test("blocks of another model are sent if the model can read them, and otherwise left out visibly", async () => {
+    test("blocks of another model are sent if the model can read them, and otherwise left out and listed", async () => {
       const { under, call } = await world();
       const prompt = call([{ text: "One." }, { text: "Two." }, { text: "Three: $LAST" }]).turns;
       const turns: readonly Turn[] = [...prompt, ...FOREIGN];
@@ -296,7 +296,7 @@ export function describeModel(
       expect(textOf([...closing.reply.content])).toBe("In short.");
       const asked = JSON.stringify(under.asked().at(-1)?.request);
       expect(asked).toContain("Can read.");
-      // Every API says so with this word.
+      // Every API has this word in a request that forbids tools.
       expect(asked).toMatch(/"none"/i);
     });
   });

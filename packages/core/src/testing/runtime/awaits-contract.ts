@@ -66,7 +66,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     const steps = (name: string) => [{ text: "May I?", tools: [one.call(name)] }, { text: "So: $LAST" }];
 
     test.skipIf(one.cannot)(
-      withReason(`a run waits for its ${one.kind}, and the answer goes on with it`, one.cannot),
+      withReason(`a run waits for its ${one.kind}, and continues with the answer`, one.cannot),
       async () => {
         const { host } = fixture();
         const name = fixture().name();
@@ -86,7 +86,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     );
 
     test.skipIf(one.cannot)(
-      withReason(`an answer to the ${one.kind} of a process that stopped goes on in the next one`, one.cannot),
+      withReason(`an answer to the ${one.kind} of a stopped process continues the run in the next process`, one.cannot),
       async () => {
         const { under } = fixture();
         const name = fixture().name();

@@ -67,7 +67,7 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
   );
 
   test.skipIf(cannot.unpriced)(
-    withReason("a model without a price is not asked where a limit was set, and is where none was", cannot.unpriced),
+    withReason("a model without a price is called only in a run without a cost limit", cannot.unpriced),
     async () => {
       const limited = await fixture().run([{ text: "Never." }], {
         agent: { model: UNPRICED },
@@ -84,7 +84,7 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
   );
 
   test.skipIf(cannot.subagentCost)(
-    withReason("what a subagent spends comes out of the limit of the run that asked for it", cannot.subagentCost),
+    withReason("what a subagent spends counts against the limit of the run that asked for it", cannot.subagentCost),
     async () => {
       const { under, name } = fixture();
       const task = under.prompt(spending({ input_tokens: DEAR }), name());

@@ -26,7 +26,7 @@ export function createFaultyStore({ world, store, process, faults }: FaultyStore
     const name = `${process.name} ${what}`;
     if (random.chance(late)) {
       void arriveLate(name, commit);
-      await process.turn(`${name}: no answer, it may arrive late`, latency());
+      await process.turn(`${name}: no answer, the request may arrive late`, latency());
       throw away();
     }
     await world.turn(name, latency());
@@ -130,7 +130,7 @@ async function settledOf<Answer>(promise: Promise<Answer>): Promise<Settled<Answ
   }
 }
 
-/** An answer shortened, for the trace. */
+/** A shortened answer, for the trace. */
 function told(answer: Settled<unknown>): string {
   if ("error" in answer) return answer.error instanceof KnownError ? answer.error.code : String(answer.error);
   const { value } = answer;

@@ -29,7 +29,7 @@ export interface Envelope {
   readonly final: boolean;
   readonly delta: string;
   readonly id: string;
-  /** The message of the model that it is part of. */
+  /** The message of the model that this piece is part of. */
   readonly message?: string;
   readonly name?: string;
   readonly is_error?: boolean;

@@ -174,7 +174,7 @@ export const HistoryUsageQuery = z.strictObject({
   to: Instant.optional(),
   project: z.string().min(1).max(2000).optional(),
   source: Source.optional(),
-  /** The time zone whose days are meant; UTC if not given. */
+  /** The time zone whose days are used. Default: UTC. */
   time_zone: z.string().min(1).max(100).optional(),
 });
 

@@ -5,7 +5,7 @@ import { ApiCap } from "./cap-shapes.ts";
 /** What a key may do. docs/reference/http.md describes each scope. */
 const ApiScope = z.enum(["read", "run", "sql", "admin"]);
 
-/** The first characters of a key's hash, 12 as lists show it. */
+/** The first characters of a key's hash. Lists show 12 of them. */
 export const KeyId = z.string().regex(/^[0-9a-f]{12,64}$/, "Expected the id of a key: 12 to 64 hexadecimal digits.");
 
 /** A key as it is shown: the key itself is shown once, when it is made. */

@@ -132,7 +132,7 @@ export const UsageQuery = z.strictObject({
   to: Instant.optional(),
   agent_id: Uuid.optional(),
   session_id: Uuid.optional(),
-  /** The time zone whose days are meant, such as Europe/Berlin; UTC if not given. */
+  /** The time zone whose days are used, such as Europe/Berlin; UTC if not given. */
   time_zone: z.string().min(1).max(100).optional(),
 });
 

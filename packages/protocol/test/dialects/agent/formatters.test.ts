@@ -60,7 +60,7 @@ function reassembled(frames: readonly string[]): Envelope[] {
     if (envelope.reset) for (const [key, { message }] of whole) if (message === envelope.message) whole.delete(key);
     const key = JSON.stringify([envelope.agent, envelope.type, envelope.id]);
     const before = whole.get(key);
-    expect(before?.final ?? false, `${key} goes on after its end`).toBe(false);
+    expect(before?.final ?? false, `${key} continues after its end`).toBe(false);
     whole.set(key, { ...envelope, delta: (before?.delta ?? "") + envelope.delta });
   }
   return [...whole.values()];
@@ -163,7 +163,7 @@ test("json: each of the 13 kinds is produced, and no frame is over 2,048 bytes",
 });
 
 test.each(["json", "xml", "raw"] as const)(
-  "%s: a retry after half an answer makes that half void, visibly",
+  "%s: a retry after half an answer tells readers that this half is void",
   async (format) => {
     const { agent } = await simulatedAgent({ base_delay: 0.01 });
     const steps = [{ cut: { afterBytes: 1500, times: 1 }, text: "Once upon a time ".repeat(40) }];

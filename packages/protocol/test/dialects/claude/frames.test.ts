@@ -239,7 +239,7 @@ test("a result has the cost of its run and the session's total separately, usage
   });
 });
 
-test("a run that ends before its runtime is up still begins with init and has the prompt", () => {
+test("a run that ends before its runtime has started still begins with init and has the prompt", () => {
   const frames = framed([...prompted, entry(uuid(1), "user", "user_message_added"), failed("failed", "error")]);
   expect(frames.map(({ event }) => event)).toEqual(["init", "message", "result", "error", "done"]);
 });
