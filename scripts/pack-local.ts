@@ -29,13 +29,14 @@ function install(folder: string): void {
   mkdirSync(folder, { recursive: true });
   const manifest = join(folder, "package.json");
   if (!existsSync(manifest)) writeFileSync(manifest, `${JSON.stringify({ private: true, type: "module" }, null, 2)}\n`);
-  console.error("Building and packing …");
+  const started = Date.now();
+  console.error("1 of 2: building and packing every package; this takes one to three minutes …");
   const packed = packAll(join(folder, "skein-packages"));
-  console.error("Installing …");
+  console.error(`2 of 2: installing, after ${Math.round((Date.now() - started) / 1000)} s …`);
   const files = packed.map(({ file }) => `./${relative(folder, file)}`);
   // zod is a peer of the library: a project installs its own.
   runIn(folder, "npm", "install", "--no-audit", "--no-fund", "zod@^4", ...files);
   console.log(
-    `${packed.length} packages are installed in ${folder}. There: import { createAgent } from "skein", and npx skein --help. Both need Node 22.18 or newer; npm install node@24 brings one into the folder.`,
+    `${packed.length} packages are installed in ${folder}. There: import { createAgent } from "skein"; run a program with npx node PROGRAM.ts, and the command with npx skein --help. They need Node 22.18 or newer; npm install node@24 brings one into the folder, with warnings about the older one that runs npm.`,
   );
 }

@@ -1,5 +1,5 @@
 /** Claude Code reviews a folder behind walls: `node review.ts FOLDER [QUESTION]`. It can read the folder, but nothing else. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createServer } from "skein";
@@ -8,6 +8,10 @@ const [
   folder = ".",
   question = "Review the code in this folder. Name the three worst problems, each with file and line.",
 ] = process.argv.slice(2);
+if (!existsSync(folder)) {
+  console.error(`There is no folder ${resolve(folder)}.`);
+  process.exit(2);
+}
 const data = mkdtempSync(join(tmpdir(), "review-"));
 
 const server = await createServer({
@@ -33,8 +37,8 @@ const response = await fetch(`${server.url}/api/v1/query/single`, {
   }),
 });
 const answer = (await response.json()) as { result?: string; total_cost_usd?: number; error?: { message: string } };
-console.log(answer.result ?? answer.error?.message);
-console.log(`Cost: $${answer.total_cost_usd ?? 0}`);
+if (answer.error) console.error(answer.error.message);
+else console.log(`${answer.result ?? ""}\nCost: $${answer.total_cost_usd ?? 0}`);
 process.exitCode = response.ok ? 0 : 1;
 
 await server.close();

@@ -49,14 +49,15 @@ test.each([["sessions", "list"], ["run", "Hello"], ["chat"], ["keys", "make", "x
 );
 
 test.each([
-  ["history", "list"],
-  ["adopt", "0"],
-  ["sql", "SELECT 1", "--root", "FOLDER/.claude"],
-])("skein %s %s without Claude Code's files says how to name another directory", async (...args) => {
+  [", and no data of another agent in its usual place", "history", "list"],
+  [", and no data of another agent in its usual place", "adopt", "0"],
+  ["", "history", "list", "--source", "claude-code"],
+  ["", "sql", "SELECT 1", "--root", "FOLDER/.claude"],
+])("without sessions%s, skein %s %s says how to name another directory", async (others, ...args) => {
   const folder = dataFolder();
   const { code, err } = await skeinProcess(folder, ...args.map((word) => word.replace("FOLDER", folder)));
   const place = join(folder, ".claude");
-  const sentence = `There is no Claude Code data directory at ${place}. --root FOLDER names another one.\n`;
+  const sentence = `There is no Claude Code data directory at ${place}${others}. --root FOLDER names another place.\n`;
   expect({ code, err }).toEqual({ code: 3, err: sentence });
 });
 

@@ -11,7 +11,7 @@ import { openDatabase } from "./database/open-database.ts";
 import { createTemporaryFolder } from "./database/temporary-folder.ts";
 import { createPreparer } from "./plan/prepare-statement.ts";
 import { isLoadOfAgentData } from "./plan/read-calls.ts";
-import { statementsOf } from "./plan/split-statements.ts";
+import { commentOf, statementsOf } from "./plan/split-statements.ts";
 import { createTableLoader } from "./sources/load-tables.ts";
 import { type Table, listTables } from "./tables/list-tables.ts";
 import { START } from "./tables/schema.ts";
@@ -49,7 +49,7 @@ export interface Sql {
    * Like `run`, without holding the answer in memory: rows are returned in pieces. The next statement starts with the
    * next answer.
    */
-  stream(sql: string): AsyncGenerator<SqlStream>;
+  stream(sql: string): AsyncGenerator<SqlStream & { readonly comment: string }>;
   /** One statement with its tables filled, for callers that read the answer themselves. */
   prepare(sql: string): Promise<DuckDBPreparedStatement>;
   /** Stops the running statement, which then fails. */
@@ -123,7 +123,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
       return results;
     },
     async *stream(given) {
-      for (const sql of statementsIn(given)) yield await streamStatement(deps, sql);
+      for (const sql of statementsIn(given)) yield { ...(await streamStatement(deps, sql)), comment: commentOf(sql) };
     },
     prepare: preparer.handOut,
     interrupt: () => caller.stop(),

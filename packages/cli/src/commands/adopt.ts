@@ -66,7 +66,7 @@ async function readSession(
     const { config } = await withSources({ ...given, sources: source, lines: "as-needed" });
     return await getSession(/^\d{1,6}$/.test(word) ? Number(word) : word, config);
   } catch (error) {
-    throw toCommandError(error);
+    throw toCommandError(error, root === undefined && source === undefined);
   }
 }
 

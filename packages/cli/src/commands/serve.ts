@@ -50,7 +50,7 @@ async function started(settings: ServeSettings, logRequests: boolean): Promise<R
 
 function sentenceOfPort({ code, syscall }: NodeJS.ErrnoException, { port, host }: ServeSettings): string | undefined {
   if (code === "EADDRINUSE")
-    return `Port ${port} of ${host} is taken: a server may be running already. "--port 0" takes a free port.`;
+    return `Port ${port} of ${host} is taken: a server may be running already. "--port 0" takes a free port ("npm start -- --port 0").`;
   if (code === "EACCES" && syscall === "listen") return `Port ${port} of ${host} needs more rights than this user has.`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") return `${host} is not an address of this machine.`;
   return undefined;

@@ -108,7 +108,10 @@ async function run(call: SqlCall): Promise<number> {
     const known = examples();
     const width = Math.max(...known.map((example) => example.name.length));
     if (values.json) screen.json(known);
-    else for (const { name: each, question } of known) screen.out(`${each.padEnd(width)}  ${question}\n`);
+    else {
+      for (const { name: each, question } of known) screen.out(`${each.padEnd(width)}  ${question}\n`);
+      screen.note(`Run one with its name: skein sql examples ${known[0]?.name ?? ""}\n`);
+    }
     return EXIT.completed;
   }
   const format = formatOf(values);
@@ -195,12 +198,17 @@ async function answered(database: Sql, statement: string, { values, screen }: Sq
         ? createOutput({ stdout: process.stdout, env: process.env, pages })
         : createFileOutput(openPrivateFile(file, { force }));
     try {
-      const isList = format === "json" && statementsOf(statement).length > 1;
-      let before = "[";
+      const isSeveral = statementsOf(statement).length > 1;
+      const isList = isSeveral && format === "json";
+      const hasTitles = isSeveral && READ_BY_PEOPLE.has(format);
+      let isFirst = true;
       for await (const answer of database.stream(statement)) {
         done();
-        if (isList) await output.write(before);
-        before = ",\n";
+        if (isList) await output.write(isFirst ? "[" : ",\n");
+        // A statement such as SET has no answer.
+        const hasTitle = hasTitles && answer.columns.length > 0;
+        if (hasTitle) await output.write(titleOf(answer.comment, isFirst));
+        if (isList || hasTitle) isFirst = false;
         await writeAnswer(answer, {
           format,
           columns: file === undefined ? screen.columns : WIDE,
@@ -220,6 +228,13 @@ async function answered(database: Sql, statement: string, { values, screen }: Sq
   } finally {
     done();
   }
+}
+
+/** Of several answers in these formats, each begins with the comment of its statement. */
+const READ_BY_PEOPLE: ReadonlySet<AnswerFormat> = new Set(["table", "box", "line", "plot"]);
+
+function titleOf(comment: string, isFirst: boolean): string {
+  return `${isFirst ? "" : "\n"}${comment === "" ? "" : `${visible(comment)}\n`}`;
 }
 
 /** How wide a table in a file may be. */

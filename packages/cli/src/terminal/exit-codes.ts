@@ -53,7 +53,8 @@ export class MissingError extends CommandError {
   }
 }
 
-/** The error if Claude Code's files were not found. */
-export function dataMissing({ message }: Error): MissingError {
-  return new MissingError(`${message}. --root FOLDER names another one.`);
+/** The error if Claude Code's files were not found, or those of no agent `everywhere` on the machine. */
+export function dataMissing({ message }: Error, everywhere = false): MissingError {
+  const others = everywhere ? ", and no data of another agent in its usual place" : "";
+  return new MissingError(`${message}${others}. --root FOLDER names another place.`);
 }

@@ -193,13 +193,13 @@ test("usage counts each call once, with the same numbers by day, model, project 
   for (const view of ["byDay", "byModel", "byProject", "bySession"])
     expect(report[view]?.[0]).toMatchObject({ inputTokens: 300, outputTokens: 150 });
   const { out } = await world.run("usage", "--by", "session", "--by", "project");
-  expect(out).toMatch(/SESSION +INPUT[\s\S]+11111111[\s\S]+Total +300 +150 +30 +3,000/);
+  expect(out).toMatch(/SESSION +INPUT[\s\S]+11111111 \S+ \S+ +\/work\/\S+ +300[\s\S]+Total +300 +150 +30 +3,000/);
 });
 
 test("usage is broken down by model, and its blocks have a burn rate", async () => {
   const world = createWorld();
   const { out } = await world.run("usage", "--timezone", "UTC", "--by", "day", "--by", "block", "--breakdown");
-  expect(out).toMatch(/2026-11-01 +300 +150[\s\S]+ {2}sonnet-4-5 +300/);
+  expect(out).toMatch(/2026-11-01 +300 +150[\s\S]+ {2}sonnet-4-5-20250929 +300/);
   expect(out).toMatch(/\(estimate, \$0\.\d\d\/h\)[\s\S]+No block is active\./);
 });
 

@@ -92,14 +92,15 @@ describe("skein sql", () => {
   );
 
   test(
-    "statements come from a file, examples are found by name, and the schema has explanations",
+    "statements come from a file and are titled by their comments, examples are found by name, and the schema has explanations",
     { timeout: 120_000 },
     async () => {
       const folder = home("about a test");
       const file = join(folder, "q.sql");
-      writeFileSync(file, "SELECT 1 AS a; SELECT 2 AS b;");
-      const [both, examples, asked, unknown, schema, one, misspelt] = await skeins(folder, [
+      writeFileSync(file, "-- The first\n-- question.\nSELECT 1 AS a;\n\nSELECT 2 AS b; -- Not a title.");
+      const [both, titled, examples, asked, unknown, schema, one, misspelt] = await skeins(folder, [
         ["-f", file, "--format", "jsonl"],
+        ["-f", file],
         ["examples"],
         ["examples", "asked-about"],
         ["examples", "nothing"],
@@ -108,6 +109,8 @@ describe("skein sql", () => {
         ["--schema", "claude.damag"],
       ]);
       expect(both).toMatchObject({ code: 0, out: '{"a":1}\n{"b":2}\n' });
+      expect(titled?.out).toBe("The first\nquestion.\na\n1\n\nb\n2\n");
+      expect(examples?.err).toContain("Run one with its name: skein sql examples ");
       expect(examples?.out).toContain("failing-tools");
       expect(asked?.out).toContain("about a test");
       expect(unknown).toMatchObject({ code: 3 });

@@ -40,6 +40,12 @@ export function statementsOf(sql: string): readonly string[] {
   return isStatement(rest) ? [...whole, rest] : whole;
 }
 
+/** The comment before a statement, which usually says what it asks. */
+export function commentOf(sql: string): string {
+  const lines = /^\s*((?:--[^\n]*\n\s*)*)/.exec(sql)?.[1] ?? "";
+  return lines.replaceAll(/^\s*--[ \t]*/gm, "").trim();
+}
+
 /** Whether a text contains more than spaces and comments. */
 export function isStatement(sql: string): boolean {
   return sql.replaceAll(/--[^\n]*|\/\*[^]*?\*\//g, "").trim() !== "";

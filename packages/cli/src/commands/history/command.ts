@@ -60,7 +60,8 @@ export function historyCommand<const Given extends Options, Shared extends keyof
           names.includes("source") ? withAgents(plain, { sources, lines }) : Promise.resolve(plain);
         return await run({ screen, values: given, words, library, config, signal: interrupt.signal, refresh });
       } catch (error) {
-        throw toCommandError(error);
+        const isAnywhere = names.includes("source") && values["source"] === undefined && values["root"] === undefined;
+        throw toCommandError(error, isAnywhere);
       } finally {
         await screen.close();
         process.off("SIGINT", stop);

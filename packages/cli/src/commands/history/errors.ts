@@ -8,13 +8,16 @@ import {
 } from "@skein/history/usage";
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../../terminal/exit-codes.ts";
 
-/** The command line error for an error of the history library; other errors are returned unchanged. */
-export function toCommandError(error: unknown): unknown {
+/**
+ * The command line error for an error of the history library; other errors are returned unchanged. `everywhere` means that
+ * the sessions of every agent were looked for.
+ */
+export function toCommandError(error: unknown, everywhere = false): unknown {
   if (!(error instanceof Error)) return error;
   const { message } = error;
   if (error.name === "AbortError") return new CommandError(EXIT.cancelled, "Stopped.");
   if (isQueryError(error) || error instanceof RangeError) return new UsageError(message);
-  if (isDataNotFoundError(error)) return dataMissing(error);
+  if (isDataNotFoundError(error)) return dataMissing(error, everywhere);
   if (isSessionNotFoundError(error) || isWorkspaceNotFoundError(error)) return new MissingError(message);
   return isMigrateRefusedError(error) ? new CommandError(exitCodeOf(error.code), message) : error;
 }

@@ -4,7 +4,7 @@ import { historyCommand } from "./command.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
 import { oneOf } from "../../terminal/option-kinds.ts";
 import { pageOf } from "./page.ts";
-import { shortenPath, shortIds, shortModel } from "./short-names.ts";
+import { shortenPath, shortIds } from "./short-names.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Paint, type Piece, type Styled, styledText, wrap } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
@@ -89,7 +89,7 @@ function viewLines(
       [name, ...numbers(totals, form, paint)],
       ...(page.isSplit && "models" in totals
         ? (totals as UsageReport["byDay"][number]).models.map((part) =>
-            [styledText`  ${shortModel(part.model)}`, ...numbers(part, form, paint)].map((cell) => paint.dim(cell)),
+            [styledText`  ${modelName(part.model)}`, ...numbers(part, form, paint)].map((cell) => paint.dim(cell)),
           )
         : []),
     ]);
@@ -128,21 +128,20 @@ function rowsOf(
     case "month":
       return report.byMonth.map((month) => [month.month, month]);
     case "model":
-      return report.byModel.map((model) => {
-        // The name keeps its date: two versions of a model get two rows.
-        return [model.model.replace(/^claude-/, ""), model];
-      });
+      return report.byModel.map((model) => [modelName(model.model), model]);
     case "project":
       return report.byProject.map((project) => [shortenPath(project.projectPath, width), project]);
     case "source":
       return report.bySource.map((source) => [source.source, source]);
     case "session": {
       const idOf = shortIds(report.bySession.map(({ sessionId }) => sessionId));
+      // A narrow terminal has no room for it beside the numbers.
+      const projectOf = (path: string): string => (columns < 100 ? "" : ` ${shortenPath(path, columns - 88)}`);
       return report.bySession.map((session) => {
         const own =
           session.costStateUsd === null ? "" : paint.dim(` Claude Code says $${session.costStateUsd.toFixed(2)}`);
         return [
-          styledText`${idOf(session.sessionId)} ${paint.dim(shortTime(session.lastActivityAt))}${session.source === "claude-code" ? "" : ` ${session.source}`}${own}`,
+          styledText`${idOf(session.sessionId)} ${paint.dim(shortTime(session.lastActivityAt))}${session.source === "claude-code" ? "" : ` ${session.source}`}${projectOf(session.projectPath)}${own}`,
           session,
         ];
       });
@@ -156,6 +155,11 @@ function rowsOf(
           return [styledText`${shortTime(block.startsAt)} ${paint.dim(note)}`, block];
         });
   }
+}
+
+/** The name keeps its date: two versions of a model get two rows. */
+function modelName(model: string): string {
+  return model.replace(/^claude-/, "");
 }
 
 /** The current block: its burn rate, and its projected end. */
