@@ -4,7 +4,7 @@ import { type Step, createSimulator, script } from "@skein/simulator";
 
 export interface ScriptedModel {
   readonly url: string;
-  /** Answers prompts with exactly this text by these steps from now on. */
+  /** From now on, answers every prompt that is exactly this text with these steps. */
   readonly plays: (prompt: string, steps: readonly Step[]) => void;
   close(): Promise<void>;
 }

@@ -47,7 +47,7 @@ export async function seed({
     model,
     stories: [...PAST.slice(0, past), ...FINISHED.filter(({ hoursAgo }) => hoursAgo !== undefined)],
   });
-  // Where Claude Code would store them: the platform's home is its data folder.
+  // Claude Code would store its sessions in this folder, because the data folder is the platform's home.
   writeClaudeSessions(join(data, ".claude"));
   let platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG, port });
   const client = createClient({ url: platform.url, apiKey: platform.key });
@@ -102,7 +102,7 @@ async function seedPast({
   const store = await openStore(`sqlite:${join(data, "skein.db")}`, { now: () => Date.now() - ago });
   for (const story of stories.toSorted((one, other) => (other.hoursAgo ?? 0) - (one.hoursAgo ?? 0))) {
     ago = (story.hoursAgo ?? 0) * HOUR_MS;
-    // One agent at a time: a second one would set due times by the real clock.
+    // Each story makes only its own agent, because the workers of a second agent would set due times by the real clock.
     const agent = createAgents(OUTPUTS, { store, baseUrl: model.url, apiKey: "simulated" }).find(
       ({ name }) => name === story.agent,
     );
@@ -180,5 +180,5 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
     if (await isSo().catch(() => false)) return;
     await delay(50);
   }
-  throw new Error("What was waited for did not come within 30 s.");
+  throw new Error("A condition of the seed did not become true within 30 s.");
 }

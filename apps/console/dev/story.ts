@@ -25,7 +25,7 @@ export interface Output {
   readonly picture?: string;
 }
 
-/** By the name of the tool and its input: `Bash npm test`. */
+/** The results of tool calls. A key is the name of the tool and its input: `Bash npm test`. */
 export type Outputs = Readonly<Record<string, Output>>;
 
 interface TokenCounts {

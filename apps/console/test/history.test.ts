@@ -33,7 +33,7 @@ function message(offset: number, more: Partial<HistoryMessage>): HistoryMessage 
 const prompt = (offset: number, text: string, more: Partial<HistoryMessage> = {}): HistoryMessage =>
   message(offset, { role: "user", prompt: text, content: [{ type: "text", text }], ...more });
 
-describe("messages of a transcript as a view", () => {
+describe("a transcript is converted to messages, steps and calls", () => {
   const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
   const answer = (offset: number, content: HistoryMessage["content"]): HistoryMessage =>
     message(offset, { role: "assistant", message_id: "msg_1", model: "claude-sonnet-5-5", content, usage });
@@ -144,12 +144,12 @@ describe("two lists as one", () => {
       merged().want(50_000);
       there.add(asked.at(-1) ?? 0);
     }
-    // 167 sessions of the other list come before it.
+    // 167 sessions of the other list come before this row.
     expect(merged().rowAt(50_000)?.item).toBe(all[50_000 - 167]);
     expect(asked.length).toBeLessThanOrEqual(3);
   });
 
-  test("of a single list, the visible row is requested", () => {
+  test("with a single list, only the page of the visible row is requested", () => {
     const one = pages([3, 2, 1], 1);
     mergedPages(source(one), source(pages([])), latestFirst).want(2);
     expect(one.wanted).toEqual([2]);

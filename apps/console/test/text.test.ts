@@ -32,7 +32,7 @@ test.each([
   ["ninety seconds", [0, 90_000], ["0", "15 s", "30 s", "45 s", "1 min", "1 min 15 s", "1 min 30 s"]],
   ["a part of a second, an hour later", [3_600_900, 3_601_600], ["1 h 1 s", "1 h 1.1 s", "1 h 1.2 s"]],
   ["ten hours", [0, 36_000_000], ["0", "2 h", "4 h", "6 h", "8 h", "10 h"]],
-] as const)("the time axis of %s counts in round steps, and no two marks are alike", (_, [from, to], labels) => {
+] as const)("the time axis of %s has round steps, and no two marks have the same label", (_, [from, to], labels) => {
   const ticks = timeTicks(from, to).map(({ label }) => label);
   expect(ticks).toEqual(expect.arrayContaining([...labels]));
   expect(new Set(ticks).size).toBe(ticks.length);
@@ -82,7 +82,7 @@ describe("Markdown is cut into blocks", () => {
     expect(markdownBlocks(text).join("\n").replaceAll("\n", "")).toBe(text.replaceAll("\n", ""));
   });
 
-  test("a text that grows changes only its last block", () => {
+  test("when a Markdown text grows, only its last block changes", () => {
     const before = markdownBlocks("one\n\ntwo\n\nthr");
     const after = markdownBlocks("one\n\ntwo\n\nthree and more");
     expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
@@ -109,7 +109,7 @@ test.each([
   [950, "950"],
   [24_600, "24.6 k"],
   [118_000_000, "118 M"],
-])("%i is short as %s", (count, text) => expect(short(count)).toBe(text));
+])("the count %i is shown as %s", (count, text) => expect(short(count)).toBe(text));
 
 test("an edit counts its added and removed lines", () => {
   expect(lineChanges({ old_string: "a\nb\nc\n", new_string: "a\nx\ny\nc\n" })).toEqual({ added: 2, removed: 1 });

@@ -43,7 +43,7 @@ test.each([
   ["lists have bullets and hang", "- one two three four five six\n* b", "• one two three four\n  five six\n• b"],
   ["numbers stay", "1. one\n2) two", "1. one\n2) two"],
   [
-    "a fence is as it is, without its marks",
+    "a code fence is shown unchanged, without its marks",
     "```ts\nconst **a** =  1; // a line that is too wide\n```\nafter",
     "const **a** =  1; // a line that is too wide\nafter",
   ],

@@ -63,7 +63,7 @@ test("approvals are given and denied, and frontend tools are answered at the pro
   chat.type("no, it is Friday");
   await chat.says("2: This call was not allowed. it is Friday");
   chat.type(script([{ tools: [{ name: "pick", input: { of: ["red"] } }] }, { text: "3: $LAST" }]));
-  await chat.says("You are the tool: pick");
+  await chat.says("Run this tool yourself: pick");
   chat.type("red");
   await chat.says("3: red");
   chat.type("/exit");
@@ -129,7 +129,7 @@ test("chat continues a waiting session where it was left", async () => {
   );
   const id = /session ([0-9a-f-]{36})/.exec(paused.err)?.[1] ?? "";
   const chat = talk(folder, "--agent", agentFile, "--session", id);
-  await chat.says("You are the tool: pick");
+  await chat.says("Run this tool yourself: pick");
   chat.type("red");
   await chat.says("Picked red.");
   chat.type("/nonsense");
@@ -147,7 +147,7 @@ test("several lines at once, and the end of input during a run, are handled", as
   chat.child.stdin?.end(`Hello ${slow}\n/fork\nAnd? ${script([{ text: "Second." }])}\n`);
   const { code, out, err } = await chat.ended;
   expect({ code, out }).toEqual({ code: 0, out: "First.\nSecond.\n" });
-  expect(err).toContain("A run is under way.");
+  expect(err).toContain("A run is in progress.");
   expect(err).not.toMatch(/ERR_USE_AFTER_CLOSE|no session/);
   expect(lines((await skein(folder, "sessions", "list", "--json")).out)).toHaveLength(1);
 });

@@ -63,9 +63,9 @@ test("a data folder that cannot be created is an error with a sentence, for the 
 test.each([
   ["an agent that createAgent did not make", 'export default { agents: [{ name: "Plain" }] };', /made by createAgent/],
   ["a tool that defineTool did not make", 'export default { tools: [{ name: "x" }] };', /made by defineTool/],
-  ["something that is no list", 'export default { agents: "all" };', /must be lists/],
+  ["a list that is a text", 'export default { agents: "all" };', /must be lists/],
   ["half an object", "export default {", /skein\.config\.ts could not be loaded: /],
-  ["an error of its own", 'throw new Error("No database.");', /could not be loaded: No database\./],
+  ["code that throws", 'throw new Error("No database.");', /could not be loaded: No database\./],
 ])("a skein.config.ts with %s is rejected with a sentence", async (_, text, sentence) => {
   const folder = dataFolder();
   const file = join(folder, "skein.config.ts");
@@ -87,14 +87,14 @@ test("an unknown key in skein.config.ts is rejected", async () => {
 
 test.each([
   ["another address without a key of the operator", ["--host", "0.0.0.0"], {}, /SKEIN_API_KEY/],
-  ["a port that is none", ["--port", "http"], {}, /port must be a number/],
+  ["an invalid port", ["--port", "http"], {}, /port must be a number/],
   ["an address that is not a store", ["--store", "mongodb://x"], {}, /is not a store/],
-  ["an engine that is none", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],
+  ["an unknown engine", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],
   ["a key that is too short", [], { SKEIN_API_KEY: "secret" }, /16 printable/],
-  ["an origin that is none", [], { SKEIN_ALLOWED_ORIGINS: "*" }, /origin looks like/],
-  ["a history that is not there", [], { SKEIN_SQL_HISTORY: "/nowhere" }, /SKEIN_SQL_HISTORY names "\/nowhere"/],
+  ["an invalid origin", [], { SKEIN_ALLOWED_ORIGINS: "*" }, /origin looks like/],
+  ["a missing history folder", [], { SKEIN_SQL_HISTORY: "/nowhere" }, /SKEIN_SQL_HISTORY names "\/nowhere"/],
   ["an unknown option", ["--prot", "1"], {}, /--prot/],
-  ["a word too much", ["now"], {}, /Expected/],
+  ["an extra word", ["now"], {}, /Expected/],
 ])("serve with %s is rejected with a sentence, and nothing is started", async (_, args, env, sentence) => {
   const folder = dataFolder();
   const { code, out, err } = await call(["serve", ...args], { env: { ...environmentOf(folder), ...env } });

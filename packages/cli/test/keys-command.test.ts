@@ -123,10 +123,8 @@ test("doctor says whether the secrets of the store are sealed, and names a key t
     return /^\S+ +secrets .*(?:\n {8,}.*)*/m.exec(out)?.[0].replaceAll(/\s+/g, " ") ?? out;
   };
   await skein(data, "keys", "hook-secret");
-  expect(await look()).toContain(
-    "note secrets Secrets of webhooks, hooks and sessions are kept in the store as they are.",
-  );
-  expect(await look()).toContain("In clear now: 1 secret.");
+  expect(await look()).toContain("note secrets Secrets of webhooks, hooks and sessions are stored unencrypted.");
+  expect(await look()).toContain("Unencrypted now: 1 secret.");
   const key = randomBytes(32).toString("base64");
   expect(await look({ SKEIN_SECRETS_KEY: key })).toMatch(/note secrets 1 secret in clear .*`skein keys seal` seals/);
   await call(["keys", "seal", "--data", data], { env: { ...environmentOf(data), SKEIN_SECRETS_KEY: key }, cwd: data });
@@ -158,9 +156,9 @@ test("doctor tests the model's key and never prints it", async () => {
     return text;
   };
   const url = `http://127.0.0.1:${port}`;
-  expect(await doctor({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key })).toMatch(/ok {5}model .*takes the key/);
+  expect(await doctor({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key })).toMatch(/ok {5}model .*accepts the key/);
   expect(await doctor({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: `${key}x` })).toMatch(
-    /wrong {2}model .*refuses the key .*401/,
+    /wrong {2}model .*rejects the key .*401/,
   );
   expect(await doctor({ ANTHROPIC_BASE_URL: `${url}/odd`, ANTHROPIC_API_KEY: key })).toMatch(/note {3}model .*404/);
   await new Promise((resolve) => answers.close(resolve));

@@ -48,7 +48,7 @@ test.each([
   [["x", "--limit"], "--limit needs a value: --limit N."],
   [
     ["x", "--limit", "--fast"],
-    "--limit needs a value: --limit N. One that begins with a dash is written --limit=--fast.",
+    "--limit needs a value: --limit N. Write a value that begins with a dash as --limit=--fast.",
   ],
   [["x", "--limit", "10"], '--limit takes a whole number from 1 to 9, not "10".'],
   [["x", "--colour", "green"], '--colour takes red, blue, not "green".'],

@@ -24,7 +24,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     return call(["restate", ...args], { env, cwd: data });
   }
 
-  test("old versions of the workers keep what they have begun, and are drained when that is over", async () => {
+  test("old versions of the workers keep the sessions that they have begun, and are drained when these have ended", async () => {
     const store = createMemoryStore();
     const ids = createIds();
     /** Workers of one version, with their own address. */

@@ -109,7 +109,7 @@ describe("with a session in the store", () => {
     ["--status failed", ["failed"], [false]],
     ["--status cancelled", ["cancelled"], [false]],
     ["--status awaiting", ["awaiting"], [false]],
-  ])("%s accepts the words of the table", async (_, [word = ""], [isFound]) => {
+  ])("sessions list %s filters by the words of its column STATUS", async (_, [word = ""], [isFound]) => {
     expect(await found("--status", word)).toEqual(isFound ? [id] : []);
   });
 
@@ -117,7 +117,7 @@ describe("with a session in the store", () => {
     ["the first prompt, as the title", ["--title", "what is A SKEIN"], true],
     ["another title", ["--title", "hank"], false],
     ["text of a later answer", ["--text", "wound"], true],
-    ["text that nobody said", ["--text", "knitting"], false],
+    ["text that is in no message", ["--text", "knitting"], false],
     ["the name of its agent", ["--agent-name", "skein"], true],
     ["another agent", ["--agent-name", "other"], false],
   ])("sessions list finds a session by %s: %j, %s", async (_, args, isFound) => {
@@ -189,9 +189,9 @@ test("a server's greeting has a link that logs in on a terminal, at every start,
     key: { key: "the-secret-key", file: "/home/me/.skein/admin-key" },
     model: { description: "the simulator", simulated: true },
     hasConsole: true,
-    walls: "Off: what a model makes run has the rights of the server's user.",
+    walls: "Off: programs that a model starts have the rights of the server's user.",
   };
-  expect(greeting(server, { storeUrl: "memory:" }, false)).toContain("Sandbox  Off: what a model makes run");
+  expect(greeting(server, { storeUrl: "memory:" }, false)).toContain("Sandbox  Off: programs that a model starts");
   expect(greeting(server, { storeUrl: "memory:" }, true)).toContain("/#key=the-secret-key");
   expect(greeting(server, { storeUrl: "memory:" }, false)).not.toContain("the-secret-key");
   // A worker serves no route that needs a key.

@@ -359,11 +359,11 @@ test.each([
   ["an empty prompt", ["run", ""], 2, /at least one character/],
   ["two prompts", ["run", "a", "b"], 2, /quotes/],
   ["an unknown option", ["run", "a", "--modle", "x"], 2, /--modle/],
-  ["a cost that is none", ["run", "a", "--max-cost", "much"], 2, /--max-cost/],
-  ["a session that is not there", ["run", "a", "--session", "01890000-0000-7000-8000-0000000000ff"], 3, /no session/],
-  ["a format that is none", ["run", "a", "--format", "yaml"], 2, /--format/],
-  ["a store that is none", ["run", "a", "--store", "mysql://x"], 2, /is not a store/],
-  ["an agent file that is not there", ["run", "a", "--agent", "nowhere.ts"], 2, /nowhere\.ts/],
+  ["an invalid cost", ["run", "a", "--max-cost", "much"], 2, /--max-cost/],
+  ["an unknown session", ["run", "a", "--session", "01890000-0000-7000-8000-0000000000ff"], 3, /no session/],
+  ["an unknown format", ["run", "a", "--format", "yaml"], 2, /--format/],
+  ["an invalid store address", ["run", "a", "--store", "mysql://x"], 2, /is not a store/],
+  ["a missing agent file", ["run", "a", "--agent", "nowhere.ts"], 2, /nowhere\.ts/],
 ])("%s is rejected with a sentence and an exit code", async (_, args, expected, sentence) => {
   const { code, out, err } = await skein(dataFolder(), ...args);
   expect({ code, out }).toEqual({ code: expected, out: "" });

@@ -24,7 +24,7 @@ describe("with a session of two runs", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("list shows a session, as a table and as JSON", async () => {
+  test("sessions list shows a session, as a table and as JSON", async () => {
     const { out } = await call("sessions", "list");
     expect(out).toMatch(/^ID +STATUS +RUNS +COST +UPDATED +TITLE$/m);
     expect(out).toMatch(new RegExp(`^${id} +completed +2 +\\$0\\.\\d+ +\\d{4}-`, "m"));
@@ -36,7 +36,7 @@ describe("with a session of two runs", () => {
     expect(await json("sessions", "list", "--until", "yesterday")).toEqual([]);
   });
 
-  test("show prints the conversation without control characters", async () => {
+  test("sessions show prints the conversation without control characters", async () => {
     const { out } = await call("sessions", "show", id);
     expect(out).toContain("First \\x1b[2Janswer.");
     expect(out).toContain("Second answer.");
@@ -63,7 +63,7 @@ describe("with a session of two runs", () => {
     expect(only).toMatchObject([{ session_id: id, action_type: "run_completed", step_number: 1 }]);
   });
 
-  test("export writes every event, to stdout or to a new file that only its owner can read", async () => {
+  test("sessions export writes every event, to stdout or to a new file that only its owner can read", async () => {
     const { out } = await call("sessions", "export", id);
     const events = lines(out);
     expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
@@ -76,7 +76,7 @@ describe("with a session of two runs", () => {
     expect(again).toMatchObject({ code: 4, err: `${file} exists already. --force replaces it.\n` });
   });
 
-  test("import accepts the output of export and the server's document, and rejects anything else", async () => {
+  test("sessions import accepts the output of sessions export and the server's document, and rejects anything else", async () => {
     const exported = (await call("sessions", "export", id)).out;
     const file = (name: string, content: string): string => {
       writeFileSync(join(folder, name), content);
@@ -105,7 +105,7 @@ describe("with a session of two runs", () => {
     expect(await call("sessions", "import", join(folder, "none"))).toMatchObject({ code: 4, out: "" });
   });
 
-  test("fork creates another session, and delete removes it only with --yes", async () => {
+  test("sessions fork creates another session, and sessions delete removes it only with --yes", async () => {
     const { out } = await call("sessions", "fork", id, "--title", "Another \u001Bway");
     const fork = out.trim();
     expect(await json("sessions", "list", "--forks-of", id)).toMatchObject([{ id: fork, title: "Another \u001Bway" }]);
@@ -143,23 +143,23 @@ describe("with a session of two runs", () => {
     });
   });
 
-  test("cancel of an idle session says so", async () => {
+  test("sessions cancel of an idle session says that nothing runs", async () => {
     expect(await call("sessions", "cancel", id)).toMatchObject({ code: 1, err: expect.stringMatching(/no run/) });
   });
 
   test.each([
     ["sessions show", ["sessions", "show"], 2],
-    ["sessions show with two", ["sessions", "show", "a", "b"], 2],
-    ["sessions show of nobody", ["sessions", "show", nobody], 3],
-    ["sessions show of no id", ["sessions", "show", "../../etc/passwd"], 3],
-    ["sessions list of a strange status", ["sessions", "list", "--status", "odd"], 2],
-    ["sessions list of a strange time", ["sessions", "list", "--since", "tomorrowish"], 2],
-    ["sessions list of a strange number", ["sessions", "list", "--limit", "-1"], 2],
-    ["sessions answer of nobody", ["sessions", "answer", nobody, "toolu_1", "x"], 3],
+    ["sessions show with two sessions", ["sessions", "show", "a", "b"], 2],
+    ["sessions show of an unknown session", ["sessions", "show", nobody], 3],
+    ["sessions show of a text that is not an id", ["sessions", "show", "../../etc/passwd"], 3],
+    ["sessions list with an unknown status", ["sessions", "list", "--status", "odd"], 2],
+    ["sessions list with an invalid time", ["sessions", "list", "--since", "tomorrowish"], 2],
+    ["sessions list with an invalid number", ["sessions", "list", "--limit", "-1"], 2],
+    ["sessions answer of an unknown session", ["sessions", "answer", nobody, "toolu_1", "x"], 3],
     ["sessions frobnicate", ["sessions", "frobnicate"], 2],
-    ["runs logs of nobody", ["runs", "logs", nobody], 3],
-    ["a store in a folder that is not there", ["sessions", "list", "--store", "sqlite:/dev/null/skein.db"], 3],
-    ["a store that cannot be made", ["sessions", "import", "-", "--store", "sqlite:/dev/null/skein.db"], 2],
+    ["runs logs of an unknown run", ["runs", "logs", nobody], 3],
+    ["a store in a missing folder", ["sessions", "list", "--store", "sqlite:/dev/null/skein.db"], 3],
+    ["a store that cannot be created", ["sessions", "import", "-", "--store", "sqlite:/dev/null/skein.db"], 2],
   ])("%s is rejected with a sentence and an exit code", async (_, args, code) => {
     const ended = await call(...args);
     expect(ended).toMatchObject({ code, out: "" });
@@ -179,7 +179,7 @@ describe("with a session of two runs", () => {
   });
 });
 
-test("follow shows what another process does while it happens, and cancel reaches that process", async () => {
+test("sessions follow shows what another process does while it happens, and sessions cancel reaches that process", async () => {
   const folder = dataFolder();
   const running = start(folder, [
     "run",

@@ -75,7 +75,7 @@ export function start(folder: string, args: readonly string[], env: Environment 
           new Promise<void>((resolve) => (heard = resolve)),
           ended.then(() => {
             if (found()) return;
-            throw new Error(`Ended without saying ${String(text)}:\n${out}\n${err}`);
+            throw new Error(`The command ended without printing ${String(text)}:\n${out}\n${err}`);
           }),
         ]);
       return out + err;
@@ -128,7 +128,7 @@ for (const name of ["argv", "stdin", "stdout", "stderr"] as const) {
   Object.defineProperty(process, name, { configurable: true, get: () => calls.getStore()?.[name] ?? real });
 }
 const realExit = process.exit;
-// It stays replaced after the call: a command ends its process a moment later, in case a tool keeps it running.
+// `process.exit` stays replaced after the call, because a command calls it a moment later, in case a tool keeps the process running.
 process.exit = ((code?: number) => (calls.getStore() ?? { exit: realExit }).exit(code)) as typeof process.exit;
 
 async function callNow(args: readonly string[], { env, cwd = process.cwd() }: CallOptions): Promise<Ended> {

@@ -48,21 +48,24 @@ test.skipIf(!hasScript)("on a terminal there are colours, but no control charact
   expect(seen).toContain("a\\x1b]52;c;ZXZpbA==\\x07b\\x9b2Jc\\u202ed\\u200be\\x1b]0;no end");
 });
 
-test.skipIf(!hasScript)("cancelling a question of several lines does not erase the text about it", async () => {
-  const questions = [{ question: "Which?", options: [{ label: "a" }, { label: "b" }] }];
-  const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }]);
-  const { code, seen } = await onTerminal(["chat"], {
-    replies: [
-      ["> ", `${prompt}\r`],
-      ["your own words: ", "\u0003"],
-      ["Cancelled", "/exit\r"],
-    ],
-  });
-  expect(code).toBe(0);
-  expect(seen).toMatch(/your own words: [^\n]*\n[^]*Cancelled/);
-  // oxlint-disable-next-line no-control-regex
-  expect(seen).not.toMatch(/\u001B\[\d*A/);
-});
+test.skipIf(!hasScript)(
+  "cancelling a question of several lines does not erase the text above the question",
+  async () => {
+    const questions = [{ question: "Which?", options: [{ label: "a" }, { label: "b" }] }];
+    const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }]);
+    const { code, seen } = await onTerminal(["chat"], {
+      replies: [
+        ["> ", `${prompt}\r`],
+        ["your own words: ", "\u0003"],
+        ["Cancelled", "/exit\r"],
+      ],
+    });
+    expect(code).toBe(0);
+    expect(seen).toMatch(/your own words: [^\n]*\n[^]*Cancelled/);
+    // oxlint-disable-next-line no-control-regex
+    expect(seen).not.toMatch(/\u001B\[\d*A/);
+  },
+);
 
 test.skipIf(!hasScript)("with NO_COLOR there are no colours", async () => {
   const { seen } = await onTerminal(["run", script([{ text: "Plain." }])], { env: { NO_COLOR: "1" } });

@@ -20,14 +20,14 @@ const ATTACKS: [string, string, string][] = [
   ["a DCS", "\u001BP1$r\u001B\\", "\\x1bP1$r\\x1b\\"],
   ["an APC and a PM", "\u001B_x\u001B\\\u001B^y\u001B\\", "\\x1b_x\\x1b\\\\x1b^y\\x1b\\"],
   ["a line that is overwritten", "rm -rf /\rls      ", "rm -rf /\\x0dls      "],
-  ["characters that are taken back", "evil\b\b\b\bgood", "evil\\x08\\x08\\x08\\x08good"],
-  ["text that is turned around", "a\u202Etxt.exe", "a\\u202etxt.exe"],
+  ["characters before backspaces", "evil\b\b\b\bgood", "evil\\x08\\x08\\x08\\x08good"],
+  ["text whose direction is reversed", "a\u202Etxt.exe", "a\\u202etxt.exe"],
   ["marks that isolate", "\u2066x\u2069", "\\u2066x\\u2069"],
   ["characters without width", "pass\u200Bword\u2060\uFEFF", "pass\\u200bword\\u2060\\ufeff"],
   ["a joiner inside a word", "pay\u200Dpal", "pay\\u200dpal"],
   ["tag characters", "hi\u{E0041}\u{E007F}", "hi\\u{e0041}\\u{e007f}"],
   ["NUL, bell and DEL", "\0\u0007\u007F", "\\x00\\x07\\x7f"],
-  ["half of a pair", "\uD83D!", "\\ud83d!"],
+  ["half of a surrogate pair", "\uD83D!", "\\ud83d!"],
   ["line separators of Unicode", "a\u2028b\u2029c", "a\\u2028b\\u2029c"],
 ];
 

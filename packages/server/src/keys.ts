@@ -219,7 +219,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
       const [found] = matching;
       if (!found) throw new KnownError("not_found", `There is no key "${idOrName}" that could be revoked.`);
       if (matching.length > 1)
-        throw new KnownError("invalid", `"${idOrName}" means ${matching.length} keys. Use the id.`);
+        throw new KnownError("invalid", `"${idOrName}" is the name of ${matching.length} keys. Use the id.`);
       const { id, ...value } = { ...found, revoked_at: new Date(now()).toISOString() };
       await records.put([{ ...PLACE, id, value }]);
       known.delete(id);

@@ -238,7 +238,7 @@ function addErrors(
   app.setNotFoundHandler((request, reply) => {
     const allow = allowedMethods(routes, request.url).join(", ");
     if (allow === "") return answer(new ApiError("not_found", "There is no such route."), request, reply);
-    const message = `This address answers ${allow} and not ${request.method}.`;
+    const message = `This address accepts ${allow} and not ${request.method}.`;
     return answer(new ApiError("method_not_allowed", message, { headers: { allow } }), request, reply);
   });
 }

@@ -43,7 +43,7 @@ function addresses({ id, agentId, runId }: World): readonly string[] {
   ];
 }
 
-/** The answer of a path. Of an endless stream it is the part before the first silence. */
+/** The answer of a path. The answer of a stream without an end is the part before the first silence. */
 async function shown(url: string, key: string, path: string, accept = "*/*"): Promise<string> {
   const over = new AbortController();
   const response = await fetch(`${url}${path}`, { headers: { "x-api-key": key, accept }, signal: over.signal });

@@ -5,7 +5,7 @@ const tool = (input_schema: unknown) => ({ name: "ask", description: "Asks.", in
 
 test.each([
   ["no object", { type: "string" }],
-  ["a type that there is not", { type: "object", properties: { a: { type: "nonsense" } } }],
+  ["an unknown type", { type: "object", properties: { a: { type: "nonsense" } } }],
 ])("a tool whose schema the engine cannot read is rejected, now and later: %s", async (_, schema) => {
   const { call } = await testServer();
   const made = await call("POST", "/v1/agents", { name: "Helper", frontend_tools: [tool(schema)] });
@@ -35,13 +35,13 @@ test.each([
   ],
   ["100,000 levels", "[".repeat(100_000), 422, "The body is nested deeper than 200 levels."],
   [
-    "a number beyond all numbers",
+    "a number that is too large for a double",
     `{"text":1e400}`,
     422,
     "The body has a number that is too large to be stored exactly.",
   ],
-  ["bytes that are no UTF-8", Buffer.from('{"text":"\xff"}', "latin1"), 400, /not valid JSON/],
-  ["a character that breaks off", Buffer.from('{"text":"\xc3', "latin1"), 400, /not valid JSON/],
+  ["invalid UTF-8", Buffer.from('{"text":"\xff"}', "latin1"), 400, /not valid JSON/],
+  ["an incomplete character", Buffer.from('{"text":"\xc3', "latin1"), 400, /not valid JSON/],
   ["half a value", `{"text":"x`, 400, "The body is not valid JSON in UTF-8."],
   ["9 million letters", `{"text":"${"x".repeat(9_000_000)}"}`, 413, /characters/],
 ])(

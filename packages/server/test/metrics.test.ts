@@ -107,6 +107,6 @@ test("the metrics port needs no key, answers only /metrics, and only with host n
   const port = Number(new URL(address).port);
   await expect(server.listenForMetrics(port)).rejects.toMatchObject({
     code: "invalid",
-    message: `Port ${port} of 127.0.0.1, for /metrics, is taken. 0 takes a free one.`,
+    message: `Port ${port} of 127.0.0.1, for /metrics, is taken. Set SKEIN_METRICS_PORT to another port, or to 0 for a free one.`,
   });
 });

@@ -141,8 +141,8 @@ test("a redirect is not followed, so that a key is sent only to the model's own 
 const NOT_FOR_TENANTS = {
   "this machine": [{ url: "http://127.0.0.1:11434/v1" }, 422, "url_not_allowed"],
   "this machine by name": [{ url: "http://localhost:11434/v1" }, 422, "url_not_allowed"],
-  "this machine in other digits": [{ url: "http://0x7f000001/v1" }, 422, "url_not_allowed"],
-  "a cloud's own address for secrets": [{ url: "http://169.254.169.254/v1" }, 422, "url_not_allowed"],
+  "this machine as one number": [{ url: "http://0x7f000001/v1" }, 422, "url_not_allowed"],
+  "a cloud's metadata address": [{ url: "http://169.254.169.254/v1" }, 422, "url_not_allowed"],
   "an address with a password": [{ url: "http://me:secret@models.example.com/v1" }, 422, "url_not_allowed"],
   "a variable of the server": [{ url: "https://models.example.com/v1", key_env: "PATH" }, 403, "not_allowed"],
   "an address that is a file": [{ url: "file:///etc/passwd" }, 422, "invalid"],

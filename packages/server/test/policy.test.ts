@@ -136,7 +136,7 @@ test("an admin of another tenant cannot take the rights of a key by giving a new
     expect([name, status, body.error?.message]).toEqual([
       name,
       403,
-      `The operator of this server has rules for keys named "${name}". Take another name, or ask the operator to make this key.`,
+      `The operator of this server has rules for keys named "${name}". Choose another name, or ask the operator to make this key.`,
     ]);
   }
   expect((await make(as("boss"), "ci")).status).toBe(201);
@@ -195,7 +195,7 @@ test("an unknown rule, or one of the wrong type, is an error with its place", ()
   );
 });
 
-describe("how the walls stand", () => {
+describe("the state of the sandbox", () => {
   const detail = async ({ call }: { call: Caller }): Promise<string> => {
     const { body } = await call("GET", "/health");
     const parts = body["dependencies"] as { name: string; detail: string }[];
@@ -203,7 +203,7 @@ describe("how the walls stand", () => {
   };
 
   test("/health shows the state of the sandbox to callers with a key", async () => {
-    expect(await detail(server)).toContain("Off (off, because the operator chose it): what a model makes run");
+    expect(await detail(server)).toContain("Off (off, because the operator chose it): programs that a model starts");
   });
 
   test.skipIf(!hasBubblewrap)(

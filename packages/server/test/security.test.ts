@@ -235,8 +235,8 @@ test.each([
   ["an infinite number", '{"name":"A","max_steps":1e400}', 422],
   ["2 MB", JSON.stringify({ name: "A", system_prompt: "x".repeat(2_000_000) }), 413],
   ["NUL in a name", '{"name":"A\\u0000"}', 422],
-  ["a runtime that is not here", '{"name":"A","runtime":"claude-code"}', 422],
-  ["a tool that is not here", '{"name":"A","tools":["rm"]}', 422],
+  ["an unknown runtime", '{"name":"A","runtime":"claude-code"}', 422],
+  ["an unknown tool", '{"name":"A","tools":["rm"]}', 422],
 ])("a body with %s is answered with its status (row %#)", async (_, payload, status) => {
   const { server, mine } = await twoTenants();
   const began = performance.now();

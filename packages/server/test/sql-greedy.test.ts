@@ -37,7 +37,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
       "WITH RECURSIVE t AS (SELECT 'a' AS x UNION ALL SELECT x || x FROM t) SELECT max(length(x)) FROM t",
       "SELECT list(range) FROM range(1000000000)",
     ],
-  ])("%s takes no more than it may", async (first, second) => {
+  ])("%s stays within the limits of a statement", async (first, second) => {
     const { ask } = await asked();
     for (const { status, text, ms } of await Promise.all([ask(first), ask(second)])) {
       expect([status, text]).toEqual([422, expect.stringMatching(/over_limit|statement_failed/)]);
@@ -78,7 +78,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     expect(most).toBeLessThan(1536 * 1024);
   });
 
-  // S-57
+  // Case S-57: many rows.
   test("10 million rows of 1 KB are cut at 10,000 rows, and rows of 10 KB at 10 MB", async () => {
     const { ask } = await asked(30_000);
     const many = await ask("SELECT repeat('x', 900) AS x FROM range(10000000)");
@@ -88,7 +88,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     expect(large.text.length).toBeLessThan(10.5 * 1024 * 1024);
   });
 
-  // S-61
+  // Case S-61: many statements at once.
   test("of 20 heavy statements two run at a time, those without a place get 429, and the API keeps answering", async () => {
     const { ask, url } = await asked(1000);
     const heavy = Array.from({ length: 20 }, () => ask("SELECT count(*) FROM range(100000000000) a, range(1000) b"));

@@ -125,7 +125,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     "SELECT * FROM parquet_metadata('/etc/passwd')",
     `FROM '${secretFile}'`,
     "FROM '/etc/passwd'",
-    // S-51: writing.
+    // Case S-51: writing.
     `COPY (SELECT 1) TO '${target}'`,
     "COPY (SELECT 1) TO '/data/x'",
     `EXPORT DATABASE '${target}'`,
@@ -138,7 +138,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     "INSTALL httpfs",
     "LOAD httpfs",
     "LOAD '/x.duckdb_extension'",
-    // S-53: settings.
+    // Case S-53: settings.
     "SET lock_configuration = false",
     "RESET lock_configuration",
     "SET enable_external_access = true",
@@ -146,7 +146,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     "SET threads = 64",
     "PRAGMA threads = 64",
     "PRAGMA enable_external_access = true",
-    // S-56: changes.
+    // Case S-56: changes.
     "DROP TABLE platform.events",
     "DELETE FROM platform.events",
     "INSERT INTO platform.agents (id) VALUES ('x')",

@@ -273,9 +273,9 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
   test.each([
     ["nothing", {}],
     ["an empty statement", { sql: "" }],
-    ["a statement that is no text", { sql: 1 }],
+    ["a statement that is not a text", { sql: 1 }],
     ["a statement that is too long", { sql: `SELECT ${"1,".repeat(60_000)}1` }],
-    ["a field that is not there", { sql: "SELECT 1", tenant: "other" }],
+    ["an unknown field", { sql: "SELECT 1", tenant: "other" }],
   ])("a body with %s is 422", async (_, body) => {
     const { call } = await roomyServer();
     expect((await call("POST", "/v1/sql", body)).body.error.code).toBe("invalid");
@@ -294,7 +294,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
 test.each([
   ["missing", () => folder(), /bubblewrap, which is not on this machine/],
   [
-    "there and does not work",
+    "installed but not working",
     () => {
       const commands = join(folder(), "bin");
       mkdirSync(commands);

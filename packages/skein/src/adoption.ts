@@ -45,6 +45,6 @@ function sessionOf(files: readonly ClaudeFile[]): string {
   const [project] = projects;
   const isOne = ids.size === 1 && projects.size === 1 && new Set(files.map(({ path }) => path)).size === files.length;
   if (!isOne || id === undefined || !files.some(({ path }) => path === `projects/${project}/${id}.jsonl`))
-    throw new KnownError("invalid", "files: Expected the files of one session, its own transcript among them.");
+    throw new KnownError("invalid", "files: Expected the files of one session, including its transcript.");
   return id;
 }

@@ -141,12 +141,15 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
         answers.push(await host.sessions.answer(waiting, toolUseId, { content, isError }));
       }
       if (answers.every(({ disposition }) => disposition === "refused"))
-        throw new KnownError("not_awaiting", answers.map(({ reason }) => reason).join(" ") || "There is no answer.");
+        throw new KnownError(
+          "not_awaiting",
+          answers.map(({ reason }) => reason).join(" ") || "Expected at least one answer.",
+        );
       const shownAfter = Math.min(...answers.map(({ sequence }) => sequence ?? Number.POSITIVE_INFINITY)) - 1;
       return { ...(await typed(await runOutcome({ host, sessionId, runId, after: 0, shownAfter, ...run }))), answers };
     },
     async resume(sessionId, run = {}) {
-      refuseUnknown(run, WATCH_OPTIONS, "A run that is taken up");
+      refuseUnknown(run, WATCH_OPTIONS, "A resumed run");
       return typed(await runOutcome({ ...(await watchCurrentRun(sessionId)), ...run }));
     },
     async *follow(sessionId, { signal } = {}) {

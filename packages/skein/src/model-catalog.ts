@@ -94,7 +94,7 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
   const added = new Map<string, { readonly at: number; readonly models: ReadonlyMap<string, AddedModel> }>();
   const reading = new Map<string, Promise<void>>();
   const made = new Map<string, Model>();
-  /** The model that was last asked for by each name, and what it was made of. */
+  /** The last model that was requested by each name, and the settings that it was made from. */
   const asked = new Map<string, { settings: ModelSettings; own: AddedModel | undefined; model: Model }>();
   const objects = new Map<string, Model>();
 
@@ -201,8 +201,8 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
 }
 
 /**
- * Whether settings only correct what is known of Claude, which is then reached as without them. Another tenant cannot
- * correct the price of the operator's key.
+ * Whether settings only correct the price or the context window of Claude. Claude is then reached as if there were no
+ * settings. Another tenant cannot correct the price of calls with the operator's key.
  */
 function isCorrection(name: string, settings: ModelSettings, own: AddedModel | undefined): boolean {
   if (!isClaudeName(name) || own?.key !== undefined || (own?.isGuarded && own.tenant !== "default")) return false;

@@ -56,7 +56,10 @@ export function checkAddedModel({ tenant, name, settings, hasKey }: AddedModel, 
     const isOwnMachine = tenant === OPERATOR && URL.parse(url)?.hostname === "localhost";
     const problem = isOwnMachine ? undefined : urlProblem(url, modelPlaces(tenant, opened));
     if (problem !== undefined)
-      throw new KnownError("url_not_allowed", `url: ${problem} SKEIN_ALLOWED_MODEL_ADDRESSES opens addresses.`);
+      throw new KnownError(
+        "url_not_allowed",
+        `url: ${problem} To allow an address, the operator sets SKEIN_ALLOWED_MODEL_ADDRESSES.`,
+      );
   }
   if (hasKey && settings.key_env !== undefined)
     throw new KnownError("invalid", "Expected key or key_env, and not both.");

@@ -13,7 +13,7 @@ const CITY = {
 };
 const WEATHER = { name: "weather", description: "The weather in a city.", input_schema: CITY };
 const CLOCK = { name: "clock", description: "The time in a city.", input_schema: CITY };
-/** Long enough for every provider's cache. The smallest beginning that one of them caches has 4,096 tokens. */
+/** A text that every provider caches. One provider caches only prompts of at least 4,096 tokens. */
 const LONG = Array.from({ length: 600 }, (_, at) => `Rule ${at + 1}: answer briefly and politely.`).join(" ");
 
 type Ability = ModelTrial["ability"];
@@ -26,7 +26,7 @@ interface Trial {
   /** How often the call is made; the last answer counts. */
   readonly times?: number;
   readonly shows: (reply: ModelReply) => boolean;
-  /** What an answer lacks that does not show it. */
+  /** What is missing in an answer that does not show the ability, as a sentence. */
   readonly lack?: string;
   readonly detail?: (reply: ModelReply) => string;
 }
@@ -37,7 +37,7 @@ interface Trial {
  */
 export async function* tryModel(name: string, model: Model, signal: AbortSignal): AsyncGenerator<ModelTrial> {
   let isSilent = false;
-  /** Reasons that were told already, with the ability they were told for. */
+  /** Reasons that were reported before, each with the ability for which it was reported. */
   const told = new Map<string, Ability>();
   for (const trial of trialsOf(name, model)) {
     const { ability } = trial;

@@ -57,7 +57,7 @@ function refuseOtherProcess(options: AgentOptions): void {
       if (wanted !== undefined && wanted !== options[name])
         throw new KnownError(
           "invalid",
-          `The subagent "${subagent.name}" sets ${name}, and runs with its caller's. Give both the same ${name}, or set it on the caller alone.`,
+          `The subagent "${subagent.name}" sets ${name}, but a subagent runs with the ${name} of its caller. Give both the same ${name}, or set it on the caller alone.`,
         );
     }
 }

@@ -4,7 +4,7 @@ import type { StandardToolsOptions } from "@skein/adapters/tools";
 import type { FileStore, Tool } from "@skein/core";
 import { loadPart } from "./optional-parts.ts";
 
-// The code of these tools is loaded on first use: so that an agent without them starts faster.
+// The code of these tools is loaded on first use, so that an agent without them starts faster.
 
 /**
  * Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, and AskUserQuestion. They work in one folder or, on a server, in a folder for

@@ -80,7 +80,7 @@ async function otherServer(answer: (response: ServerResponse) => void): Promise<
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => asked };
 }
 
-eachModel("%s with a wrong key: one call, and the provider's sentence", async (model) => {
+eachModel("%s with a wrong key is called once, and the error has the provider's sentence", async (model) => {
   const { run, asked } = await agentOf(model);
   const { error } = await run([{ error: { status: 401, type: "authentication_error", message: "Wrong API key." } }]);
   expect(error).toMatchObject({ code: "authentication_error", message: "Wrong API key.", status: 401 });
@@ -103,7 +103,7 @@ eachModel(
   },
 );
 
-eachModel("%s at an address where nothing is: one call, and the status", async (model) => {
+eachModel("%s at an address that answers 404 is called once, and the error has the status", async (model) => {
   const nothing = await otherServer((response) => response.writeHead(404).end("Not here"));
   const { run } = await agentOf(model, nothing.url);
   const { error } = await run([{ text: "Never." }]);
@@ -152,15 +152,18 @@ test.each([CLAUDES[0], "openai/gpt-6", "openai-compatible/llama"] as const)(
   },
 );
 
-test.each(NAMES.slice(1))("%s without tools, for an agent that has some: no call, and what to do", async (model) => {
-  const { run, asked } = await agentOf(model, simulator.url, { settings: { abilities: { tools: false } } });
-  const { error } = await run([{ text: "Never." }]);
-  expect(error).toMatchObject({
-    code: "no_tools",
-    message: expect.stringContaining("cannot use tools, and the agent has 1"),
-  });
-  expect(asked()).toHaveLength(0);
-});
+test.each(NAMES.slice(1))(
+  "%s without the ability to use tools is not called for an agent with tools, and the error says so",
+  async (model) => {
+    const { run, asked } = await agentOf(model, simulator.url, { settings: { abilities: { tools: false } } });
+    const { error } = await run([{ text: "Never." }]);
+    expect(error).toMatchObject({
+      code: "no_tools",
+      message: expect.stringContaining("cannot use tools, and the agent has 1"),
+    });
+    expect(asked()).toHaveLength(0);
+  },
+);
 
 /** The beginning of a call whose arguments never end, and the next part of them, in the stream format of each API. */
 const MESSAGES = [
@@ -224,7 +227,7 @@ test.each(NAMES)(
   },
 );
 
-eachModel("%s calls a tool that is not there: it reads that, and goes on", async (model) => {
+eachModel("%s calls an unknown tool: the model reads an error, and the run continues", async (model) => {
   const { run, asked } = await agentOf(model);
   const { finalAnswer, error } = await run([{ tools: [{ name: "fly", input: {} }] }, { text: "Then not." }]);
   expect({ finalAnswer, error }).toEqual({ finalAnswer: "Then not.", error: null });
@@ -239,7 +242,7 @@ eachModel("%s sends arguments that are cut: the tool does not run, and the model
   expect(JSON.stringify(asked().at(-1)?.request)).toContain("does not fit the tool's schema");
 });
 
-eachModel("%s gives empty answers: the run ends, is paid once, and the session goes on", async (model) => {
+eachModel("%s gives empty answers: the run ends, is paid once, and the session continues", async (model) => {
   const { run, asked } = await agentOf(model);
   const first = await run([{ text: "" }]);
   expect({ finalAnswer: first.finalAnswer, error: first.error }).toEqual({ finalAnswer: "", error: null });
@@ -276,7 +279,7 @@ test.each(OTHERS)(
 );
 
 test.each([CLAUDES[0], "openai/gpt-6", "openai-compatible/llama"])(
-  "%s at an address that answers without a stream: one call, and the reason",
+  "%s at an address that answers without a stream is called once, and the error says why",
   async (model) => {
     const other = await otherServer((response) =>
       response.writeHead(200, { "content-type": "application/json" }).end('{"answer": "Hello."}'),

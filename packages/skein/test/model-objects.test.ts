@@ -60,7 +60,7 @@ test.each([
   ["without a finish", HELLO],
   ["with an interrupted finish", [...HELLO, finish("interrupted")]],
   ["with an error and then a finish", [...HELLO, { type: "error", error: "overloaded" }, finish("stop", "stop")]],
-  ["with an end that nobody said", [...HELLO, finish("other")]],
+  ["with an unknown reason for its end", [...HELLO, finish("other")]],
 ])("a stream %s is not an answer: it is retried, and then the run fails", async (_, parts) => {
   const { model, asked } = provider(...parts);
   const result = await agentWith(model).run("Hi");

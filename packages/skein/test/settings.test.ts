@@ -81,7 +81,7 @@ test.each([
     expect(() => codeOf({ agents: [own] })).toThrow(sentence);
     const caller = createAgent({ name: "Caller", subagents: [own], ...options });
     expect(() => codeOf({ agents: [caller] })).toThrow(`"Caller" sets ${name}`);
-    // In the folder where it was created, it would run with the settings of its caller.
+    // Without a server, this subagent would run with the settings of its caller.
     expect(() => createAgent({ name: "Other", subagents: [own] })).toThrow(`The subagent "Own" sets ${name}`);
   },
 );
@@ -96,7 +96,7 @@ test("limits come from the environment or skein.config.ts, and a wrong one is re
 });
 
 test.each([
-  ["a place that is none", { SKEIN_FILES: "ftp://x" }, /"ftp:\/\/x" is not a place for files/],
+  ["an invalid address", { SKEIN_FILES: "ftp://x" }, /"ftp:\/\/x" is not a place for files/],
   ["a bucket without a name", { SKEIN_FILES: "s3://" }, /names no bucket/],
   ["a bucket without a key", { SKEIN_FILES: "s3://bucket" }, /needs AWS_ACCESS_KEY_ID/],
 ])("%s for generated files is rejected before anything is opened", (_, env, sentence) => {

@@ -67,20 +67,23 @@ test.each([
     "openai-compatible/toolless",
     { messages: [{ role: "system", content: expect.stringContaining('"exclusiveMinimum":0') }, {}] },
   ],
-])("%s gets the type in its own way, and the result has it, with defaults", async (model, request) => {
-  const { run, asked, close } = await reader({ model });
-  const { output, finalAnswer, error } = await run(RIGHT);
-  expectTypeOf(output).toEqualTypeOf<z.infer<typeof Invoice> | null>();
-  expect({ output, finalAnswer, error }).toEqual({
-    output: { number: "A17", total: 120, currency: "EUR" },
-    finalAnswer: RIGHT,
-    error: null,
-  });
-  expect(asked()).toMatchObject([request]);
-  // The grammars of providers would reject limits, so limits are written into the description.
-  expect(JSON.stringify(asked()).includes("exclusiveMinimum")).toBe(model === "openai-compatible/toolless");
-  await close();
-});
+])(
+  "%s gets the schema in the form of its API, and the result has the typed answer with defaults",
+  async (model, request) => {
+    const { run, asked, close } = await reader({ model });
+    const { output, finalAnswer, error } = await run(RIGHT);
+    expectTypeOf(output).toEqualTypeOf<z.infer<typeof Invoice> | null>();
+    expect({ output, finalAnswer, error }).toEqual({
+      output: { number: "A17", total: 120, currency: "EUR" },
+      finalAnswer: RIGHT,
+      error: null,
+    });
+    expect(asked()).toMatchObject([request]);
+    // The grammars of providers would reject limits, so limits are written into the description.
+    expect(JSON.stringify(asked()).includes("exclusiveMinimum")).toBe(model === "openai-compatible/toolless");
+    await close();
+  },
+);
 
 test("an answer that does not fit goes back to the model with the reasons", async () => {
   const { run, asked, close } = await reader();
@@ -132,7 +135,7 @@ const BY_TOOL = { tools: [{ name: "final_answer", input: JSON.parse(RIGHT) as Re
 const THOUGHT = { thinking: "A17 it is.", text: "Here it is:", ...BY_TOOL };
 
 test.each(["openai-compatible/llama", "openai/no-schemas", "elsewhere/messages", "ai/llama"])(
-  "%s returns its answer through a tool, which is text in the log, and the session continues",
+  "%s returns its answer through a tool; the log has the answer as text, and the session continues",
   async (model) => {
     const output =
       model === "ai/llama" ? Invoice.extend({ more: z.record(z.string(), z.string()).optional() }) : Invoice;

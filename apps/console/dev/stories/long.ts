@@ -32,7 +32,7 @@ function step(at: number): Step {
   };
 }
 
-/** A long session with many small steps, of which the page folds all but the last. */
+/** A long session with many small steps. The page folds all of them except the last ones. */
 export const upgradeDates: Story = {
   agent: "Fixer",
   title: "Upgrade the date library",

@@ -77,7 +77,7 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
             checked={values.generate_title}
             onChange={(event) => setValues({ ...values, generate_title: event.target.checked })}
           />
-          Have the model write a title after the first answer. It is a call of its own.
+          Let the model write a title after the first answer (one more model call).
         </label>
         {problem !== undefined && (
           <p role="alert" className="say-failed">

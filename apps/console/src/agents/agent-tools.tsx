@@ -9,7 +9,7 @@ export function AgentTools({ tools }: { readonly tools: Agent["config"]["tool_sc
         <h2>Tools</h2> <span className="n">{tools.length}</span>
       </div>
       {tools.length === 0 ? (
-        <p className="lbl">None: it can only talk.</p>
+        <p className="lbl">No tools: this agent only writes text.</p>
       ) : (
         <ul className="card lastlist">
           {tools.map(({ name, description }) => (

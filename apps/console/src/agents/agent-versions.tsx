@@ -44,7 +44,7 @@ function VersionChange({ agent, version }: { agent: Agent; version: number }) {
   });
   if (!pair.data) return <p className="lbl pad">…</p>;
   const [now, before] = pair.data;
-  if (!before) return <p className="lbl pad">The first one, of {fullTime(now.created_at)}.</p>;
+  if (!before) return <p className="lbl pad">The first version, from {fullTime(now.created_at)}.</p>;
   return (
     <div className="version-diff">
       <p className="lbl">{fullTime(now.updated_at)}</p>

@@ -22,7 +22,7 @@ export function ToolChoice({ value, onValue }: ToolChoiceProps) {
   if (tools.data && known.length + others.length === 0)
     return (
       <p className="lbl">
-        This server has no tools of its own. A <code>skein.config.ts</code> can bring them.
+        This server has no tools of its own. Tools are defined in <code>skein.config.ts</code>.
       </p>
     );
   const toggle = (name: string, isOn: boolean): void =>

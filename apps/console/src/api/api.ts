@@ -325,7 +325,7 @@ export function isFinal(error: unknown): boolean {
   return error instanceof SkeinError && error.status < 500 && error.status !== 408 && error.status !== 429;
 }
 
-/** Whether what a page's address names does not exist: no such id, or something else than an id (422). */
+/** Whether the URL of a page names nothing: the id is unknown, or the text is not an id (422). */
 export function isMissing(error: unknown): boolean {
   return error instanceof SkeinError && (error.status === 404 || error.status === 422);
 }

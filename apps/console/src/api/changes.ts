@@ -136,8 +136,8 @@ function createNews(queries: QueryClient) {
     rows.put(session);
     queries.setQueryData(["session", session.id], session);
     queries.setQueryData<readonly Session[]>(["sessions", "active"], (active) => active && withRow(active, session));
-    // Lists have their order from the server, and whether a prompt waits in an idle session: they are requested again
-    // when a run begins or ends, and when something has changed between runs.
+    // Only the server knows the order of a list, and whether a prompt waits in an idle session. So lists are
+    // requested again when a run begins or ends, and when a session changes between runs.
     if (before?.run_id !== session.run_id || before.activity !== session.activity || session.activity === "idle")
       ask("sessions");
     const waits = queries.getQueryData<readonly Waiting[]>(["awaits"]) ?? [];
@@ -157,7 +157,7 @@ function createNews(queries: QueryClient) {
   };
 }
 
-/** The active sessions with this one as it is now, or without it. */
+/** The list of active sessions after a session has changed: its row is replaced, or removed if it is no longer active. */
 function withRow(active: readonly Session[], session: Session): readonly Session[] {
   const others = active.filter(({ id }) => id !== session.id);
   const isShown = session.activity !== "idle" && session.subagent_of_session_id === null;

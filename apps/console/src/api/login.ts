@@ -1,11 +1,12 @@
 import type { Client } from "@skein/client";
 
 /**
- * How a browser logs in. The key comes once, in the part of the printed link that browsers do not send (`/#key=…`), or it is
- * typed. It is sent to the server once, which answers with a cookie that no script can read; the page keeps no key.
+ * How a browser logs in. The key is typed, or is in the part of the printed link that browsers do not send
+ * (`/#key=…`). The page sends the key to the server once, and does not keep it. The server answers with a cookie that
+ * no script can read.
  */
 
-/** The key of the link, which is taken out of the address at once. */
+/** Returns the key of the link, and removes it from the URL at once. */
 export function takeKey(): string | undefined {
   const given = new URLSearchParams(location.hash.slice(1)).get("key");
   if (given === null || given === "") return undefined;

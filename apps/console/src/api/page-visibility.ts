@@ -4,7 +4,7 @@ const HIDDEN_MS = 20_000;
 export interface WhileLookedAt {
   /** Aborts when the page has been hidden for a while, or when the outer signal aborts. */
   readonly signal: AbortSignal;
-  /** Resolves when the page is visible again after that. */
+  /** Resolves when the hidden page is visible again. */
   readonly again: Promise<void>;
 }
 

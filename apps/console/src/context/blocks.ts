@@ -53,7 +53,7 @@ function blockAt(content: unknown, at: number): unknown {
 
 interface Around {
   readonly origin: Origin;
-  /** How each call was described, for its result. */
+  /** The description of each call, by its id: the result of the call gets the same one. */
   readonly calls: Map<unknown, string>;
   readonly path: string;
 }

@@ -48,10 +48,10 @@ export function FirstStart({ agents, isSimulated }: { agents: readonly Agent[]; 
         {isSimulated ? (
           <>
             Without a key of your own the model is a simulation: its answers are made up and cost nothing. Set{" "}
-            <code>ANTHROPIC_API_KEY</code> and start the server again for the real one.
+            <code>ANTHROPIC_API_KEY</code> and restart the server to use the real model.
           </>
         ) : (
-          "An agent is a prompt, a model and tools. This makes one and asks it something: the model is the real one."
+          "An agent is a prompt, a model and tools. The button below creates an agent and sends it the prompt. The real model answers."
         )}
       </p>
       <label className="stacked">

@@ -111,7 +111,7 @@ function wordFor(kind: AwaitCardData["kind"]): string {
 function headline(wait: AwaitCardData): string {
   const { name, about } = callWords(wait.name, wait.input);
   if (wait.kind === "question") return about === "" ? "A question" : about;
-  if (wait.kind === "frontend_tool") return `${name} is yours to run`;
+  if (wait.kind === "frontend_tool") return `Run ${name} yourself`;
   if (isAboutMoney(wait)) return "Spend more today?";
   if (wait.name === "Bash") return "Run a command?";
   if (isEdit(wait)) return `Change ${about}?`;
@@ -147,7 +147,7 @@ function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProp
   const approve = (): void => onAnswer({ content: "yes" });
   const deny = (): void =>
     onAnswer({ content: reason.trim() === "" ? "Denied by the user." : reason.trim(), isError: true });
-  // Actions that cannot be undone need two keys: the first focuses the button, Enter presses it.
+  // Actions that cannot be undone need two key presses: the first focuses the button, Enter activates it.
   const byKey = (): void => (isEdit(wait) ? approve() : button.current?.focus());
   const change = (): void => setChanging(true);
   useKeys({ a: byKey, d: () => setDenying(true), e: change }, isCurrent && !isSending && !isChanging);
@@ -178,7 +178,7 @@ function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProp
               <span className="sr">Why not</span>
               <input
                 autoFocus
-                placeholder="Why not, for the model (may stay empty)"
+                placeholder="Reason for the model (optional)"
                 value={reason}
                 onChange={(event) => setReason(event.target.value)}
                 onKeyDown={(event) => event.key === "Enter" && deny()}

@@ -74,6 +74,6 @@ function valueOf(name: string, text: string, before: unknown): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new Error(`${name}: This value is not text but JSON, such as ${JSON.stringify(before).slice(0, 60)}.`);
+    throw new Error(`${name}: Enter JSON here, such as ${JSON.stringify(before).slice(0, 60)}.`);
   }
 }

@@ -4,7 +4,7 @@ import { visible } from "../text/safe-text.ts";
 import { Icon } from "../ui/icon.tsx";
 import type { Answer, AwaitCardData } from "./await-card-data.ts";
 
-/** A tool that the caller runs: the input is shown, and its result is written by hand. */
+/** The form for a frontend tool: shows the input of the call, and takes a result that the person types. */
 export function ResultForm({
   wait,
   isSending,

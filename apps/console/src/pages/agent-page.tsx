@@ -23,7 +23,7 @@ export function AgentPage({ id }: { id: string }) {
   if (!agent.data)
     return (
       <Nothing title={isMissing(agent.error) ? "There is no such agent" : "The agent cannot be shown"} state="failed">
-        <p>{isMissing(agent.error) ? "The link may be of another server." : sentenceOf(agent.error)}</p>
+        <p>{isMissing(agent.error) ? "The link may be from another server." : sentenceOf(agent.error)}</p>
         <Link className="btn" href="/agents">
           All agents
         </Link>

@@ -53,7 +53,7 @@ export function AgentsPage() {
           </Nothing>
         ) : shown.length === 0 ? (
           <Nothing title="There is no agent yet" state="idle">
-            <p>An agent is a prompt, a model and tools. Sessions are opened with one.</p>
+            <p>An agent is a prompt, a model and tools. A session is opened with an agent.</p>
             <button type="button" className="btn" onClick={() => setNew("1")}>
               Make the first
             </button>

@@ -111,7 +111,7 @@ function Reading({ read, agentId, at, allOpen, handle, onRaw, onVisible }: Readi
   if (read.phase === "loading") return <LoadingRows rows={8} />;
   if (read.view.items.length === 0)
     return (
-      <Nothing title="Nothing was said in it" state="idle">
+      <Nothing title="No messages" state="idle">
         The transcript has no messages.
       </Nothing>
     );

@@ -99,7 +99,7 @@ function Loaded({ id, view, version, phase, session, onTop }: LoadedProps) {
           {phase === "loading" ? (
             <LoadingRows rows={8} />
           ) : view.items.length === 0 && view.queue.length === 0 ? (
-            <Nothing title="Nothing was said yet" state="idle">
+            <Nothing title="No messages yet" state="idle">
               Write the first message below.
             </Nothing>
           ) : (

@@ -14,7 +14,7 @@ import { usePageTitle } from "../ui/use-page-title.ts";
 import { MissingPage } from "../shell/missing-page.tsx";
 
 interface Part {
-  /** Its place in the address, after /settings. */
+  /** The part of the URL after /settings. */
   readonly path: string;
   readonly word: string;
   /** Only admin keys see it. */

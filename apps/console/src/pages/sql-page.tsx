@@ -85,7 +85,7 @@ export function SqlPage() {
           ) : answer ? (
             <SqlResult answer={answer} />
           ) : schema.isError ? (
-            <Nothing title="SQL cannot be asked here" state="failed">
+            <Nothing title="SQL is not available here" state="failed">
               {sentenceOf(schema.error)}
             </Nothing>
           ) : (

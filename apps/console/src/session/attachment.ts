@@ -17,16 +17,16 @@ const LARGEST = { picture: 5 * MIB, pdf: 20 * MIB, text: 5 * MIB };
 export async function attachmentOf(file: File): Promise<Attachment | string> {
   const { name, size, type } = file;
   if (PICTURES.has(type)) {
-    if (size > LARGEST.picture) return `${name} is larger than 5 MiB, the most that a picture may have.`;
+    if (size > LARGEST.picture) return `${name} is larger than 5 MiB, the limit for a picture.`;
     const source = { type: "base64", media_type: type, data: await base64(file) };
     return { name, size, block: { type: "image", source } };
   }
   if (type === "application/pdf") {
-    if (size > LARGEST.pdf) return `${name} is larger than 20 MiB, the most that a PDF may have.`;
+    if (size > LARGEST.pdf) return `${name} is larger than 20 MiB, the limit for a PDF.`;
     const source = { type: "base64", media_type: type, data: await base64(file) };
     return { name, size, block: { type: "document", title: name, source } };
   }
-  if (size > LARGEST.text) return `${name} is larger than 5 MiB, the most that a text may have.`;
+  if (size > LARGEST.text) return `${name} is larger than 5 MiB, the limit for a text file.`;
   const data = await file.text();
   if (data.includes("\0")) return `${name} is neither a picture, a PDF nor a text.`;
   return {

@@ -86,7 +86,7 @@ function CallBody({ call }: { call: Call }) {
       {call.wait && <WaitView call={call} />}
       {call.state === "unknown" && (
         <p className="note unknown">
-          The worker died while this ran. Nobody can say whether it took effect; the model was told so.
+          The worker died during this call. Whether the call took effect is unknown. The model was told this.
         </p>
       )}
       {call.result !== null && <ResultView call={call} result={call.result} />}
@@ -108,7 +108,12 @@ function WaitView({ call }: { call: Call }) {
     return (
       <p className="note waiting">
         Waits for{" "}
-        {wait.kind === "approval" ? "an approval" : wait.kind === "question" ? "an answer" : "a result from outside"}.
+        {wait.kind === "approval"
+          ? "an approval"
+          : wait.kind === "question"
+            ? "an answer"
+            : "the result of a frontend tool"}
+        .
       </p>
     );
   const waited = duration((wait.closedAt ?? serverNow()) - wait.openedAt);

@@ -33,7 +33,7 @@ function BlockView({ block }: { block: ContentBlock }) {
     case "server_tool_use":
       return (
         <CodeBox
-          title={`${visible(textValue(block["name"]))}, run by the model's own server`}
+          title={`${visible(textValue(block["name"]))}, run by the model's provider`}
           code={codeOf(block["input"])}
           language="json"
         />

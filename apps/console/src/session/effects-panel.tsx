@@ -13,7 +13,7 @@ export function EffectsPanel({ view, onShow }: PanelProps) {
   if (calls.length === 0)
     return (
       <Nothing title="No effects" state="idle">
-        This session has called no tool. What its tools do, and what is not known of it, stands here.
+        This session has called no tools. Each tool call is listed here, and whether it took effect.
       </Nothing>
     );
   const unknown = calls.filter(({ state }) => state === "unknown");
@@ -53,8 +53,8 @@ function EffectRow({ call, onShow }: { call: Call; onShow: (sequence: number) =>
         </span>
         {call.state === "unknown" && (
           <span className="w block">
-            <Icon name="warn" small className="inline" /> The worker died before it could say what happened. Look before
-            you run it again.
+            <Icon name="warn" small className="inline" /> The worker died during this call. Check whether the call took
+            effect before you run it again.
           </span>
         )}
       </button>

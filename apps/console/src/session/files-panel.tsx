@@ -14,7 +14,7 @@ export function FilesPanel({ view, sessionId, onShow }: PanelProps) {
   if (view.files.size + view.stored.size === 0)
     return (
       <Nothing title="No files" state="idle">
-        Files that the session makes or changes stand here.
+        Files that the session makes or changes are listed here.
       </Nothing>
     );
   return (

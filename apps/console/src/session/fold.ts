@@ -74,10 +74,12 @@ function foldSession(view: SessionView, event: Event): boolean {
     case "run.resumed":
       // A run that waited is also resumed, without any loss.
       if (isUnderWay(view, event.data.run_id))
-        mark(view, event, "The worker was gone. Another one took the run up where its log ended.", { tone: "waiting" });
+        mark(view, event, "The worker died. Another worker continued the run from the end of its log.", {
+          tone: "waiting",
+        });
       return true;
     case "steps.exhausted":
-      mark(view, event, `Stopped after ${plural(event.data.max_steps, "step")}, the most that this agent may take`, {
+      mark(view, event, `Stopped after ${plural(event.data.max_steps, "step")}, the step limit of this agent`, {
         tone: "waiting",
       });
       return true;
@@ -99,7 +101,7 @@ function isUnderWay(view: SessionView, runId: string): boolean {
   );
 }
 
-/** What the model is shown besides the transcript, and files. */
+/** Handles events about the context and about files. Returns whether the event was one of them. */
 function foldContext(view: SessionView, event: Event): boolean {
   switch (event.event_type) {
     case "compaction.checked": {
@@ -118,7 +120,7 @@ function foldContext(view: SessionView, event: Event): boolean {
       return true;
     }
     case "transcript.repaired":
-      mark(view, event, "A call without its result was mended before the model was asked", {
+      mark(view, event, "A tool call without a result was repaired before the next model call", {
         detail: JSON.stringify(event.data.repairs, null, 2),
       });
       return true;
@@ -128,7 +130,7 @@ function foldContext(view: SessionView, event: Event): boolean {
       return true;
     }
     case "file.failed":
-      mark(view, event, `The file ${event.data.filename ?? event.data.file_id} could not be kept`, {
+      mark(view, event, `The file ${event.data.filename ?? event.data.file_id} could not be stored`, {
         tone: "failed",
         detail: event.data.error.message,
       });
@@ -138,9 +140,9 @@ function foldContext(view: SessionView, event: Event): boolean {
       return true;
     case "rewind.completed": {
       const { files_changed, dry_run, error } = event.data;
-      if (error) mark(view, event, "The files were not brought back", { tone: "failed", detail: error.message });
+      if (error) mark(view, event, "The files were not restored", { tone: "failed", detail: error.message });
       else if (!dry_run)
-        mark(view, event, `${plural(files_changed.length, "file")} brought back`, { detail: files_changed.join("\n") });
+        mark(view, event, `${plural(files_changed.length, "file")} restored`, { detail: files_changed.join("\n") });
       return true;
     }
     default:
@@ -202,9 +204,9 @@ function checkpoint(view: SessionView, data: FactData<"checkpoint.created">): vo
 }
 
 const STOPS: Readonly<Record<string, string>> = {
-  max_tokens: "The answer was cut: it reached the most tokens that this agent may write",
-  max_steps: "The run ended at its last allowed step",
-  refusal: "The model declined to go on",
+  max_tokens: "The answer was cut off at the agent's token limit for one answer",
+  max_steps: "The run ended at its step limit",
+  refusal: "The model refused to continue",
   context_window_exceeded: "The conversation no longer fits into the model's context",
   budget: "The budget of the run is used up",
 };

@@ -24,7 +24,7 @@ export const MarkView = memo(function MarkView({ mark }: { mark: Mark }) {
         <span>{mark.text}</span>
       </div>
       {mark.detail !== null && (
-        <Collapsible title="What stands there now">
+        <Collapsible title="The new text">
           <p className="thought">{visible(mark.detail)}</p>
         </Collapsible>
       )}

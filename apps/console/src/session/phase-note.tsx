@@ -19,7 +19,7 @@ export function PhaseNote({ phase, id, view }: PhaseNoteProps) {
   if (phase === "away")
     return (
       <div className="net" role="status">
-        The stream of this session is interrupted. It goes on by itself, without a gap.
+        The stream of this session is interrupted. It reconnects by itself, and no event is missed.
       </div>
     );
   return <WaitsNote id={id} view={view} />;

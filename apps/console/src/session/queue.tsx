@@ -46,12 +46,7 @@ function QueueRow({ queued, sessionId }: QueueRowProps) {
         {queued.mode === "steer" ? "Before the next step" : "Next"}: “{visibleLine(textOf(queued.content))}”
         {problem !== undefined && <span className="say-failed"> {problem}</span>}
       </span>
-      <button
-        type="button"
-        className="btn quiet icon"
-        aria-label="Take this message back"
-        onClick={() => void takeBack()}
-      >
+      <button type="button" className="btn quiet icon" aria-label="Cancel this message" onClick={() => void takeBack()}>
         <Icon name="x" small />
       </button>
     </div>

@@ -46,8 +46,8 @@ export function RewindDialog({ sessionId, checkpointId, onClose }: RewindDialogP
   const files = change.data?.files_changed ?? [];
   return (
     <Dialog open onClose={onClose} className="dialog wide" backdrop={<div className="scrim" />}>
-      <DialogHeading className="dialog-title">Bring the files back to this message</DialogHeading>
-      {change.isLoading && <p className="muted">Looking what would change…</p>}
+      <DialogHeading className="dialog-title">Restore the files to this message</DialogHeading>
+      {change.isLoading && <p className="muted">Checking what would change…</p>}
       {change.isError && <p className="say-failed">{sentenceOf(change.error)}</p>}
       {change.data && (
         <>
@@ -95,11 +95,11 @@ function RewoundFile({ path, file }: RewoundFileProps) {
     <li>
       <div className="rewound-h">
         <code className="cut grow">{visibleLine(path)}</code>
-        {file?.status === "removed" && <span className="chip">removed: it was not there yet</span>}
+        {file?.status === "removed" && <span className="chip">removed: the file did not exist yet</span>}
       </div>
       {file?.diff == null ? (
         <p className="lbl">
-          How it differs is not in the log: a command changed the file, or it was too large to be written down.
+          The log does not contain this change: a command changed the file, or the change was too large for the log.
         </p>
       ) : (
         <UnifiedDifference diff={file.diff} path={path} />

@@ -10,7 +10,7 @@ export function ToolsPanel({ view, onShow }: PanelProps) {
   if (byName.size === 0)
     return (
       <Nothing title="No tools were called" state="idle">
-        Calls, failures and times of each tool stand here.
+        Calls, failures and times of each tool are listed here.
       </Nothing>
     );
   const rows = [...byName].sort(([, one], [, other]) => other.length - one.length);

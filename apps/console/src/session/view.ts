@@ -89,7 +89,7 @@ export interface Step extends Versioned {
   messagesCount: number;
 }
 
-/** An event of the session that is worth a line. */
+/** An event that the transcript shows as one line, such as a compaction. */
 export interface Mark extends Versioned {
   readonly kind: "mark";
   readonly tone: "plain" | "failed" | "cancelled" | "waiting";

@@ -11,7 +11,7 @@ const AGAIN_MS = 3000;
 export function WaitsNote({ id, view }: { readonly id: string; readonly view: SessionView }) {
   const api = useApi();
   const isAsked = view.queue.length > 0 || view.runs.some(({ endedAt }) => endedAt === null);
-  // The stream of changes does not contain this; only the request for a single session does.
+  // The stream of changes does not say why a prompt waits; only the request for a single session does.
   const { data } = useQuery({
     queryKey: ["session", id, "waits"],
     queryFn: () => api.session(id),
@@ -24,7 +24,7 @@ export function WaitsNote({ id, view }: { readonly id: string; readonly view: Se
     return (
       <div className="net" role="status">
         <Icon name="warn" small />
-        <span>This session waits for an agent that nobody here runs. {visibleLine(data.unserved)}</span>
+        <span>This session waits: no worker runs its agent. {visibleLine(data.unserved)}</span>
       </div>
     );
   if (data?.queued)

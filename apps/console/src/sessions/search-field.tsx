@@ -17,7 +17,7 @@ export function SearchField({ ref, value, onValue, onEnter }: SearchFieldProps) 
       <input
         ref={ref}
         type="search"
-        placeholder="Search in everything said and done"
+        placeholder="Search titles, messages, tool calls"
         value={value}
         onChange={(event) => onValue(event.target.value)}
         onKeyDown={(event) => {

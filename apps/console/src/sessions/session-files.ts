@@ -14,7 +14,7 @@ export async function sessionFromFile(api: Api, file: File): Promise<Pick<Sessio
 function claudeFile(name: string, content: string): { path: string; content: string } {
   const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/.exec(name)?.[0];
   if (id === undefined)
-    throw new Error(`${name} does not have the id of a session as its name, as Claude Code's transcripts have.`);
+    throw new Error(`${name} is not named after a session id. Claude Code names each transcript after its session.`);
   const folder = /"cwd":"((?:[^"\\]|\\.)*)"/.exec(content)?.[1] ?? "adopted";
   return { path: `projects/${folder.replaceAll(/[^A-Za-z0-9]/g, "-").slice(0, 200)}/${id}.jsonl`, content };
 }

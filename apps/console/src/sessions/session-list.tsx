@@ -106,7 +106,7 @@ export function SessionList({ rows, search, handle, isGrouped, hasSources }: Ses
 
 /** The heading above a row: a new day, or the first row that was found by its text. */
 function headingOf(rows: SessionRows, index: number, isGrouped: boolean): string | null {
-  if (index === rows.titled) return "Found in what was said";
+  if (index === rows.titled) return "Found in messages and tool calls";
   if (!isGrouped || index > rows.titled) return null;
   const row = rows.rowAt(index);
   if (!row) return null;

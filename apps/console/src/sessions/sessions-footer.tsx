@@ -13,9 +13,9 @@ export function SessionsFooter({ rows: { total, isSearching, said } }: { rows: S
         {total === undefined ? "" : `${grouped(total)} ${total === 1 ? "session" : "sessions"}`}
       </span>
       {isSearching ? (
-        <span>Searching in what was said…</span>
+        <span>Searching in messages…</span>
       ) : said.error !== null ? (
-        <span className="say-failed cut">What was said cannot be searched: {sentenceOf(said.error)}</span>
+        <span className="say-failed cut">Messages cannot be searched: {sentenceOf(said.error)}</span>
       ) : (
         said.searchedUntil !== null && (
           <span>

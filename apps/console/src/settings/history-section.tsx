@@ -15,7 +15,7 @@ export function HistorySection() {
         <h2>Sessions of other agents</h2>
       </div>
       <div className="card pad form">
-        {!available && <p className="lbl">{visibleLine(reason ?? "Closed on this server.")}</p>}
+        {!available && <p className="lbl">{visibleLine(reason ?? "Turned off on this server.")}</p>}
         {available && roots.length === 0 && (
           <p className="lbl">Read from the usual folders of the user who started the server.</p>
         )}

@@ -33,7 +33,7 @@ export function ModelsSection() {
         {models.isError && <p className="pad lbl">{sentenceOf(models.error)}</p>}
         {models.data?.length === 0 && (
           <p className="pad lbl">
-            No model is listed. Agents name their models themselves; one that is listed can be the default.
+            No model is listed. Agents can name models that are not listed. Only a listed model can be the default.
           </p>
         )}
         <ul className="lastlist">

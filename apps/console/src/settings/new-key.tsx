@@ -49,7 +49,7 @@ export function NewKey({ onMake }: { onMake: (input: NewApiKey) => void }) {
           ))}
         </select>
       </Field>
-      <Field label="How long it lives">
+      <Field label="Expiry">
         <select className="select" value={days} onChange={({ target }) => setDays(Number(target.value))}>
           {LIVES.map(([value, word]) => (
             <option key={value} value={value}>

@@ -3,13 +3,13 @@ import type { NewModelInput } from "../api/api.ts";
 import { Field } from "../ui/field.tsx";
 
 const ADAPTERS: readonly (readonly [value: string, word: string])[] = [
-  ["", "As its name says"],
+  ["", "By the model's name"],
   ["anthropic", "Anthropic Messages"],
   ["openai", "OpenAI Responses"],
   ["openai-compatible", "OpenAI Chat Completions"],
 ];
 
-/** The named abilities as missing ones: `images, parallel tools`. The server rejects names that it does not know. */
+/** Parses the abilities that the model lacks, such as `images, parallel tools`. The server rejects names that it does not know. */
 function lackedIn(names: string): Record<string, false> {
   const each = names.split(",").map((name) => name.trim().toLowerCase().replaceAll(" ", "_"));
   return Object.fromEntries(each.filter((name) => name !== "").map((name) => [name, false]));

@@ -28,7 +28,7 @@ const KEYS: readonly (readonly [place: string, keys: readonly (readonly [keys: s
     "Inbox",
     [
       ["J K", "Move to the next or previous"],
-      ["A", "Approve; for what cannot be taken back, go to the button"],
+      ["A", "Approve; if the action cannot be undone, focus the button"],
       ["D", "Deny"],
       ["E", "Change the input"],
       ["1 … 9", "Choose an answer"],

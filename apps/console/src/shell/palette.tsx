@@ -131,7 +131,7 @@ export function Palette({ onClose, onOverlay, onLogOut }: PaletteProps) {
           </Group>
           {shownSessions.length + shownCommands.length + shownAgents.length === 0 && (
             <p className="pad muted">
-              Nothing here has “{text}” in its name. The list of sessions searches in more of them.
+              No command, session or agent here has “{text}” in its name. The page Sessions searches all sessions.
             </p>
           )}
         </ComboboxList>

@@ -54,6 +54,7 @@ export function useLogin(client: Client, linkKey: string | undefined): Login {
 function refusal(error: unknown): string {
   if (isUnauthorized(error)) return "The server does not know this key. It may have been revoked.";
   // An older server has no logins.
-  if (error instanceof SkeinError && error.status === 404) return "This server has no logins. Update it.";
+  if (error instanceof SkeinError && error.status === 404)
+    return "This server is too old for logins. Update the server.";
   return sentenceOf(error);
 }

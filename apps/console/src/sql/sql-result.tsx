@@ -43,7 +43,7 @@ export function SqlResult({ answer }: { answer: SqlAnswer }) {
           </span>
         )}
         <span className="lbl num">
-          {plural(rows.length, "row")} in {grouped(ms)} ms{truncated && ", cut: there are more"}
+          {plural(rows.length, "row")} in {grouped(ms)} ms{truncated && ", cut off: there are more"}
         </span>
         <span className="grow" />
         <button type="button" className="btn quiet" onClick={() => save("csv")}>

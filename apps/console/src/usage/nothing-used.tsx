@@ -12,7 +12,7 @@ export function NothingUsed({ range, what }: { range: UsageRange; what: string }
           Show {longest[1]}
         </button>
       ) : (
-        <p>What agents use is counted here with their first answer.</p>
+        <p>Usage appears here after the first answer of an agent.</p>
       )}
     </Nothing>
   );

@@ -9,7 +9,7 @@ export function UsageNotes({ rows }: { rows: readonly UsageRow[] }) {
   const estimated = sum(rows, (row) => row.estimated_calls);
   const simulated = sum(rows, (row) => row.simulated_calls);
   const notes = [
-    unpriced > 0 && `${calls(unpriced)} without a price left out of the cost.`,
+    unpriced > 0 && `${calls(unpriced)} without a price: not in the cost.`,
     estimated > 0 && `${calls(estimated)} broke off: what ${estimated === 1 ? "it" : "they"} cost is estimated.`,
     simulated > 0 && `${calls(simulated)} simulated: ${simulated === 1 ? "it" : "they"} cost nothing.`,
   ].filter((note) => note !== false);

@@ -34,7 +34,7 @@ export function describeHistory(shared: { readonly world: World }): void {
         .toBe(true);
       await go(page, "/sessions?source=claude-code");
       await page.getByRole("searchbox").fill("retention period");
-      await page.getByText("Found in what was said").waitFor();
+      await page.getByText("Found in messages and tool calls").waitFor();
       // Clicks the search result, which leads to the match. The session has the same name in the list.
       await page.locator('a[href*="at="]', { hasText: "Rotate the backup keys without a gap" }).first().click();
       await page.waitForURL(/history.*at=/);

@@ -41,7 +41,9 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("when two browsers answer at once, one approves and the other is told so", async ({ expect }) => {
+    test("when two browsers approve a call at once, one succeeds and the other is told that somebody else has answered", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const id = await world.begin("Infra", "Drop the old table", [
         { tools: [{ name: "Bash", input: { command: "drop table old" } }] },
@@ -122,7 +124,7 @@ export function describeInbox(shared: { readonly world: World }): void {
         world.begin("Reports", title, [{ tools: [{ name: "AskUserQuestion", input: question }] }, { text: "Done." }]);
       const told = (): Promise<readonly (readonly string[])[]> => page.evaluate("window.told");
       const titles = async () => (await told()).map(([, body]) => body);
-      // The person sees this await on the page, so no notification is shown.
+      // The page is visible and shows this await, so there is no notification.
       await ask("While somebody looks");
       await go(page, "/");
       await page.locator("article.ask", { hasText: "While somebody looks" }).waitFor();

@@ -32,7 +32,7 @@ export function describePages(shared: { readonly world: World }): void {
       const context = await world.newContext();
       const errors: string[] = [];
       context.on("console", (message) => {
-        // The browser logs a line for each 429. A page gets a 429 while others use SQL, and then tries again.
+        // The browser logs a line for each 429. A page gets a 429 while other requests use SQL, and then retries.
         if (message.type() === "error" && !message.text().includes("status of 429")) errors.push(message.text());
       });
       context.on("weberror", (error) => errors.push(error.error().message));
@@ -145,7 +145,7 @@ export function describePages(shared: { readonly world: World }): void {
     });
 
     test.skipIf(!existsSync("/usr/bin/bwrap"))(
-      "a question in SQL is asked, shown, and is a link",
+      "a SQL statement is run, its rows are shown, and its URL can be shared",
       async ({ expect }) => {
         const { world } = shared;
         const id = await world.begin("Helper", "For SQL", [{ text: "Asked." }]);
@@ -283,7 +283,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a webhook's delivery is sent again by hand", async ({ expect }) => {
+    test("a person sends a webhook's delivery again", async ({ expect }) => {
       const { world } = shared;
       const received: string[] = [];
       const hooked = createServer((request, answer) => {
@@ -319,7 +319,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.getByRole("button", { name: "Add" }).click();
       const row = page.locator("li", { hasText: "claude-of-the-test" }).first();
       await row.waitFor();
-      await row.getByText("key kept sealed here").waitFor();
+      await row.getByText("key stored encrypted on this server").waitFor();
       expect(await page.content()).not.toContain("a-key-that-is-sealed");
       await row.getByRole("button", { name: "Test" }).click();
       await row.getByRole("button", { name: "Make nine small calls?" }).click();

@@ -192,7 +192,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     const page = await world.open(`/sessions/${id}`);
     await page.locator(".top .pill.done").waitFor();
     await world.say(id, "And again", []);
-    await page.getByText("This session waits for an agent that nobody here runs").waitFor({ timeout: 20_000 });
+    await page.getByText("This session waits: no worker runs its agent").waitFor({ timeout: 20_000 });
     await page.locator(".net", { hasText: /"Bash".* of the agent "Fixer"/ }).waitFor();
     await page.locator(".top .pill.queued").waitFor();
     await page.goto(`${world.url}/usage`);
@@ -214,15 +214,18 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     rmSync(file);
   });
 
-  test.skipIf(!existsSync("/usr/bin/chromium"))("a page that is not there says so, and leads back", async () => {
-    const page = await world.open("/sessions/not-an-id");
-    await page.getByText("There is no such session").waitFor();
-    await page.goto(`${world.url}/sessions/00000000-0000-7000-8000-000000000000`);
-    await page.getByText("There is no such session").waitFor();
-    await page.getByRole("link", { name: "All sessions" }).click();
-    await page.locator("h1", { hasText: "Sessions" }).waitFor();
-    await page.close();
-  });
+  test.skipIf(!existsSync("/usr/bin/chromium"))(
+    "a session or page that does not exist has a note and a link back",
+    async () => {
+      const page = await world.open("/sessions/not-an-id");
+      await page.getByText("There is no such session").waitFor();
+      await page.goto(`${world.url}/sessions/00000000-0000-7000-8000-000000000000`);
+      await page.getByText("There is no such session").waitFor();
+      await page.getByRole("link", { name: "All sessions" }).click();
+      await page.locator("h1", { hasText: "Sessions" }).waitFor();
+      await page.close();
+    },
+  );
 });
 
 /** An event that a later version of Skein may have written into the same store. */

@@ -18,7 +18,7 @@ export const adopt = storeCommand({
   options: {
     root: ROOT_OPTION,
     source: SOURCE_OPTION,
-    "dry-run": { short: "n", about: "Only show what would not be carried over" },
+    "dry-run": { short: "n", about: "Only list what would not be copied" },
     json: JSON_OPTION,
   },
   examples: [
@@ -28,7 +28,7 @@ export const adopt = storeCommand({
     "skein adopt 0 --root ./backup/.claude --json",
   ],
   notes:
-    "A session keeps its id if that is a UUID; another one gets a UUID that is always the same. `skein sessions export ID --claude-code` then lets Claude Code continue it.",
+    "A session whose id is a UUID keeps its id. Any other session gets a UUID made from its id, the same each time. `skein sessions export ID --claude-code` then lets Claude Code continue it.",
   run: async (call) => {
     const { values, screen, words } = call;
     const [word = ""] = words;
@@ -36,7 +36,7 @@ export const adopt = storeCommand({
     const found = await readSession(word, values).finally(done);
     return withCarried(found, async ({ session, left }) => {
       if (found.source !== "claude-code" && !values.json)
-        screen.note(`A session of ${agentTitles[found.source]}. Not carried over: ${listed(left)}\n`);
+        screen.note(`A session of ${agentTitles[found.source]}. Not copied: ${listed(left)}\n`);
       if (values["dry-run"]) {
         if (values.json) screen.json({ id: session.id, source: found.source, left });
         return EXIT.completed;

@@ -18,7 +18,7 @@ export function completionOf(group: () => Group): Command {
     ],
     async run({ words: [word = ""], screen }) {
       const shell = SHELLS.find((name): name is Shell => name === word);
-      if (!shell) throw new UsageError(`"${word}" is not a shell that is known here. Known: ${SHELLS.join(", ")}.`);
+      if (!shell) throw new UsageError(`"${word}" is not a known shell. Expected one of: ${SHELLS.join(", ")}.`);
       screen.out(completionScript(shell, await nodesOf(group())));
       return EXIT.completed;
     },

@@ -94,7 +94,11 @@ function folder({ dataDir }: ServeSettings): Finding {
     return { what, state: "wrong", says: `${dataDir} is a file. SKEIN_DATA_DIR or --data must name a folder.` };
   const open = (found.mode & 0o077) !== 0;
   return open
-    ? { what, state: "note", says: `${dataDir} can be read by other users. The next start closes it (0700).` }
+    ? {
+        what,
+        state: "note",
+        says: `${dataDir} can be read by other users. The next start of the server sets its mode to 0700.`,
+      }
     : { what, state: "ok", says: dataDir };
 }
 
@@ -135,23 +139,23 @@ function isThere(storeUrl: string): boolean {
 async function secrets({ storeUrl, secrets: { vault, lost } }: ServeSettings): Promise<readonly Finding[]> {
   const what = "secrets";
   const fromNowOn =
-    "Secrets of webhooks, hooks and sessions are kept in the store as they are. Set SKEIN_SECRETS_KEY (`openssl rand -base64 32`) to seal them.";
+    "Secrets of webhooks, hooks and sessions are stored unencrypted. Set SKEIN_SECRETS_KEY (`openssl rand -base64 32`) to seal (encrypt) them.";
   if (!isThere(storeUrl)) return vault ? [] : [{ what, state: "note", says: fromNowOn }];
   try {
     const opened = await openStore(storeUrl);
     try {
       await checkSealedWith(opened.records, vault, lost, { notes: false });
       const open = await countUnsealed(opened.records);
-      if (!vault) return [{ what, state: "note", says: `${fromNowOn} In clear now: ${counted(open, "secret")}.` }];
+      if (!vault) return [{ what, state: "note", says: `${fromNowOn} Unencrypted now: ${counted(open, "secret")}.` }];
       return open > 0
         ? [
             {
               what,
               state: "note",
-              says: `${counted(open, "secret")} in clear from before there was a key: \`skein keys seal\` seals what is there.`,
+              says: `${counted(open, "secret")} stored before the key was set: unencrypted. \`skein keys seal\` encrypts what is stored.`,
             },
           ]
-        : [{ what, state: "ok", says: `Sealed with the key ${vault.keyId}.` }];
+        : [{ what, state: "ok", says: `Encrypted with the key ${vault.keyId}.` }];
     } finally {
       await opened.close();
     }
@@ -185,27 +189,31 @@ async function model(settings: ServeSettings): Promise<Finding> {
   const check = await checkModel({ apiKey: anthropicApiKey ?? "none", authToken, baseUrl: anthropicBaseUrl });
   switch (check.outcome) {
     case "taken":
-      return { what, state: "ok", says: `${who} answers and takes the key.` };
+      return { what, state: "ok", says: `${who} answers and accepts the key.` };
     case "refused":
       return {
         what,
         state: "wrong",
-        says: `${who} refuses the key in ${authToken === undefined ? "ANTHROPIC_API_KEY" : "ANTHROPIC_AUTH_TOKEN"} (${check.status}). Put a valid one there.`,
+        says: `${who} rejects the key in ${authToken === undefined ? "ANTHROPIC_API_KEY" : "ANTHROPIC_AUTH_TOKEN"} (${check.status}). Set the variable to a valid key.`,
       };
     case "untried":
       return {
         what,
         state: "note",
-        says: `${who} answers ${check.status} to a list of models: the key was not tried.`,
+        says: `${who} answers ${check.status} to a request for its models, so the key was not checked.`,
       };
     case "unreachable":
-      return { what, state: "wrong", says: `${who} cannot be reached (${check.why}). Runs will fail until it can.` };
+      return {
+        what,
+        state: "wrong",
+        says: `${who} cannot be reached (${check.why}). Runs fail until it can be reached.`,
+      };
   }
 }
 
 async function code({ configFile }: ServeSettings): Promise<Finding> {
   const what = "code";
-  if (configFile === undefined) return { what, state: "ok", says: "No skein.config.ts: agents come over HTTP." };
+  if (configFile === undefined) return { what, state: "ok", says: "No skein.config.ts: agents are created over HTTP." };
   try {
     const { agents, tools, claude } = await loadCode(configFile);
     const missing = missingPlace(claude);
@@ -307,8 +315,8 @@ async function claude(settings: ServeSettings): Promise<Finding> {
   const opened = [...claudeOpened.keys, ...(await keysInFile(configFile))];
   const who =
     opened.length === 0
-      ? "Only keys with the scope admin may run it: its commands run as the server's user."
-      : `Keys with the scope admin may run it, and these, whose holders have a shell as the server's user: ${opened.join(", ")}.`;
+      ? "Only keys with the scope admin may run Claude Code: its commands run as the server's user."
+      : `Keys with the scope admin may run Claude Code. So may these keys, whose holders can run commands as the server's user: ${opened.join(", ")}.`;
   const isSafe = sandbox.walls.processes && opened.length === 0;
   return { what, state: isSafe ? "ok" : "note", says: `${sandbox.walls.summary} ${who}` };
 }

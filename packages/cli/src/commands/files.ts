@@ -14,10 +14,11 @@ const GRACE_MS = 60_000;
 const orphans = defineCommand({
   name: "files orphans",
   summary:
-    "Find files of sessions that are not in the store: left by a process that was killed, or by a delete while the bucket was away. Takes a minute if there are any.",
+    "Find files of sessions that are not in the store. A killed process can leave such files, and so can a delete while the bucket is unreachable. Takes a minute if there are any.",
   options: {
     delete: {
-      about: "Delete them. Never where two installations share one bucket and prefix: each would delete the other's",
+      about:
+        "Delete these files. Do not use this if two installations share a bucket and prefix: each would delete the other's files",
     },
     ...SERVER_PLACE,
     files: SERVER_OPTIONS.files,
@@ -38,7 +39,7 @@ const orphans = defineCommand({
       }
       if (!values.json)
         screen.note(
-          `${counted(found.length, "session")} with files and without a log.${found.length > 0 && !values.delete ? " --delete removes the files." : ""}\n`,
+          `${counted(found.length, "session")} with files but without a log.${found.length > 0 && !values.delete ? " --delete removes the files." : ""}\n`,
         );
       return EXIT.completed;
     } finally {

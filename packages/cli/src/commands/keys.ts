@@ -70,7 +70,7 @@ const make = defineCommand({
       const { tenant: of = DEFAULT_TENANT, owner = null } = call.values;
       const expiresAt = timeIn(call.values.expires);
       if ((await all.valid()).some((key) => key.name === name))
-        throw new UsageError(`There is a key "${name}" already. Rotate or revoke it, or take another name.`);
+        throw new UsageError(`There is a key "${name}" already. Rotate or revoke it, or choose another name.`);
       const key = await all.make({ name, scopes, tenant: of, owner, expiresAt });
       await audit(records, { tenant: of, action: "key.create", target: name });
       say(call, key, { name, owner, tenant: of, scopes, expires_at: expiresAt, key });
@@ -102,7 +102,7 @@ const rotate = defineCommand({
       );
       const [old] = found;
       if (!old) throw new MissingError(`There is no valid key "${named}". "skein keys list" shows them.`);
-      if (found.length > 1) throw new UsageError(`"${named}" means ${found.length} keys. Use the id.`);
+      if (found.length > 1) throw new UsageError(`${found.length} keys have the name "${named}". Use the id of one.`);
       const overlap = call.values.overlap ?? 60;
       const expiresAt = timeIn(call.values.expires);
       const key = await all.rotate(old.id, { overlapMs: overlap * 60_000, ...(expiresAt !== null && { expiresAt }) });
@@ -148,7 +148,7 @@ const secret = defineCommand({
 const seal = defineCommand({
   name: "keys seal",
   summary:
-    "Seal the secrets of the store with the first key of SKEIN_SECRETS_KEY: those in clear, and those of older keys.",
+    "Seal (encrypt) the secrets of the store with the first key of SKEIN_SECRETS_KEY: unencrypted secrets, and secrets sealed with older keys.",
   options: OPTIONS,
   examples: ["skein keys seal"],
   run: (call) =>

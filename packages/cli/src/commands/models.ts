@@ -35,7 +35,9 @@ const list = defineCommand({
       const rows = await models.list();
       if (call.values.json) for (const row of rows) call.screen.json(row);
       else if (rows.length === 0)
-        call.screen.note('No model was added. Claude works without; to add others: "skein models add --help".\n');
+        call.screen.note(
+          'No model was added. Models of Claude need no entry. To add others: "skein models add --help".\n',
+        );
       else printTable(call.screen, ["NAME", "ADDRESS", "KEY", "PRICE IN/OUT", "DEFAULT"], rows.map(row));
     }),
 });

@@ -82,7 +82,7 @@ export function greeting(
 ): string {
   const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${shellQuoted(key.file)})`;
   const login = isTerminal && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
-  const parts = `  Model    ${model.description}${model.simulated ? "\n           It is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY for the real one." : ""}
+  const parts = `  Model    ${model.description}${model.simulated ? "\n           This is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY to use Claude." : ""}
   Store    ${withoutPassword(settings.storeUrl)}
   Sandbox  ${wrapped(walls, 80 - 11).join(`\n${" ".repeat(11)}`)}`;
   const metrics = metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`;
@@ -101,7 +101,7 @@ ${parts}
 Try it:
   curl -s ${url}/v1/agents -H "X-API-Key: ${show}" -H 'content-type: application/json' -d '{"name":"Helper","system_prompt":"Be brief."}'
 
-Stop it with Ctrl-C. What was under way goes on at the next start.`;
+Stop it with Ctrl-C. Unfinished runs continue at the next start.`;
 }
 
 function withoutPassword(storeUrl: string): string {

@@ -38,7 +38,7 @@ const OPTIONS = {
   ...OUTPUT_OPTIONS,
   cache: CACHE_OPTION,
   pager: PAGER_OPTION,
-  afresh: { about: 'With "cache build": build the copy from nothing' },
+  afresh: { about: 'With "cache build": build the whole copy anew' },
 } as const;
 
 type SqlCall = Call<typeof OPTIONS>;
@@ -96,7 +96,8 @@ async function run(call: SqlCall): Promise<number> {
     ...(values.root === undefined ? {} : { roots: values.root }),
     cacheFolder: config.cacheDir,
   };
-  if (more !== undefined && COMMANDS.has(word ?? "")) throw new UsageError(`skein sql ${word} takes no "${more}".`);
+  if (more !== undefined && COMMANDS.has(word ?? ""))
+    throw new UsageError(`Unexpected word "${more}" after "skein sql ${word}": see "skein sql --help".`);
   if (word === "cache") return cache(name, { ...place, afresh: values.afresh, screen });
   if (word === "init") {
     if (name !== undefined || (values.root?.length ?? 0) > 1)

@@ -81,7 +81,7 @@ function searchTool(config: () => Promise<LibraryConfig>) {
       .min(1)
       .max(1000)
       .describe(
-        'Words, "phrases" and /patterns/; all must occur in a message. In either case, but for patterns with capitals',
+        'Words, "phrases" and /patterns/; all must occur in a message. Letter case is ignored, except in patterns with capital letters',
       ),
     source,
     project: z.string().max(4096).optional().describe("Only sessions of this project path"),
@@ -94,7 +94,7 @@ function searchTool(config: () => Promise<LibraryConfig>) {
   return {
     name: "history_search",
     description:
-      "Searches everything that was said, called and answered in past sessions of Claude Code and of other agents. Answers the best matches with the lines around them.",
+      "Searches prompts, answers, tool calls and their results in past sessions of Claude Code and of other agents. Returns the best matches with the lines around them.",
     input,
     async call({
       query,

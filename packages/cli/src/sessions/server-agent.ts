@@ -153,7 +153,8 @@ async function* textOf({ url, apiKey }: ClientOptions, path: string): AsyncGener
   const response = await fetch(`${url.replace(/\/$/, "")}${path}`, {
     headers: { accept: "text/event-stream", ...(apiKey !== undefined && { "x-api-key": apiKey }) },
   });
-  if (!response.ok || !response.body) throw new MissingError(`The server answered ${response.status} for the text.`);
+  if (!response.ok || !response.body)
+    throw new MissingError(`The server answered ${response.status} to the request for the run's text.`);
   for await (const { data, event } of sseFrames(response.body)) if (event !== "stream.closing") yield data;
 }
 

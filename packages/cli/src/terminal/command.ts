@@ -145,7 +145,7 @@ function readOption(command: Command, { name, rawName, value, inlineValue }: Tok
   if (value === undefined) throw new UsageError(`--${name} needs a value: --${name} ${option.takes}.`);
   if (inlineValue !== true && /^-./.test(value))
     throw new UsageError(
-      `--${name} needs a value: --${name} ${option.takes}. One that begins with a dash is written --${name}=${value}.`,
+      `--${name} needs a value: --${name} ${option.takes}. Write a value that begins with a dash as --${name}=${value}.`,
     );
   const text = unmarked(value);
   const read = option.kind ? option.kind.read(text) : text;

@@ -131,10 +131,10 @@ export function createRunPrinter(screen: Screen): RunPrinter {
           paint.yellow(
             `The model failed (${shorten(item.data.error.message, 120)}); ${
               item.data.output === "tool"
-                ? "the answer is asked for by a tool"
+                ? "the model is called again with a tool for its answer"
                 : item.data.model === undefined
                   ? `again in ${duration(item.data.delay_ms)}`
-                  : `${visibleLine(item.data.model)} is asked instead`
+                  : `${visibleLine(item.data.model)} is called instead`
             }.`,
           ),
         );

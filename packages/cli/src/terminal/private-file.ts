@@ -42,7 +42,7 @@ export function openPrivateFile(path: string, { force }: { readonly force: boole
   };
 }
 
-/** Like the above, for content that already exists. */
+/** Writes the whole content into a file that only its owner can read. */
 export function createPrivateFile(path: string, content: string | Uint8Array, force: boolean): void {
   const file = openPrivateFile(path, { force });
   try {

@@ -46,7 +46,7 @@ export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
     ];
   if (wait.kind === "frontend_tool")
     return [
-      { text: `${paint.yellow(`You are the tool: ${call}`)}\nIts result: `, read: (line) => ({ content: line }) },
+      { text: `${paint.yellow(`Run this tool yourself: ${call}`)}\nIts result: `, read: (line) => ({ content: line }) },
     ];
   const structured = Questions.safeParse(wait.input);
   if (structured.success) return structured.data.questions.map((question) => asked(screen, question));

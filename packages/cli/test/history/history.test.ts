@@ -39,10 +39,10 @@ test.each([
 test.each([
   ["an unknown command", ["frobnicate"], 2, "no command"],
   ["an unknown option", ["list", "--frob"], 2, "--frob"],
-  ["a limit that is none", ["list", "--limit", "-1"], 2, "limit"],
-  ["a time that is none", ["list", "--since", "soon"], 2, "soon"],
+  ["an invalid limit", ["list", "--limit", "-1"], 2, "limit"],
+  ["an invalid time", ["list", "--since", "soon"], 2, "soon"],
   ["a pattern that cannot run in linear time", ["search", String.raw`/(a)\1/`], 2, "pattern"],
-  ["nothing to search for", ["search"], 2, "What to search for"],
+  ["an empty query", ["search"], 2, "What to search for"],
   ["an unknown session", ["show", "ffff"], 3, "ffff"],
   ["an index beyond the list", ["show", "99"], 3, "99"],
   ["an unknown project", ["list", "--project", "/nowhere"], 3, "/nowhere"],
@@ -50,7 +50,7 @@ test.each([
   ["an unknown agent", ["show", "agent-zzz"], 3, "zzz"],
   ["no migration", ["undo"], 3, "no migration"],
   ["a migration into itself", ["migrate", "--from", "/work/app", "--to", "/work/app/sub", "--yes"], 2, "inside"],
-  ["a format that is none", ["export", "0", "--format", "pdf"], 2, "pdf"],
+  ["an unknown format", ["export", "0", "--format", "pdf"], 2, "pdf"],
   ["nothing archived", ["restore", "11111111"], 3, "11111111"],
 ])("%s is rejected with a sentence and an exit code", async (_, args, code, text) => {
   const result = await createWorld().run(...args);

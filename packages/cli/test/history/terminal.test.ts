@@ -120,10 +120,10 @@ test.each([
   ["an 8-bit control", "\u009B31m", String.raw`\x9b31m`],
   ["a carriage return", "a\rb", String.raw`a\x0db`],
   ["an end of line of Windows", "a\r\nb", "a\nb"],
-  ["a mark that turns text", "\u202Ea", String.raw`\u202ea`],
+  ["a mark that reverses text", "\u202Ea", String.raw`\u202ea`],
   ["tag characters", "\u{E0041}", String.raw`\u{e0041}`],
-  ["half of a pair", "\uD800", String.raw`\ud800`],
-  ["a family, which is joined", "👨‍👩‍👧", "👨‍👩‍👧"],
+  ["half of a surrogate pair", "\uD800", String.raw`\ud800`],
+  ["a family emoji with joiners", "👨‍👩‍👧", "👨‍👩‍👧"],
   ["tabs and other languages", "a\tü中", "a\tü中"],
 ])("%s is shown and has no effect", (_, text, expected) => {
   expect(visible(text)).toBe(expected);

@@ -81,7 +81,7 @@ test.skipIf(!hasScript)(
   { timeout: 120_000 },
   async () => {
     const seen = await atPrompt(dataFolder(), [
-      // Takes far longer than a test may, unless it is stopped. The echo of the line is seen first.
+      // This statement takes far longer than a test may, unless it is stopped. The echo of the typed line appears first.
       ["skein> ", "SELECT count(*) FROM range(1000000000) a, range(1000000) b;\r"],
       ["b;", "\u0003"],
       ["Stopped.", ""],

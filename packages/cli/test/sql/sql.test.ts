@@ -139,7 +139,7 @@ describe("skein sql", () => {
   });
 
   test(
-    "only questions have answers, a PIVOT finds its columns, and a plan is drawn",
+    "only statements that read are answered, a PIVOT finds its columns, and a plan is drawn",
     { timeout: 120_000 },
     async () => {
       const folder = home("x");
@@ -183,7 +183,7 @@ describe("skein sql", () => {
     again.close();
   });
 
-  test("a signal stops the statement, and nothing is left behind", { timeout: 120_000 }, async () => {
+  test("a signal stops the statement, and no temporary file remains", { timeout: 120_000 }, async () => {
     const folder = home("x");
     const temporary = join(folder, "tmp");
     mkdirSync(temporary);
@@ -197,15 +197,18 @@ describe("skein sql", () => {
     expect(left()).toEqual([]);
   });
 
-  test.skipIf(!existsSync("/dev/full"))("a full disk is said in a sentence, and nothing is left behind", async () => {
-    const temporary = dataFolder();
-    const child = spawn("sh", ["-c", '"$0" "$1" sql "SELECT 1" > /dev/full', process.execPath, bin], {
-      env: { ...environmentOf(home("x")), TMPDIR: temporary },
-      stdio: ["ignore", "inherit", "pipe"],
-    });
-    expect(said(await text(child.stderr))).toMatch(/^The answer could not be written: ENOSPC[^\n]+\n$/);
-    expect(readdirSync(temporary)).toEqual([]);
-  });
+  test.skipIf(!existsSync("/dev/full"))(
+    "a full disk is reported in a sentence, and no temporary file remains",
+    async () => {
+      const temporary = dataFolder();
+      const child = spawn("sh", ["-c", '"$0" "$1" sql "SELECT 1" > /dev/full', process.execPath, bin], {
+        env: { ...environmentOf(home("x")), TMPDIR: temporary },
+        stdio: ["ignore", "inherit", "pipe"],
+      });
+      expect(said(await text(child.stderr))).toMatch(/^The answer could not be written: ENOSPC[^\n]+\n$/);
+      expect(readdirSync(temporary)).toEqual([]);
+    },
+  );
 
   test("every table is exported as Parquet", { timeout: 120_000 }, async () => {
     const folder = home("x");
@@ -235,7 +238,7 @@ describe("skein sql cache", () => {
       const folder = home("kept");
       age(folder);
       const [none, unknown] = await skeins(folder, [["cache"], ["cache", "nothing"]]);
-      expect(none?.out).toContain("There is none yet");
+      expect(none?.out).toContain("There is no copy yet");
       expect(unknown).toMatchObject({ code: 2 });
       const built = await Promise.all([1, 2, 3].map(() => skein(folder, "sql", "cache", "build")));
       expect(built.map(({ code }) => code)).toEqual([0, 0, 0]);
@@ -294,7 +297,9 @@ describe("skein sql cache", () => {
 
 test("a damaged copy gives an error that says how to remove it", () => {
   const corrupt = new Error("IO Error: Corrupt database file: computed checksum 1 does not match 2");
-  expect(failureText(corrupt)).toBe(`${corrupt.message}\nIf that is the copy, "skein sql cache clear" removes it.`);
+  expect(failureText(corrupt)).toBe(
+    `${corrupt.message}\nIf the damaged file is the copy, "skein sql cache clear" removes it.`,
+  );
 });
 
 test("cells are cut by the display width of their letters", { timeout: 120_000 }, async () => {

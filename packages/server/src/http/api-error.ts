@@ -54,7 +54,7 @@ const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   store_corrupt: "The store is damaged.",
   store_too_new: "The store was written by a newer version.",
   store_unavailable: "The store cannot be reached now. Try again later.",
-  files_unavailable: "The place of generated files cannot be reached now. Try again later.",
+  files_unavailable: "The storage of generated files cannot be reached now. Try again later.",
   disk_full: "The disk of the store is full. Make room and try again.",
   read_only: "The store cannot be written.",
   closed: "The server is stopping. Try again later.",
@@ -102,7 +102,7 @@ function described(error: unknown): Described {
 /** A rejection by the HTTP framework as one of our errors. */
 function httpError({ statusCode }: { statusCode?: number }): Described {
   const headers = {};
-  if (statusCode === 413) return { code: "too_large", message: "The body is over the limit of this route.", headers };
+  if (statusCode === 413) return { code: "too_large", message: "The body is larger than this route accepts.", headers };
   if (statusCode === 415)
     return { code: "unsupported_media_type", message: "Expected a body of the type application/json.", headers };
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)

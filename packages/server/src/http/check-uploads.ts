@@ -30,14 +30,14 @@ export function problemWith(block: "image" | "document", source: JsonObject): st
   if (type === "text") {
     if (block !== "document" || media_type !== "text/plain" || typeof data !== "string")
       return "Send text as a document with the media type text/plain.";
-    return data.length > TEXT_CHARACTERS ? `A text may have ${TEXT_CHARACTERS} characters.` : undefined;
+    return data.length > TEXT_CHARACTERS ? `A text may have at most ${TEXT_CHARACTERS} characters.` : undefined;
   }
   // URLs and file ids would make the model's provider fetch content that this server has not checked.
   if (type !== "base64") return 'Expected a source of the type "base64" or "text".';
   if (typeof data !== "string") return NO_BASE64;
   const size = base64Size(data);
   const limit = block === "image" ? IMAGE_BYTES : PDF_BYTES;
-  if (size > limit) return `The data has ${size} bytes, and ${limit} are the most.`;
+  if (size > limit) return `The data has ${size} bytes; the limit is ${limit} bytes.`;
   if (!isBase64(data, size)) return NO_BASE64;
   const start = Buffer.from(data.slice(0, 2048), "base64");
   const real = MAGIC.find(([, test]) => test(start))?.[0];
@@ -45,7 +45,7 @@ export function problemWith(block: "image" | "document", source: JsonObject): st
   if (real === undefined || real.startsWith("image/") !== (block === "image")) return `The data is not ${expected}.`;
   return real === media_type
     ? undefined
-    : `The data is ${real}, and media_type says ${String(media_type).slice(0, 100)}.`;
+    : `The data is ${real}, but media_type says ${String(media_type).slice(0, 100)}.`;
 }
 
 /** The number of bytes that a base64 text encodes. */

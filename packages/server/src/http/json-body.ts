@@ -127,5 +127,5 @@ function malformed(): ApiError {
 }
 
 function tooLarge(): ApiError {
-  return new ApiError("too_large", "The body is over the limit of this route.");
+  return new ApiError("too_large", "The body is larger than this route accepts.");
 }

@@ -71,7 +71,7 @@ export async function filesHealth({ shared: { checkFiles }, reply }: RequestCont
   const began = performance.now();
   const problem = await inTime(checkFiles(), reply.elapsedTime).then(
     () => undefined,
-    (error: unknown) => (isKnownError(error) ? error.message : "The place of files does not answer."),
+    (error: unknown) => (isKnownError(error) ? error.message : "The storage of files does not answer."),
   );
   const status = problem === undefined ? "ok" : "failed";
   return [
@@ -103,7 +103,7 @@ export async function queueHealth({ shared, reply }: RequestContext): Promise<re
       name: "sessions",
       status: "failed",
       latency_ms: performance.now() - began,
-      detail: `${others}, ${first.sessionId} for this: ${first.missing}`,
+      detail: `${others}. Session ${first.sessionId}: ${first.missing}`,
     },
   ];
 }

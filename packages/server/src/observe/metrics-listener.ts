@@ -42,7 +42,7 @@ export async function listenForMetrics(port: number, text: () => Promise<string>
 function listening(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const taken = `Port ${port} of ${LOOPBACK}, for /metrics, is taken. 0 takes a free one.`;
+      const taken = `Port ${port} of ${LOOPBACK}, for /metrics, is taken. Set SKEIN_METRICS_PORT to another port, or to 0 for a free one.`;
       reject(error.code === "EADDRINUSE" ? new KnownError("invalid", taken) : error);
     });
     server.listen(port, LOOPBACK, () => resolve());

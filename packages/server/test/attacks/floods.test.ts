@@ -62,7 +62,7 @@ test("60 runs with a slow tool leave places for another tenant, and the other ru
   await expect
     .poll(async () => (await flood("GET", last)).body["queued"], SOON)
     .toMatchObject({
-      reason: "This server drives as many sessions as it can. Tenants take turns.",
+      reason: "This server drives as many sessions at once as it can. Tenants take turns.",
     });
   await turn(calm);
   gate.resolve();

@@ -211,7 +211,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
     },
   );
 
-  test("a setuid file gives no rights: inside it has no effect, and outside it belongs to the server's user and is never run", async () => {
+  test("a setuid file gives no rights: it has no effect inside the sandbox, and outside it belongs to the server's user and is never run", async () => {
     const said = await bash("cp /usr/bin/id own-id; chmod 4755 own-id; ./own-id -u; grep NoNewPrivs /proc/self/status");
     expect(said).toContain("1000");
     expect(said).toMatch(/NoNewPrivs:\\t1/);
@@ -279,11 +279,14 @@ describe("the file tools of the loop", () => {
     expect(readdirSync(data)).not.toContain("planted.txt");
   });
 
-  test.skipIf(!hasBubblewrap)("a session cannot make a hard link to a file outside, because it sees none", async () => {
-    writeFileSync(secret(), "the secret outside");
-    const { said } = await attack([["Bash", { command: `ln ${secret()} hard.txt 2>&1; ls` }]]);
-    expect(said[0]).not.toMatch(/\\nhard/);
-  });
+  test.skipIf(!hasBubblewrap)(
+    "a session cannot make a hard link to a file outside its folder, because it sees no such file",
+    async () => {
+      writeFileSync(secret(), "the secret outside");
+      const { said } = await attack([["Bash", { command: `ln ${secret()} hard.txt 2>&1; ls` }]]);
+      expect(said[0]).not.toMatch(/\\nhard/);
+    },
+  );
 
   test.skipIf(!hasBubblewrap)(
     "a file that is replaced by a link while it is read shows nothing from outside",

@@ -15,14 +15,14 @@ test.each([
 ])("%s is accepted", (_, content) => expect(() => checkUploads(content)).not.toThrow());
 
 test.each([
-  ["a PNG that says JPEG", file("image", "image/jpeg", base64(png)), /image\/png/],
+  ["a PNG whose media_type says JPEG", file("image", "image/jpeg", base64(png)), /image\/png/],
   ["a PDF as an image", file("image", "application/pdf", base64("%PDF-1.7")), /not a PNG/],
   ["a PNG as a document", file("document", "image/png", base64(png)), /not a PDF/],
   ["a program", file("document", "application/pdf", base64("MZ\u0090")), /not a PDF/],
   ["6 MiB of PNG", file("image", "image/png", base64(Buffer.concat([png, Buffer.alloc(6 * 2 ** 20)]))), /bytes/],
   ["no base64", file("image", "image/png", "a"), /base64/],
   ["base64 with a hole", file("image", "image/png", `${base64(png)} AAA`), /base64/],
-  ["base64 of the other kind", file("image", "image/png", `${base64(png)}AA_-`), /base64/],
+  ["base64url", file("image", "image/png", `${base64(png)}AA_-`), /base64/],
   ["base64 that goes on after its end", file("image", "image/png", `${base64(png)}AA==`), /base64/],
   ["an address", [{ type: "image", source: { type: "url", url: "https://example.com/a.png" } }], /source of the type/],
 ])("%s is rejected", (_, content, sentence) => expect(() => checkUploads(content)).toThrow(sentence));

@@ -45,7 +45,7 @@ export interface ClaudeDeps {
   readonly allowedAddresses: readonly string[];
   /** The address and key of the model, for child processes. */
   readonly api: OpenModel["api"];
-  /** Whether the built-in simulation is at that address. */
+  /** Whether the model at `api` is the built-in simulation. */
   readonly simulated: boolean;
   /** How models that have an address of their own are reached. */
   readonly reach: OwnModels["reach"];
@@ -240,7 +240,7 @@ function childPoolOptions({ processes }: ClaudeSettings): NonNullable<ClaudeCode
     maxIdle: idle,
     maxAhead: ahead,
     idleMs: idleMinutes * 60_000,
-    // The other half is for this server, its store, and the commands that sessions run.
+    // Claude Code gets half of the memory. The other half is for this server, its store, and the commands that sessions run.
     maxMemoryBytes: memoryMb === undefined ? Math.floor(totalmem() / 2) : memoryMb * 1024 * 1024,
   };
 }

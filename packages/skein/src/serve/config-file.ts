@@ -89,10 +89,10 @@ export function codeOf({
   const registered = [...new Set(agents.flatMap(madeByCreateAgent))];
   const names = registered.map(({ agent }) => agent.config.name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw new KnownError("invalid", `agents: Two of them have the name "${twice}".`);
+  if (twice !== undefined) throw new KnownError("invalid", `agents: Two agents have the name "${twice}".`);
   for (const tool of tools as readonly Partial<Tool>[])
     if (typeof tool?.name !== "string" || typeof tool.inputSchema !== "object")
-      throw new KnownError("invalid", "tools: Each must be made by defineTool({ … }).");
+      throw new KnownError("invalid", "tools: Each tool must be made by defineTool({ … }).");
   if (!Array.isArray(skills) || skills.some((folder) => typeof folder !== "string"))
     throw new KnownError("invalid", 'skills must be a list of folders: skills: ["./skills"].');
   const ofAgents = registered.flatMap((one) => [...one.tools.values()]);
@@ -112,7 +112,8 @@ export function codeOf({
 
 function madeByCreateAgent(agent: Agent): readonly RegisteredAgent[] {
   const registered = registrationsOf(agent);
-  if (registered.length === 0) throw new KnownError("invalid", "agents: Each must be made by createAgent({ … }).");
+  if (registered.length === 0)
+    throw new KnownError("invalid", "agents: Each agent must be made by createAgent({ … }).");
   refuseProcessOptions(agent);
   return registered;
 }

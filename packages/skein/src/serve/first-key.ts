@@ -10,9 +10,8 @@ export interface FirstKey {
 }
 
 /**
- * The operator's key, otherwise the one in the data folder, otherwise a new one, which is written there. If a store
- * does not know the key in the data folder yet, it accepts it: so the user's other stores keep working with the same
- * key.
+ * The operator's key, otherwise the one in the data folder, otherwise a new one, which is written there. A store that
+ * does not know the key in the data folder yet accepts this key, so one key works for all stores of the user.
  */
 export async function firstKey(
   keys: Keys,

@@ -172,7 +172,7 @@ async function foundWalls({
   const { mode, because } = await sandbox();
   const why = `(${mode}, because ${because})`;
   if (mode === "off")
-    return { isKept: true, brief: `Off ${why}: what a model makes run has the rights of the server's user.` };
+    return { isKept: true, brief: `Off ${why}: programs that a model starts have the rights of the server's user.` };
   const found = await openSandbox();
   if ("sandbox" in found) {
     const { summary, limits } = found.sandbox.walls;
@@ -185,7 +185,7 @@ async function foundWalls({
       }
     : {
         isKept: true,
-        brief: `Missing ${why}: what a model makes run has the rights of the server's user. ${found.problem}`,
+        brief: `Missing ${why}: programs that a model starts have the rights of the server's user. ${found.problem}`,
       };
 }
 

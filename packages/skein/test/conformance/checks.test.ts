@@ -23,7 +23,7 @@ const wrong: readonly (readonly [string, Check])[] = [
     { check: "column", view: "platform.sessions", column: "title", type: "text", notNull: true },
   ],
   [
-    "a value that never comes",
+    "a value that never occurs",
     { check: "values", view: "api.sessions", column: "status", values: ["active", "completed", "error", "lost"] },
   ],
   [
@@ -46,9 +46,9 @@ const wrong: readonly (readonly [string, Check])[] = [
     "a key of another type",
     { check: "json", query: "select usage from agent.conversation_history", key: "input_tokens", type: "string" },
   ],
-  ["an event that nobody appended", { check: "event", type: "session.exploded" }],
+  ["an event that is in no log", { check: "event", type: "session.exploded" }],
   ["an action without its key", { check: "action", action: "run_started", keys: ["mood"] }],
-  ["an action that nobody logs", { check: "action", action: "streaming_chunk", keys: [] }],
+  ["an action that is never logged", { check: "action", action: "streaming_chunk", keys: [] }],
   ["a key that no line has", { check: "action line", key: "mood", type: "any" }],
   ["a document without its key", { check: "document", document: "agent_config", key: "mood", type: "any" }],
   [
@@ -59,30 +59,30 @@ const wrong: readonly (readonly [string, Check])[] = [
   ["a field that no schema has", { check: "schema", schema: "AgentConfig", field: "mood" }],
   ["another default in a schema", { check: "schema", schema: "AgentConfig", field: "max_steps", default: 51 }],
   ["a request without the field", { check: "takes", schema: "QueryRequest", field: "mood", values: [] }],
-  ["a value that a request refuses", { check: "takes", schema: "QueryRequest", field: "max_turns", values: [0] }],
+  ["a value that a request rejects", { check: "takes", schema: "QueryRequest", field: "max_turns", values: [0] }],
   [
-    "a value that a request takes",
+    "a value that a request accepts",
     { check: "takes", schema: "QueryRequest", field: "max_turns", values: [], refuses: [1] },
   ],
   [
     "another default in a request",
     { check: "takes", schema: "QueryRequest", field: "fork_session", values: [], default: true },
   ],
-  ["a key that the API does not say", { check: "said", shape: "InitEventData", key: "mood", type: "any" }],
+  ["a key that no answer of the API has", { check: "said", shape: "InitEventData", key: "mood", type: "any" }],
   ["a key of another type", { check: "said", shape: "InitEventData", key: "tools", type: "string" }],
   [
-    "a value that was never said",
+    "a value that no answer of the API has",
     { check: "said", shape: "DoneEventData", key: "reason", type: "string", seen: ["x"] },
   ],
-  ["a shape that the API does not say", { check: "said", shape: "Dream", key: "id", type: "any" }],
-  ["a fact that is no draft", { check: "draft", type: "step.generated" }],
-  ["a key that the library does not answer", { check: "library", shape: "Session", key: "mood", type: "any" }],
+  ["a shape that the API does not have", { check: "said", shape: "Dream", key: "id", type: "any" }],
+  ["a fact that is not a draft", { check: "draft", type: "step.generated" }],
+  ["a key that no result of the library has", { check: "library", shape: "Session", key: "mood", type: "any" }],
   ["a key of another type in the library", { check: "library", shape: "Session", key: "timestamp", type: "string" }],
-  ["a shape that the library does not answer", { check: "library", shape: "Dream", key: "id", type: "any" }],
+  ["a shape that the library does not have", { check: "library", shape: "Dream", key: "id", type: "any" }],
   ["a field that the format does not know", { check: "format", schema: "UserLine", field: "mood", values: [] }],
-  ["a value that the format refuses", { check: "format", schema: "UserLine", field: "cwd", values: [5] }],
-  ["a name that nobody exports", { check: "export", module: "@skein/history", name: "readMinds" }],
-  ["a test that nobody wrote", { check: "test", file: "packages/core/test/log/fold.test.ts", name: "folds laundry" }],
+  ["a value that the format rejects", { check: "format", schema: "UserLine", field: "cwd", values: [5] }],
+  ["a name that is not exported", { check: "export", module: "@skein/history", name: "readMinds" }],
+  ["a test that does not exist", { check: "test", file: "packages/core/test/log/fold.test.ts", name: "folds laundry" }],
 ];
 
 test.each(wrong)("a check fails for %s", async (_, check) => {

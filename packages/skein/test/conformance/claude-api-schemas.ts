@@ -396,7 +396,7 @@ export const responses: readonly Line[] = [
     tested(
       "data.structured_output: dict | None = None",
       SESSIONS,
-      "structured output is in the result, and an answer that does not match is an error: 422 from single, an error in the stream, also after a resume",
+      "structured output is in the result, and an answer that does not match is an error: 422 from /query/single, an error in the stream, also after a resume",
     ),
     ...said("Usage", [
       ["UsageSchema.input_tokens: int", "input_tokens", "number"],

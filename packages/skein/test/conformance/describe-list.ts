@@ -176,7 +176,7 @@ async function checkSaid({
   some = false,
 }: Extract<Check, { check: "said" }>): Promise<void> {
   const found = (await claudeSaid())[shape] ?? [];
-  expect(found, `The API said no ${shape}.`).not.toEqual([]);
+  expect(found, `No answer of the API is a ${shape}.`).not.toEqual([]);
   const having = found.filter((value) => Object.hasOwn(value, key));
   if (some) expect(having, `${shape} never has ${key}.`).not.toEqual([]);
   else expect(having.length, `${shape} does not always have ${key}.`).toBe(found.length);
@@ -193,7 +193,7 @@ let samples: ReturnType<typeof librarySamples> | undefined;
 
 async function checkLibrary(shape: string, key: string, type: LibraryType): Promise<void> {
   const found = (await (samples ??= librarySamples()))[shape] ?? [];
-  expect(found, `The library answers no ${shape}.`).not.toEqual([]);
+  expect(found, `No result of the library is a ${shape}.`).not.toEqual([]);
   for (const value of found) {
     expect(value).toHaveProperty(key);
     const given = (value as Record<string, unknown>)[key];

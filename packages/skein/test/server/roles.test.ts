@@ -23,15 +23,11 @@ const configured = (env: NodeJS.ProcessEnv) => () => engineSettings(readConfig(e
 const RESTATE = { SKEIN_ENGINE: "restate", SKEIN_RESTATE_URL: "http://restate:8080" };
 
 test.each([
-  ["a role that there is not", { SKEIN_ROLE: "boss" }, /The role is "boss". Expected all, api or worker/],
-  [
-    "an engine that there is not",
-    { SKEIN_ENGINE: "temporal" },
-    /SKEIN_ENGINE is "temporal". Expected "local" or "restate"/,
-  ],
+  ["an unknown role", { SKEIN_ROLE: "boss" }, /The role is "boss". Expected all, api or worker/],
+  ["an unknown engine", { SKEIN_ENGINE: "temporal" }, /SKEIN_ENGINE is "temporal". Expected "local" or "restate"/],
   ["Restate without an address", { SKEIN_ENGINE: "restate" }, /set SKEIN_RESTATE_URL/],
   [
-    "an address of Restate that is none",
+    "an invalid address of Restate",
     { ...RESTATE, SKEIN_RESTATE_URL: "restate:8080" },
     /SKEIN_RESTATE_URL has "restate:8080"/,
   ],
@@ -45,7 +41,7 @@ test.each([
     { ...RESTATE, SKEIN_RESTATE_ENDPOINT: "0.0.0.0:9080" },
     /set SKEIN_RESTATE_IDENTITY_KEYS/,
   ],
-  ["a key of the cluster that is none", { ...RESTATE, SKEIN_RESTATE_IDENTITY_KEYS: "secret" }, /publickeyv1_/],
+  ["an invalid key of the cluster", { ...RESTATE, SKEIN_RESTATE_IDENTITY_KEYS: "secret" }, /publickeyv1_/],
 ])("%s is rejected with a sentence before anything is opened", (_, env, sentence) => {
   expect(configured(env)).toThrow(sentence);
 });

@@ -14,7 +14,7 @@ import { editPreview } from "./edit-preview.ts";
 
 const HELP = `  /cancel    End the run that is under way (Ctrl-C does the same)
   /fork      Go on in a copy of this conversation
-  /cost      What it took so far
+  /cost      Tokens and cost so far
   /session   The id of this session
   /exit      Leave; a run that waits can be answered later
 A paste is one prompt. Alt-Enter or Ctrl-J begins a new line.
@@ -175,8 +175,8 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     if (word === "/help") screen.note(HELP);
     else if (word === "/cancel") {
       if (cancel()) return;
-      say("Nothing is under way.");
-    } else if (sessionId === undefined) say("Nothing was said yet.");
+      say("No run is in progress.");
+    } else if (sessionId === undefined) say("There are no messages yet.");
     else if (word === "/session") say(sessionId);
     else if (word === "/cost") {
       const session = await (await sessions()).get(sessionId);
@@ -184,12 +184,12 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
         `${tokens(session.usage)} · ${cost(session.cost_micros, session.unpriced_calls)} · ${counted(session.total_runs, "run")}`,
       );
     } else if (word === "/fork" && running) {
-      say("A run is under way. Fork when it is over, or /cancel it first.");
+      say("A run is in progress. Wait until it ends or /cancel it, then /fork.");
     } else if (word === "/fork") {
       const made = await (await sessions()).fork(sessionId);
       waits = [];
       sessionId = made.id;
-      say(`Now in session ${made.id}, a copy. The other one stays as it is.`);
+      say(`Now in session ${made.id}, a copy. The original session is not changed.`);
     } else say(`Unknown command ${visible(word ?? "")}. /help lists the commands.`);
     if (!running) next();
   }

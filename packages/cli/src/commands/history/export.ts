@@ -65,7 +65,7 @@ export const exportCommand = historyCommand({
       ...(values.redact ? { redact: redactorOfThisMachine() } : {}),
     };
     if (values.preview) {
-      if (!values.redact) throw new UsageError("--preview shows what --redact takes out: give both.");
+      if (!values.redact) throw new UsageError("--preview needs --redact: it lists what --redact takes out.");
       return await preview(words, format, options, { screen, isJson: values.json, isAll: values.all });
     }
     if (format === "jsonl" && values["active-only"])

@@ -32,7 +32,7 @@ export const files = historyCommand({
   },
   examples: [
     ["skein history files 0", "Files that the newest session touched"],
-    ["skein history files 0 src/app.ts", "The versions of one"],
+    ["skein history files 0 src/app.ts", "The versions of one file"],
     ["skein history files 0 src/app.ts --version 1 > app.ts", "Its text before the first edit"],
     ["skein history files 0 src/app.ts --diff 1..2", "What was changed in between"],
   ],
@@ -43,7 +43,7 @@ export const files = historyCommand({
     const entry = entryOf(history, path);
     if (values.at !== undefined) {
       const text = history.contentAt(entry.path, values.at);
-      if (text === undefined) throw new MissingError(`Nothing is recorded of ${path} at message ${values.at}.`);
+      if (text === undefined) throw new MissingError(`No version of ${path} is recorded at message ${values.at}.`);
       return await printText(screen, text ?? "");
     }
     if (values.version !== undefined) return await printText(screen, textOf(entry, values.version));
@@ -114,7 +114,7 @@ function textOf(entry: FileHistoryEntry, number: number): string {
   const version = entry.versions.find((candidate) => candidate.version === number);
   if (!version) throw new MissingError(`${entry.path} has no version ${number}.`);
   if (version.backupFileName === null) return "";
-  if (version.backupPath === null) throw new MissingError(`The copy of version ${number} is gone.`);
+  if (version.backupPath === null) throw new MissingError(`The copy of version ${number} was deleted.`);
   return readFileSync(version.backupPath, "utf8");
 }
 

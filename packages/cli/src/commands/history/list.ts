@@ -15,7 +15,7 @@ export const list = historyCommand({
   usesPager: true,
   examples: [
     ["skein history list", "The 50 newest sessions"],
-    ["skein history list --project . --since 7d", "Those of this project, of the last week"],
+    ["skein history list --project . --since 7d", "Sessions of this project, from the last week"],
     ["skein history list --source codex --source opencode", "Only those of two agents"],
     ["skein history list --limit all --json", "Every session as JSON"],
   ],

@@ -36,7 +36,7 @@ export const migrate = historyCommand({
     ["skein history migrate --from ~/old --to ~/new --move", "The project was renamed"],
     ["skein history migrate 3f2a --to ~/other --dry-run", "What copying one session would do"],
     ["skein history migrate 3f2a 9b1c --to . --yes", "Copy two sessions to this project"],
-    ["skein history undo", "Take the last migration back"],
+    ["skein history undo", "Revert the last migration"],
   ],
   async run({ screen, values, words, library, config }) {
     if (values.to === undefined) throw new UsageError("Where to? Give --to PATH.");
@@ -131,7 +131,7 @@ function resultLines(result: MigrateResult, mode: "copy" | "move", { paint }: St
     ...remarks(result, paint.red),
     ...(result.migrationId === null
       ? []
-      : [paint.dim(styledText`skein history undo ${result.migrationId} takes it back.`)]),
+      : [paint.dim(styledText`skein history undo ${result.migrationId} reverts this migration.`)]),
   ];
 }
 

@@ -22,7 +22,7 @@ export const COMMON_OPTIONS = {
   limit: LIMIT_OPTION,
   offset: { takes: "N", kind: wholeNumber(), about: "Skip this many results (default 0)" },
   json: JSON_OPTION,
-  archive: { isOn: true, about: "Leave out what only the archive has left" },
+  archive: { isOn: true, about: "Leave out sessions that only the archive still has" },
   cache: CACHE_OPTION,
   pager: PAGER_OPTION,
 } as const;

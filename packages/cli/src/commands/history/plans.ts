@@ -17,7 +17,7 @@ export const plans = historyCommand({
   usesPager: true,
   examples: [
     ["skein history plans", "All plans"],
-    ["skein history plans fix-auth-race", "The plan whose name begins so"],
+    ["skein history plans fix-auth-race", "The plan whose name begins with fix-auth-race"],
     ["skein history plans --json", "With their phases and items"],
   ],
   async run({ screen, values, words, library }) {

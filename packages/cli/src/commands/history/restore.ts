@@ -28,8 +28,10 @@ export const restore = historyCommand({
     else {
       const { paint } = screen;
       await screen.print(
-        styledText`${result.sessionId}: ${counted(result.restored.length, "file")} restored, ${counted(result.present.length, "file")} there already`,
-        ...result.conflicts.map((path) => paint.red(styledText`${path} is there and differs; it stays as it is.`)),
+        styledText`${result.sessionId}: ${counted(result.restored.length, "file")} restored, ${counted(result.present.length, "file")} already present`,
+        ...result.conflicts.map((path) =>
+          paint.red(styledText`${path} exists and differs from the archive; it was not changed.`),
+        ),
       );
     }
     if (result.conflicts.length === 0) return EXIT.completed;

@@ -100,7 +100,11 @@ function header(session: Session, { paint, columns }: StyledScreen): readonly St
 function footer(session: Session, { paint }: StyledScreen, isAll: boolean): readonly Styled[] {
   const lines: Styled[] = [];
   if (session.branches.length > 0 && !isAll)
-    lines.push(paint.dim(styledText`${counted(session.branches.length, "rewind")}: --all shows what was left behind.`));
+    lines.push(
+      paint.dim(
+        styledText`${counted(session.branches.length, "rewind")}: --all shows the messages before each rewind.`,
+      ),
+    );
   for (const agent of session.agents.filter(({ toolUseId }) => toolUseId === null)) {
     lines.push(paint.dim(styledText`Subagent without a known caller: skein history show agent-${agent.agentId}`));
   }

@@ -9,7 +9,7 @@ import { count } from "../../terminal/counts.ts";
 import { type Styled, joined, styledText } from "../../terminal/styled.ts";
 import { hours } from "../../terminal/times.ts";
 
-/** The fields that are used of the input that Claude Code passes to its status line. */
+/** The fields of Claude Code's status line input that this command reads. */
 const Given = z.looseObject({
   session_id: z.string().optional(),
   transcript_path: z.string().optional(),

@@ -14,7 +14,7 @@ export const todos = historyCommand({
   options: { open: { about: "Only lists that have something left to do" } },
   examples: [
     ["skein history todos", "All lists that are not empty"],
-    ["skein history todos 3f2a", "Those of one session"],
+    ["skein history todos 3f2a", "The lists of one session"],
     ["skein history todos --open --json", "What is left, as JSON"],
   ],
   async run({ screen, values, words, library }) {

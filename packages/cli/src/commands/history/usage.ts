@@ -190,7 +190,7 @@ function numbers(totals: UsageTotals, { count: text }: NumberForm, paint: Paint)
 }
 
 function remarks(report: UsageReport, { paint, columns }: StyledScreen): readonly Styled[] {
-  const note = `Prices of ${report.pricesVersion}; days of ${report.timeZone}. Calls that are in no transcript (titles, web searches) are not in it.`;
+  const note = `Prices of ${report.pricesVersion}; days of ${report.timeZone}. Calls that are in no transcript (titles, web searches) are not counted.`;
   const lines = wrap(note, columns).map(paint.dim);
   const { unpricedModels, unreadable } = report;
   if (unpricedModels.length > 0)

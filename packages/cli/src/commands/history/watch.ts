@@ -8,7 +8,7 @@ import { clock } from "../../terminal/times.ts";
 
 export const watchCommand = historyCommand({
   name: "history watch",
-  summary: "What is being written now, until Ctrl-C",
+  summary: "Show lines of transcripts as they are written, until Ctrl-C",
   shares: ["root", "source", "json"],
   isLive: true,
   options: { bookkeeping: { about: "Also lines outside the conversation: titles, snapshots, modes" } },

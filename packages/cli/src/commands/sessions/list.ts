@@ -37,7 +37,7 @@ export const list = sessionCommand({
     "agent-name": { takes: "NAME", about: "Only sessions of the agent with this name or id" },
     tag: { takes: "TAG", about: "Only sessions with this tag" },
     "forks-of": { takes: "SESSION", about: "Only forks of this session" },
-    "subagents-of": { takes: "SESSION", about: "Only sessions that worked for this one" },
+    "subagents-of": { takes: "SESSION", about: "Only sessions of subagents of this session" },
     ...SPAN_OPTIONS,
     limit: LIMIT_OPTION,
     json: JSON_OPTION,

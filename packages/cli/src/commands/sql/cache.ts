@@ -21,7 +21,7 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
       screen.out(`${visible(file)}\n`);
       screen.out(
         size === null
-          ? 'There is none yet. "skein sql cache build" makes it.\n'
+          ? 'There is no copy yet. "skein sql cache build" makes it.\n'
           : `${sizeText(size)}, of ${madeAt ? shortTime(madeAt) : "an unknown time"}\n`,
       );
       return EXIT.completed;
@@ -31,8 +31,8 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
       setPriority(10);
       const done = screen.progress("Copying");
       const result = await buildCopy(options).finally(done);
-      if (result.outcome === "busy") screen.note("Another process is building it.\n");
-      else if (result.outcome === "current") screen.out("It is up to date.\n");
+      if (result.outcome === "busy") screen.note("Another process is building the copy.\n");
+      else if (result.outcome === "current") screen.out("The copy is up to date.\n");
       else screen.out(`${result.added} files added, ${result.removed} removed: ${visible(result.file)}\n`);
       return EXIT.completed;
     }
@@ -40,7 +40,9 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
       for (const path of removeCopy(options)) screen.out(`${visible(path)}\n`);
       return EXIT.completed;
     default:
-      throw new UsageError(`skein sql cache takes nothing, "build" or "clear", not "${word}".`);
+      throw new UsageError(
+        `Unknown word "${word}". Use "skein sql cache", "skein sql cache build" or "skein sql cache clear".`,
+      );
   }
 }
 

@@ -16,10 +16,10 @@ const HELP = `A statement ends with a semicolon and may have several lines. Tab 
 
   .tables           Every table
   .schema [TABLE]   Columns, and what they mean
-  .examples [NAME]  Questions that are worth asking; runs one
+  .examples [NAME]  Example questions; with NAME, runs one
   .mode FORMAT      ${FORMATS.join(", ")}
   .plot             The next answers as charts, or as rows again
-  .timing           Whether each answer says how long it took
+  .timing           Show or hide the duration of each answer
   .exit             Leave (Ctrl-D does the same)
 
 Ctrl-C stops a statement that is running, or throws away what was typed.

@@ -22,7 +22,9 @@ export interface AnswerOptions {
 /** The error of a statement, with a hint if one is known. */
 export function failureText({ message }: Error): string {
   const isCorrupt = message.includes("Corrupt database file");
-  return visible(isCorrupt ? `${message}\nIf that is the copy, "skein sql cache clear" removes it.` : message);
+  return visible(
+    isCorrupt ? `${message}\nIf the damaged file is the copy, "skein sql cache clear" removes it.` : message,
+  );
 }
 
 /** Writes the rows of an answer as they arrive. Returns the number of rows. */
@@ -68,6 +70,8 @@ export async function writeParquet(
   if (!existsSync(folder)) throw new UsageError(`There is no folder ${folder} to write the Parquet file into.`);
   const [one = "", ...others] = statementsOf(statement);
   if (others.length > 0)
-    throw new UsageError(`A Parquet file has one answer, and these are ${others.length + 1} statements.`);
+    throw new UsageError(
+      `A Parquet file holds the answer of one statement. There are ${others.length + 1}: run them one by one.`,
+    );
   await database.run(`COPY (${one}\n) TO '${file.replaceAll("'", "''")}' (FORMAT parquet)`);
 }

@@ -26,7 +26,7 @@ export function checkNothingElse({
   if (name !== undefined)
     throw new KnownError(
       "invalid",
-      `${name}: This prompt answers a question, and the run that asked goes on as it is. Use control to change it.`,
+      `${name}: This prompt answers a question, so the run keeps its options. Use control to change them.`,
     );
 }
 

@@ -36,5 +36,5 @@ const ENDS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
 
 function cutOff({ media_type, data }: ImageContent): string | undefined {
   if (ENDS[media_type]?.(Buffer.from(data, "base64"))) return undefined;
-  return `The ${media_type} is not whole: its end is missing. Send the whole file.`;
+  return `The ${media_type} is incomplete: its end is missing. Send the whole file.`;
 }

@@ -25,10 +25,10 @@ export async function singleResponse(
   };
   const isOver = await sendRun({ ...shared.deps, sessions, run: { ...run, partials: false } }, sink);
   if (gone.signal.aborted && stopOnDisconnect) await stopRun(call, run);
-  const goesOn = `and the run goes on. Follow it at /api/v1/sessions/${run.sessionId}/stream.`;
+  const goesOn = `and the run continues. Follow the run at /api/v1/sessions/${run.sessionId}/stream.`;
   const details = { session_id: run.sessionId, run_id: run.runId };
   if (late.aborted)
-    throw new ApiError("REQUEST_TIMEOUT", `It is not over after ${shared.limits.answerMs / 1000} s, ${goesOn}`, {
+    throw new ApiError("REQUEST_TIMEOUT", `The run is not over after ${shared.limits.answerMs / 1000} s ${goesOn}`, {
       details,
     });
   if (shared.stopping.aborted && !isOver)

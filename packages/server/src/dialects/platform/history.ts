@@ -13,7 +13,7 @@ import { sessionText } from "./sessions.ts";
 /** Why this key may not read Claude Code's sessions; null if it may. */
 export function historyRefusal(history: HistoryPort | undefined, principal: Principal): string | null {
   if (!history)
-    return "Claude Code's sessions are closed on this server. SKEIN_HISTORY opens the folders that it names.";
+    return "This server does not show sessions of Claude Code. To show them, set SKEIN_HISTORY to their folders.";
   const isNamed = allows(principal, "admin") || history.keys.includes(principal.name);
   if (principal.tenant === OPERATOR && isNamed) return null;
   return "Claude Code's sessions are open to admin keys of the operator, and to the keys that SKEIN_HISTORY_KEYS names.";

@@ -25,7 +25,7 @@ export const keyHandlers = {
     if (taken)
       throw new ApiError(
         "already_exists",
-        `There is a key "${name}" already. Rotate or revoke it, or take another name.`,
+        `There is a key "${name}" already. Rotate or revoke it, or choose another name.`,
       );
     return made(call, await shared.keys.make({ name, scopes, tenant, owner, expiresAt: expires_at }));
   },
@@ -55,7 +55,7 @@ function checkName(name: string, { shared, principal }: RequestContext): void {
   if (isOwn || !shared.deps.hasKeyRules?.(name)) return;
   throw new ApiError(
     "not_allowed",
-    `The operator of this server has rules for keys named "${name}". Take another name, or ask the operator to make this key.`,
+    `The operator of this server has rules for keys named "${name}". Choose another name, or ask the operator to make this key.`,
   );
 }
 

@@ -112,7 +112,7 @@ async function queuedOf({ shared }: RequestContext, session: Session): Promise<S
   const ofTenant = due.filter(({ tenant }) => tenant === session.tenant);
   const at = ofTenant.findIndex(({ sessionId }) => sessionId === session.id);
   if (at === -1) return undefined;
-  return { place: at + 1, reason: "This server drives as many sessions as it can. Tenants take turns." };
+  return { place: at + 1, reason: "This server drives as many sessions at once as it can. Tenants take turns." };
 }
 
 /** A worker that cannot drive a session makes it due again after a second. */

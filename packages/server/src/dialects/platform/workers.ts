@@ -73,5 +73,5 @@ function sentenceOf(fit: number, others: readonly { readonly lacks: readonly str
   if (fit > 0) return `${fit} of ${fit + others.length} workers can drive this session.`;
   if (others.length === 0) return "The session waits: no worker is running. Start one with skein serve --role worker.";
   const lacks = [...new Set(others.flatMap((other) => other.lacks))];
-  return `The session waits: no worker has ${lacks.join(", ")}. Start one that does.`;
+  return `The session waits: no worker has ${lacks.join(", ")}. Start a worker that has it.`;
 }

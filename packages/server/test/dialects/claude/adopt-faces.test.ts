@@ -60,10 +60,15 @@ describe("skein adopt", { timeout: 120_000 }, () => {
   });
 
   test.each([
-    ["a session that is not there", ["adopt", "ffffffff"], 3, "ffffffff"],
+    ["an unknown session", ["adopt", "ffffffff"], 3, "ffffffff"],
     ["nothing", ["adopt"], 2, "Expected SESSION"],
-    ["an export of nothing", ["sessions", "export", "--claude-code"], 2, "Expected SESSION"],
-    ["a file for several", ["sessions", "export", "x", "--claude-code", "--output", "f"], 2, "several files"],
+    ["an export without a session", ["sessions", "export", "--claude-code"], 2, "Expected SESSION"],
+    [
+      "one output file for several files",
+      ["sessions", "export", "x", "--claude-code", "--output", "f"],
+      2,
+      "several files",
+    ],
   ])("skein adopt says what is wrong with %s", async (_, args, code, words) => {
     const { home } = atHome();
     const ended = await skein(home, ...args);

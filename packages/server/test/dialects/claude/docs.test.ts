@@ -40,7 +40,7 @@ const examples = fenced("http").map((text): [string, string, string] => {
   return [method, path, rest.join("\n").trim()];
 });
 
-test("the document has examples", () => {
+test("docs/reference/claude-api.md has examples", () => {
   expect(examples.length).toBeGreaterThan(6);
 });
 
@@ -61,7 +61,7 @@ test.each(examples)("the example %s %s works", async (method, path, text) => {
   expect(only(frames, "done").data).toEqual({ reason: "completed" });
 });
 
-test("the events in the document are valid", () => {
+test("the events in docs/reference/claude-api.md are valid", () => {
   const shown = fenced("text").flatMap((text) => [...text.matchAll(/^event: (\w+)$/gm)].map(([, name = ""]) => name));
   const known = StreamEvent.options.map(({ shape }) => shape.event.value as string);
   expect(shown.filter((name) => !known.includes(name))).toEqual([]);

@@ -169,7 +169,7 @@ test("an open await is a question, and `answer` answers it within the run", asyn
   expect((await server.call("POST", `${path}/answer`, { answer: "Again" })).status).toBe(404);
 });
 
-test("single responds at the end of a run, or when the run needs an answer", async () => {
+test("/api/v1/query/single responds at the end of a run, or when the run needs an answer", async () => {
   const server = await testServer();
   const { id } = await begun(server, { frontend_tools: [ask] });
   const single = (prompt: string) => server.call("POST", "/api/v1/query/single", { prompt, session_id: id });
@@ -191,7 +191,7 @@ test("single responds at the end of a run, or when the run needs an answer", asy
   await all(server, `/api/v1/sessions/${id}/stream`);
 });
 
-test("single reports a run that takes too long, and the run continues", async () => {
+test("/api/v1/query/single reports a run that takes too long, and the run continues", async () => {
   const server = await testServer({ limits: { answerMs: 300 } });
   const { id, path } = await begun(server);
   const prompt = scripted("Hang.", [{ hang: true }]);

@@ -9,7 +9,7 @@ import { openPolicy } from "../../../../skein/src/serve/policy.ts";
 
 const page = readFileSync(new URL("../../../../../docs/reference/claude-operators.md", import.meta.url), "utf8");
 
-test("the example of the document allows what the document says", async () => {
+test("the example of docs/reference/claude-operators.md loads, and allows what the document says", async () => {
   const [, example = ""] = /```ts\n([^`]+)```/.exec(page) ?? [];
   const folder = mkdtempSync(join(tmpdir(), "skein-operators-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -23,7 +23,7 @@ test("the example of the document allows what the document says", async () => {
   });
 });
 
-test("a server starts with the document's example of a policy", async () => {
+test("the example of docs/reference/policy.md is a valid policy", async () => {
   const policy = readFileSync(new URL("../../../../../docs/reference/policy.md", import.meta.url), "utf8");
   const [, example = ""] = /```ts\n([^`]+)```/.exec(policy) ?? [];
   const folder = mkdtempSync(join(tmpdir(), "skein-operators-"));
@@ -38,7 +38,7 @@ test("a server starts with the document's example of a policy", async () => {
   });
 });
 
-test("every variable that the document names is read", () => {
+test("every variable that docs/reference/claude-operators.md names is read", () => {
   const config = readFileSync(new URL("../../../../skein/src/config.ts", import.meta.url), "utf8");
   const names = new Set(page.match(/SKEIN_[A-Z_]+/g));
   expect(names.size).toBeGreaterThan(4);

@@ -289,11 +289,16 @@ const closed: readonly [why: string, body: Record<string, unknown>, status: numb
   ["extra_args that are not open", { extra_args: { "dangerously-skip-permissions": null } }, 403, "arg_not_allowed"],
   ["a variable that is not open", { env: { LD_PRELOAD: "/x.so" } }, 403, "not_allowed"],
   ["a folder outside the roots", { cwd: "/etc" }, 403, "not_allowed"],
-  ["a folder outside by a detour", { cwd: "/etc/../etc" }, 403, "not_allowed"],
-  ["a further folder outside", { add_dirs: ["/"] }, 403, "not_allowed"],
+  ["a folder outside the roots, written with ..", { cwd: "/etc/../etc" }, 403, "not_allowed"],
+  ["an additional folder outside the roots", { add_dirs: ["/"] }, 403, "not_allowed"],
   ["settings that nobody registered", { settings: "/etc/passwd" }, 403, "not_allowed"],
   ["a plugin that nobody registered", { plugins: [{ name: "x", path: "/tmp/evil" }] }, 403, "not_allowed"],
-  ["a command of its own", { mcp_servers: { x: { command: "sh", args: ["-c", "id"] } } }, 403, "not_allowed"],
+  [
+    "an MCP server started by a command",
+    { mcp_servers: { x: { command: "sh", args: ["-c", "id"] } } },
+    403,
+    "not_allowed",
+  ],
   ["bypassPermissions", { permission_mode: "bypassPermissions" }, 403, "not_allowed"],
   ["two tools in one entry", { allowed_tools: ["Read,Bash"] }, 422, "VALIDATION_ERROR"],
   [
@@ -310,7 +315,7 @@ const closed: readonly [why: string, body: Record<string, unknown>, status: numb
     "VALIDATION_ERROR",
   ],
   [
-    "an image from this network",
+    "an image from an address in this network",
     { images: [{ type: "url", media_type: "image/png", data: "http://169.254.169.254/x" }] },
     422,
     "url_not_allowed",
@@ -319,11 +324,11 @@ const closed: readonly [why: string, body: Record<string, unknown>, status: numb
 
 test.each([
   ["is no image", { media_type: "image/png", data: "AAAA" }, "The data is not a PNG, JPEG, GIF or WebP image."],
-  ["is another", { media_type: "image/gif", data: PNG }, "The data is image/png, and media_type says image/gif."],
+  ["is another", { media_type: "image/gif", data: PNG }, "The data is image/png, but media_type says image/gif."],
   [
     "is cut off",
     { media_type: "image/png", data: PNG.slice(0, 48) },
-    "The image/png is not whole: its end is missing.",
+    "The image/png is incomplete: its end is missing.",
   ],
 ])("an image that %s is rejected with its index in the error", async (_, image, sentence) => {
   const url = { type: "url", media_type: "image/png", data: "https://images.example.com/loom.png" };

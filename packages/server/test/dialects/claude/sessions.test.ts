@@ -144,7 +144,7 @@ test("continue_conversation continues the tenant's latest session of the folder"
   expect(JSON.stringify(server.requests("continue-3")[0]?.messages)).toContain("Latest.");
 });
 
-test("single returns the whole run in one response", async () => {
+test("/api/v1/query/single returns the whole run in one response", async () => {
   const prompt = scripted("single", [
     { text: "Looking.", tools: [{ name: "Bash", input: { command: "echo one" } }] },
     { text: "Found $LAST." },
@@ -189,7 +189,7 @@ test("the limit of turns and an error of the model are reported", async () => {
   expect(textOf(again)).toBe("Fine.");
 });
 
-test("structured output is in the result, and an answer that does not match is an error: 422 from single, an error in the stream, also after a resume", async () => {
+test("structured output is in the result, and an answer that does not match is an error: 422 from /query/single, an error in the stream, also after a resume", async () => {
   const schema = { type: "object", properties: { colour: { type: "string" } }, required: ["colour"] };
   const output_format = { type: "json_schema", schema };
   const good = { tools: [{ name: "StructuredOutput", input: { colour: "blue" } }] };

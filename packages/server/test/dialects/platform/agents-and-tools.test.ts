@@ -171,9 +171,9 @@ test("a session that no server can drive says what is missing: in its log, on th
   );
   const isQueued = async ({ call }: typeof without) =>
     (await call("GET", "/v1/sessions?include=has_queued_prompt")).body.data.map((one) => one["has_queued_prompt"]);
-  // Not while the worker tries it again.
+  // The prompt is not queued while the worker tries it again.
   await expect.poll(() => isQueued(without)).toEqual([true]);
-  // Long enough for several attempts, of which only the first is recorded.
+  // This time is long enough for several attempts. Only the first attempt is recorded.
   await new Promise((resolve) => setTimeout(resolve, 2500));
   const said = (await without.call("GET", `${path}/events`)).body.data.filter(
     ({ event_type }) => event_type === "runtime.noticed",

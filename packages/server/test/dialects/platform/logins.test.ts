@@ -72,7 +72,7 @@ test.each([
   ["a page of another site", { "sec-fetch-site": "cross-site" }],
   ["a page of another port of this machine", { "sec-fetch-site": "same-site" }],
   ["an address that was typed in", { "sec-fetch-site": "none" }],
-  ["something that says nothing", { "sec-fetch-site": "" }],
+  ["a browser that sends an empty Sec-Fetch-Site", { "sec-fetch-site": "" }],
 ])("%s cannot write with the cookie", async (_, headers) => {
   const { url, cookie, call } = await loggedIn();
   const browser = caller(url, undefined);

@@ -234,8 +234,8 @@ test.each(["memory:", "sqlite"])(
       ["a gap", events.filter((_, index) => index !== 3)],
       ["no beginning", events.slice(1)],
       ["a run that is open", events.slice(0, 5)],
-      ["a type that is none", [...events, { ...events[0], sequence: events.length + 1, event_type: "session.hacked" }]],
-      ["data that is none", [events[0], { ...events[1], data: { message_id: 7 } }]],
+      ["an unknown type", [...events, { ...events[0], sequence: events.length + 1, event_type: "session.hacked" }]],
+      ["invalid data", [events[0], { ...events[1], data: { message_id: 7 } }]],
     ];
     for (const [, list] of bad)
       expect((await call("POST", "/v1/sessions/import", { ...file, events: list })).status).toBe(422);
@@ -358,7 +358,7 @@ test.each([
     },
   ],
   [
-    "an image of another type than it says",
+    "an image whose media_type is wrong",
     422,
     { type: "image", source: { type: "base64", media_type: "image/jpeg", data: PIXEL } },
   ],
@@ -382,7 +382,7 @@ test.each([
   ["another role", { role: "assistant", content: { text: "x" } }],
   ["no text", { role: "user", content: { text: "" } }],
   ["no blocks", { role: "user", content: [] }],
-  ["a field too much", { role: "user", content: { text: "x" }, id: "1" }],
+  ["an unknown field", { role: "user", content: { text: "x" }, id: "1" }],
 ])("a message with %s is 422", async (_, body) => {
   const { call } = await testServer();
   const { path } = await session(call);

@@ -136,7 +136,7 @@ test("an invalid message gets an error with its reference, and the socket stays 
 test.each([
   ["a binary message", (ws: WebSocket) => ws.send(Buffer.from([1, 2])), 1003],
   ["a message over 1 MiB", (ws: WebSocket) => ws.send("x".repeat(1024 * 1024 + 1)), 1009],
-  ["text that is none", (ws: WebSocket) => ws.send(Buffer.from([0xc3, 0x28]), { binary: false }), 1007],
+  ["text that is not UTF-8", (ws: WebSocket) => ws.send(Buffer.from([0xc3, 0x28]), { binary: false }), 1007],
 ])("%s closes the socket with its code", async (_, act, code) => {
   const { ws } = await socket(await testServer());
   act(ws);

@@ -205,7 +205,7 @@ function tooLarge(bytes: number, most: number): void {
   if (bytes > most)
     throw new KnownError(
       "too_large",
-      `This has ${Math.ceil(bytes / 1e6)} MB; at most ${Math.round(most / 1e6)} MB are sent. Use \`skein history\` on the machine itself.`,
+      `The answer would have ${Math.ceil(bytes / 1e6)} MB; the limit is ${Math.round(most / 1e6)} MB. Use \`skein history\` on the machine itself.`,
     );
 }
 
