@@ -38,7 +38,7 @@ export const skein: Group = {
     },
     {
       name: "files",
-      summary: "Find and delete files of sessions that are gone",
+      summary: "Find and delete files of sessions that no longer exist",
       load: async () => (await import("./commands/files.ts")).files,
     },
     {

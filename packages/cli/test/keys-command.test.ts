@@ -128,7 +128,7 @@ test("doctor says whether the secrets of the store are sealed, and names a key t
   const key = randomBytes(32).toString("base64");
   expect(await look({ SKEIN_SECRETS_KEY: key })).toMatch(/note secrets 1 secret in clear .*`skein keys seal` seals/);
   await call(["keys", "seal", "--data", data], { env: { ...environmentOf(data), SKEIN_SECRETS_KEY: key }, cwd: data });
-  expect(await look({ SKEIN_SECRETS_KEY: key })).toMatch(/^ok secrets Sealed with the key [0-9a-f]{8}\.$/);
+  expect(await look({ SKEIN_SECRETS_KEY: key })).toMatch(/^ok secrets Encrypted with the key [0-9a-f]{8}\.$/);
   expect(await look()).toMatch(
     /^wrong secrets A secret of this store was sealed with the key [0-9a-f]{8}, which .* SKEIN_SECRETS_KEY_LOST=/,
   );

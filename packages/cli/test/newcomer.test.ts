@@ -11,8 +11,16 @@ import { bin, dataFolder, environmentOf, skein, skeinProcess } from "./skein.ts"
 test.each([
   [["sessions", "list"], 0, "There is no session.\n"],
   [["sessions", "list", "--json"], 0, ""],
-  [["sessions", "show", "0199c8f1"], 3, "There is no session whose id begins with 0199c8f1.\n"],
-  [["runs", "logs", "0199c8f1"], 3, "There is no run whose id begins with 0199c8f1.\n"],
+  [
+    ["sessions", "show", "0199c8f1"],
+    3,
+    'There is no session whose id begins with 0199c8f1. "skein sessions list" shows the sessions.\n',
+  ],
+  [
+    ["runs", "logs", "0199c8f1"],
+    3,
+    'There is no run whose id begins with 0199c8f1. "skein runs list SESSION" shows the runs of a session.\n',
+  ],
   [["keys", "list"], 0, "There is no key.\n"],
 ])("%j on a machine without a store says so and creates none", async (args, code, err) => {
   const folder = dataFolder();

@@ -77,7 +77,7 @@ describe.skipIf(!hasBubblewrap)("the sandbox of a server whose operator chose no
     const home = dataFolder();
     expect(await doctor(home, through)).toMatchObject({
       state: "note",
-      says: expect.stringMatching(/^Missing \(preferred, .*has the rights of the server's user/),
+      says: expect.stringMatching(/^Missing \(preferred, .*have the rights of the server's user/),
     });
     await skein(home, "keys", "make", "ci");
     const { state, says } = await doctor(home, through);

@@ -139,7 +139,7 @@ describe("with a session of two runs", () => {
     expect(await call("sessions", "delete", fork, "--yes")).toMatchObject({ code: 0 });
     expect(await call("sessions", "show", "ffffffff")).toMatchObject({
       code: 3,
-      err: "There is no session whose id begins with ffffffff.\n",
+      err: 'There is no session whose id begins with ffffffff. "skein sessions list" shows the sessions.\n',
     });
   });
 

@@ -19,7 +19,7 @@ export const backup = defineCommand({
     const { words, values, screen } = call;
     const url = storeUrlFor(call);
     refuseMemory(url);
-    if (!(await isStore(url))) throw new MissingError(`There is no store at ${placeOf(url).place}.`);
+    if (!(await isStore(url))) throw new MissingError(`There is no store at ${placeOf(url).place}. Check the address.`);
     let so: Moved | undefined;
     const done = screen.progress(() => (so ? `Copied ${so.sessions} sessions` : "Copying the store"));
     const made = await backupStore(url, words[0] ?? "", (now) => (so = now)).finally(done);

@@ -12,9 +12,9 @@ export function completionOf(group: () => Group): Command {
     words: "SHELL",
     summary: "Print a script that completes commands and options in bash, zsh or fish.",
     examples: [
-      ['eval "$(skein completion bash)"', "In ~/.bashrc"],
-      ['eval "$(skein completion zsh)"', "In ~/.zshrc, after compinit"],
-      ["skein completion fish > ~/.config/fish/completions/skein.fish", "Once"],
+      ['eval "$(skein completion bash)"', "Put this line into ~/.bashrc"],
+      ['eval "$(skein completion zsh)"', "Put this line into ~/.zshrc, after compinit"],
+      ["skein completion fish > ~/.config/fish/completions/skein.fish", "Run this once"],
     ],
     async run({ words: [word = ""], screen }) {
       const shell = SHELLS.find((name): name is Shell => name === word);

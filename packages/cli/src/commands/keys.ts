@@ -74,7 +74,7 @@ const make = defineCommand({
       const key = await all.make({ name, scopes, tenant: of, owner, expiresAt });
       await audit(records, { tenant: of, action: "key.create", target: name });
       say(call, key, { name, owner, tenant: of, scopes, expires_at: expiresAt, key });
-      call.screen.note("Keep it now: the key is not shown again. The store has only its hash.\n");
+      call.screen.note("Copy the key now: it is not shown again. The store has only the hash of the key.\n");
     }),
 });
 
@@ -101,7 +101,7 @@ const rotate = defineCommand({
           (name === named && replaced_by === null) || (named.length >= 6 && id.startsWith(named)),
       );
       const [old] = found;
-      if (!old) throw new MissingError(`There is no valid key "${named}". "skein keys list" shows them.`);
+      if (!old) throw new MissingError(`There is no valid key "${named}". "skein keys list" shows the keys.`);
       if (found.length > 1) throw new UsageError(`${found.length} keys have the name "${named}". Use the id of one.`);
       const overlap = call.values.overlap ?? 60;
       const expiresAt = timeIn(call.values.expires);
@@ -109,7 +109,7 @@ const rotate = defineCommand({
       await audit(records, { tenant: old.tenant, action: "key.rotate", target: old.id.slice(0, 12) });
       say(call, key, { name: old.name, tenant: old.tenant, scopes: old.scopes, key, overlap_minutes: overlap });
       call.screen.note(
-        `Keep it now: the key is not shown again. The old key "${old.name}" stays valid for ${overlap} minutes.\n`,
+        `Copy the key now: it is not shown again. The old key "${old.name}" stays valid for ${overlap} minutes.\n`,
       );
     }),
 });

@@ -47,11 +47,14 @@ const add = defineCommand({
   words: "PROVIDER/NAME",
   summary: "Add a model, or change how it is reached. Its key stays in the environment, or is kept in the store.",
   options: {
-    url: { takes: "URL", about: "The address of its server, for example http://127.0.0.1:11434/v1" },
-    "key-env": { takes: "VARIABLE", about: "The environment variable with its key (with --server: of the server)" },
+    url: { takes: "URL", about: "The address of the model's server, for example http://127.0.0.1:11434/v1" },
+    "key-env": {
+      takes: "VARIABLE",
+      about: "The environment variable with the model's key (with --server: a variable of the server)",
+    },
     "key-file": {
       takes: "FILE",
-      about: "The file with its key, - for stdin: it is kept in the store, and never shown",
+      about: "The file with the model's key, - for stdin. The key is kept in the store, and never shown",
     },
     "key-header": {
       takes: "HEADER",
@@ -59,20 +62,27 @@ const add = defineCommand({
     },
     adapter: {
       takes: "API",
-      about: "The API it speaks: anthropic, openai, openai-compatible, bedrock or vertex (default: by provider)",
+      about:
+        "The API that the server speaks: anthropic, openai, openai-compatible, bedrock or vertex (default: by provider)",
     },
     "model-name": {
       takes: "NAME",
-      about: "The name that the server has for it (default: the part after the slash)",
+      about: "The name of the model on its server (default: the part after the slash)",
     },
     region: { takes: "REGION", about: "The region of the cloud, for bedrock and vertex" },
     "cloud-project": { takes: "ID", about: "The project in Google's cloud, for vertex" },
     price: { takes: "IN/OUT", about: "Dollars for a million tokens of input and output, for example 0.5/1.5" },
-    "context-window": { takes: "TOKENS", about: "The size of its context window, so that compaction begins in time" },
-    without: { takes: "ABILITIES", about: `Abilities that it lacks, separated by commas: ${ABILITIES.join(", ")}` },
+    "context-window": {
+      takes: "TOKENS",
+      about: "The size of the model's context window. It decides when compaction begins",
+    },
+    without: {
+      takes: "ABILITIES",
+      about: `Abilities that the model lacks, separated by commas: ${ABILITIES.join(", ")}`,
+    },
     with: { takes: "ABILITIES", about: "Abilities that such models usually lack, for example images" },
-    quirks: { takes: "JSON", about: "How its server differs from OpenAI's (docs/reference/agents.md has the list)" },
-    default: { about: "Use it for agents without a model of their own" },
+    quirks: { takes: "JSON", about: "How the server differs from OpenAI's (docs/reference/agents.md has the list)" },
+    default: { about: "Use this model for agents without a model of their own" },
     ...OPTIONS,
   },
   examples: [
@@ -91,7 +101,7 @@ const add = defineCommand({
       const key = file === undefined ? undefined : (await readInput(file)).trim();
       const model = await models.add({ name, settings: settingsIn(call.values), key, isDefault });
       if (call.values.json) call.screen.json(model);
-      else call.screen.out(`${visible(name)} is added. Try it: skein models test ${visible(name)}\n`);
+      else call.screen.out(`The model ${visible(name)} is added. To test it: skein models test ${visible(name)}\n`);
     }),
 });
 
@@ -126,7 +136,7 @@ const remove = defineCommand({
     withModels(call, "existing", async (models) => {
       const [name = ""] = call.words;
       const removed = await models.remove(name);
-      if (!removed) throw new MissingError(`There is no model "${name}". "skein models list" shows them.`);
+      if (!removed) throw new MissingError(`There is no model "${name}". "skein models list" shows the models.`);
       if (call.values.json) call.screen.json({ removed });
       else call.screen.out(`${visible(name)} is removed.\n`);
     }),

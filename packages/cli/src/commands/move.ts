@@ -27,7 +27,8 @@ export const move = defineCommand({
         throw new UsageError(
           "A store in memory cannot be moved: it lives in one process. Name a sqlite:, file: or postgres: store.",
         );
-    if (!(await isStore(from))) throw new MissingError(`There is no store at ${placeOf(from).place}.`);
+    if (!(await isStore(from)))
+      throw new MissingError(`There is no store at ${placeOf(from).place}. Check the address.`);
     let so: Moved | undefined;
     const done = screen.progress(() =>
       so ? `Moving: ${so.sessions} sessions, ${so.events} events` : "Opening the stores",

@@ -25,7 +25,7 @@ const explain = defineCommand({
       const rules = openPolicy(settings, await loadCode(settings.configFile), keys);
       const valid = await keys.valid();
       const key = valid.find(({ name, id }) => name === named || (named.length >= 6 && id.startsWith(named)));
-      if (!key) throw new MissingError(`There is no valid key "${named}". "skein keys list" shows them.`);
+      if (!key) throw new MissingError(`There is no valid key "${named}". "skein keys list" shows the keys.`);
       const caps = await capsOf(key, { rules: rules.rules, records: store.records });
       const sentences = [...(await explainKey(key, rules)), ...caps.map(useSentence)];
       if (values.json) screen.json({ key: key.name, tenant: key.tenant, sentences, caps });

@@ -21,7 +21,7 @@ const OPTIONS = {
 const register = defineCommand({
   name: "restate register",
   summary:
-    "Register the address of the workers with Restate. A new address is a new version: sessions in progress finish their step at the old one.",
+    "Register the address of the workers with Restate. A new address is a new version: sessions in progress finish their step at the old address.",
   options: {
     workers: { takes: "URL", about: "The address of the workers, as Restate reaches it (SKEIN_RESTATE_WORKERS_URL)" },
     ...OPTIONS,

@@ -54,7 +54,7 @@ export const sql = defineCommand({
     ["examples [NAME]", "List example questions, or run one"],
     ["export FOLDER|FILE.duckdb", "Write every table as a Parquet file, or all into one database"],
     ["init", "Print SQL that defines the tables in the duckdb command"],
-    ["cache [build|clear]", "Show, build or remove the copy that makes questions faster"],
+    ["cache [build|clear]", "Show, build or remove the copy of the data that makes questions faster"],
   ],
   options: OPTIONS,
   examples: [
@@ -246,7 +246,7 @@ async function statementOf(file: string | undefined, words: readonly string[]): 
   const [word = "", name, ...rest] = words;
   if (word === "examples") {
     const example = examples().find((known) => known.name === name);
-    if (!example) throw new MissingError(`There is no example "${name}". "skein sql examples" lists them.`);
+    if (!example) throw new MissingError(`There is no example "${name}". "skein sql examples" lists the examples.`);
     return example.sql;
   }
   if (/^\.\w/.test(word))

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename, extname } from "node:path";
 import type { Content, ContentBlock } from "@skein/protocol";
 import { UsageError } from "./exit-codes.ts";
+import { fileSentence, isFileError } from "./file-error.ts";
 
 const IMAGES: Readonly<Record<string, string>> = {
   ".png": "image/png",
@@ -36,7 +37,8 @@ function bytesOf(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new UsageError(`${file} cannot be attached: ${(error as Error).message}`);
+    if (isFileError(error)) throw new UsageError(fileSentence(error));
+    throw error;
   }
 }
 

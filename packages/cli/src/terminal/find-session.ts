@@ -6,6 +6,11 @@ import { shorten } from "./width.ts";
 
 /** The beginning of an id, as people copy it. */
 const BEGINNING = /^[0-9a-f][0-9a-f-]{3,34}$/i;
+/** How to find the right id. */
+const LISTS = {
+  session: '"skein sessions list" shows the sessions.',
+  run: '"skein runs list SESSION" shows the runs of a session.',
+};
 /** How many sessions an ambiguous id prefix lists. */
 const MOST_CANDIDATES = 10;
 
@@ -54,7 +59,7 @@ export async function findRun(
 
 function theOnly(what: "session" | "run", word: string, found: readonly string[]): string {
   const [first, ...others] = found;
-  if (first === undefined) throw new MissingError(`There is no ${what} whose id begins with ${word}.`);
+  if (first === undefined) throw new MissingError(`There is no ${what} whose id begins with ${word}. ${LISTS[what]}`);
   if (others.length === 0) return first.split(" ", 1)[0] ?? first;
   const lines = found.slice(0, MOST_CANDIDATES).map((line) => `\n  ${line}`);
   const more = found.length > MOST_CANDIDATES ? "\n  and more" : "";

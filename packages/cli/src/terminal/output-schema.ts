@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { AgentOptions } from "skein";
 import { z } from "zod";
 import { UsageError } from "./exit-codes.ts";
+import { fileSentence, isFileError } from "./file-error.ts";
 
 /** The type of answers, from a file: a JSON Schema whose root is an object. */
 export function outputSchemaIn(file: string): NonNullable<AgentOptions["output"]> {
@@ -19,8 +20,11 @@ function jsonIn(file: string): Record<string, unknown> {
   try {
     value = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw new UsageError(`${file} cannot be read as JSON: ${(error as Error).message}`);
+    if (isFileError(error)) throw new UsageError(fileSentence(error));
+    throw new UsageError(`${file} cannot be read as JSON: ${(error as Error).message}.`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UsageError(`${file} is not a JSON Schema of an object.`);
+  throw new UsageError(
+    `${file} is not a JSON Schema. Expected an object such as {"type": "object", "properties": {…}}.`,
+  );
 }

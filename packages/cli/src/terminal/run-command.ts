@@ -45,8 +45,7 @@ export async function reportFailure(
   if (!failure) throw error;
   const { exitCode, message } = failure;
   const whole = name === "" ? "skein" : `skein ${name}`;
-  const hint =
-    error instanceof CommandError && exitCode === EXIT.usage ? ` "${whole} --help" shows how it is called.` : "";
+  const hint = error instanceof CommandError && exitCode === EXIT.usage ? ` See "${whole} --help".` : "";
   process.stderr.write(
     isJson ? `${visibleJson({ error: { code: CODES[exitCode], message } })}\n` : `${visible(message)}${hint}\n`,
   );

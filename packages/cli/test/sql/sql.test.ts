@@ -251,7 +251,7 @@ describe("skein sql cache", () => {
         [PROMPTS, "--format", "jsonl"],
         [PROMPTS, "--format", "jsonl", "--no-cache"],
       ]);
-      expect(again?.out).toBe("It is up to date.\n");
+      expect(again?.out).toBe("The copy is up to date.\n");
       for (const answer of [copied, read]) expect(lines(answer?.out ?? "")).toEqual([{ content: "kept", n: 1 }]);
       expect((await skein(folder, "sql", "cache", "clear")).out).toContain(file);
       expect(existsSync(file)).toBe(false);
@@ -282,14 +282,14 @@ describe("skein sql cache", () => {
       await expect.poll(isMade, { timeout: 120_000 }).toBe(true);
       // The builder holds its lock until it ends.
       const build = async (): Promise<string> => (await skein(folder, "sql", "cache", "build")).out;
-      await expect.poll(build, { timeout: 60_000, interval: 500 }).toBe("It is up to date.\n");
+      await expect.poll(build, { timeout: 60_000, interval: 500 }).toBe("The copy is up to date.\n");
       const status = await skein(folder, "sql", "cache");
       expect(status.out).toContain(" MB, of ");
       const [copy = ""] = status.out.split("\n");
       const made = statSync(copy).mtimeMs;
       expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 35 }]);
       // The content of the files is not compared again, because the files are the ones that were copied.
-      expect((await skein(folder, "sql", "cache", "build")).out).toBe("It is up to date.\n");
+      expect((await skein(folder, "sql", "cache", "build")).out).toBe("The copy is up to date.\n");
       expect(statSync(copy).mtimeMs).toBe(made);
     },
   );

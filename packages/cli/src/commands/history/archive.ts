@@ -13,7 +13,7 @@ export const archiveCommand = historyCommand({
   shares: ["root", "source", "project", "since", "until", "json", "cache"],
   isLive: true,
   examples: [
-    ["skein history archive", "Keep what is new; run it daily, for example from cron"],
+    ["skein history archive", "Copy what is new; run this daily, for example from cron"],
     ["skein history archive --root ~/.claude-work", "Another data directory, into the same archive"],
   ],
   async run({ screen, values, library, config }) {

@@ -8,7 +8,7 @@ import { count, counted } from "../../terminal/counts.ts";
 
 export const checkCommand = historyCommand({
   name: "history check",
-  summary: "List what in the data is newer than this version of Skein",
+  summary: "List types and forms in Claude Code's data that this version of Skein does not know",
   shares: ["root", "project", "since", "until", "json", "archive", "pager"],
   usesPager: true,
   examples: [

@@ -33,8 +33,8 @@ export const files = historyCommand({
   examples: [
     ["skein history files 0", "Files that the newest session touched"],
     ["skein history files 0 src/app.ts", "The versions of one file"],
-    ["skein history files 0 src/app.ts --version 1 > app.ts", "Its text before the first edit"],
-    ["skein history files 0 src/app.ts --diff 1..2", "What was changed in between"],
+    ["skein history files 0 src/app.ts --version 1 > app.ts", "The text of the file before its first edit"],
+    ["skein history files 0 src/app.ts --diff 1..2", "What changed from version 1 to version 2"],
   ],
   async run({ screen, values, words, library }) {
     const [session, path] = words;

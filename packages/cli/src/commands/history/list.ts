@@ -16,7 +16,7 @@ export const list = historyCommand({
   examples: [
     ["skein history list", "The 50 newest sessions"],
     ["skein history list --project . --since 7d", "Sessions of this project, from the last week"],
-    ["skein history list --source codex --source opencode", "Only those of two agents"],
+    ["skein history list --source codex --source opencode", "Only sessions of two agents"],
     ["skein history list --limit all --json", "Every session as JSON"],
   ],
   async run({ screen, values, library }) {

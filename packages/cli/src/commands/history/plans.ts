@@ -18,7 +18,7 @@ export const plans = historyCommand({
   examples: [
     ["skein history plans", "All plans"],
     ["skein history plans fix-auth-race", "The plan whose name begins with fix-auth-race"],
-    ["skein history plans --json", "With their phases and items"],
+    ["skein history plans --json", "All plans with their phases and items, as JSON"],
   ],
   async run({ screen, values, words, library }) {
     const all = (await listPlans(library)).filter(({ modifiedAt }) => {

@@ -13,7 +13,7 @@ export const restore = historyCommand({
   words: "SESSION",
   examples: [
     ["skein history restore 3f2a", "Back into the data directory it came from"],
-    ["skein history restore 3f2a --root ~/.claude-work", "Into another one"],
+    ["skein history restore 3f2a --root ~/.claude-work", "Into another data directory"],
   ],
   async run({ screen, values, words, config }) {
     const [id = ""] = words;

@@ -25,7 +25,7 @@ export const show = historyCommand({
     all: { short: "a", about: "Every line: also what was compacted or rewound, metadata, unknown and damaged lines" },
     full: { about: "Whole inputs, results and thoughts" },
     ...OUTPUT_OPTIONS,
-    output: { ...OUTPUT_OPTIONS.output, about: "Write it to this file as one HTML page instead" },
+    output: { ...OUTPUT_OPTIONS.output, about: "Write the session to this file as one HTML page" },
   },
   examples: [
     ["skein history show 0", "The newest session"],

@@ -15,7 +15,7 @@ export const todos = historyCommand({
   examples: [
     ["skein history todos", "All lists that are not empty"],
     ["skein history todos 3f2a", "The lists of one session"],
-    ["skein history todos --open --json", "What is left, as JSON"],
+    ["skein history todos --open --json", "Lists with open items, as JSON"],
   ],
   async run({ screen, values, words, library }) {
     const [wanted = ""] = words;

@@ -35,8 +35,8 @@ export const usage = historyCommand({
   examples: [
     ["skein history usage --since 30d", "The last 30 days, by day and by model"],
     ["skein history usage --by month --breakdown", "What each month cost, and each model in it"],
-    ["skein history usage --by block --limit 5", "Five-hour blocks, with burn rate and projection of the last"],
-    ["skein history usage --by project --by session", "Where it went"],
+    ["skein history usage --by block --limit 5", "Five-hour blocks, with burn rate and projection of the active block"],
+    ["skein history usage --by project --by session", "Tokens and cost of each project and session"],
     ["skein history usage --by source", "What each agent used"],
     [
       "skein history usage --json",

@@ -11,7 +11,7 @@ export const verifyCommand = historyCommand({
   shares: ["root", "source", "project", "since", "until", "json", "archive", "pager"],
   usesPager: true,
   examples: [
-    ["skein history verify", "Everything; exit code 1 if there is damage"],
+    ["skein history verify", "Check all data; exit code 1 if there is damage"],
     ["skein history verify --root /backup/claude --json", "Another data directory, as JSON"],
   ],
   async run({ screen, values, library }) {

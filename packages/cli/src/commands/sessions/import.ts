@@ -35,7 +35,7 @@ function jsonLine(line: string, place: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    throw new UsageError(`${place} is not JSON. Give it what "skein sessions export" wrote.`);
+    throw new UsageError(`${place} is not JSON. Expected a file that "skein sessions export" wrote.`);
   }
 }
 
