@@ -237,8 +237,13 @@ function addErrors(
   app.setErrorHandler(answer);
   app.setNotFoundHandler((request, reply) => {
     const allow = allowedMethods(routes, request.url).join(", ");
-    if (allow === "") return answer(new ApiError("not_found", "There is no such route."), request, reply);
-    const message = `This address accepts ${allow} and not ${request.method}.`;
+    if (allow === "")
+      return answer(
+        new ApiError("not_found", "There is no such route. GET /openapi.json describes all routes."),
+        request,
+        reply,
+      );
+    const message = `This route accepts ${allow}, not ${request.method}.`;
     return answer(new ApiError("method_not_allowed", message, { headers: { allow } }), request, reply);
   });
 }

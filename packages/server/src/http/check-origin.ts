@@ -21,19 +21,24 @@ export function checkOrigin(
   const host = headers.host ?? "";
   const name = HOST.exec(host)?.[1]?.toLowerCase();
   if (name === undefined || (!OWN.includes(name) && !allowedHosts.includes(name)))
-    throw new ApiError("forbidden", "This server has no such name (Host).");
+    throw new ApiError(
+      "forbidden",
+      "The Host header does not name this server. The operator allows host names with SKEIN_ALLOWED_HOSTS.",
+    );
   const { origin } = headers;
   if (origin === undefined) return null;
   if (origin === `http://${host}` || origin === `https://${host}`) return null;
   if (allowedOrigins.includes(origin)) return origin;
-  throw new ApiError("forbidden", "Pages of this Origin may not call this server.");
+  throw new ApiError(
+    "forbidden",
+    "Pages of this Origin may not call this server. The operator allows origins with SKEIN_ALLOWED_ORIGINS.",
+  );
 }
 
 /** Rejects requests that a proxy in front of this server may have understood differently. */
 export function checkForm({ url = "", headers }: IncomingMessage): void {
-  // The request line has an absolute URL instead of a path, and its host differs from the Host header.
   if (!url.startsWith("/") && url !== "*" && URL.parse(url)?.host !== headers.host)
-    throw new ApiError("malformed", "Expected one Host.");
+    throw new ApiError("malformed", "The URL in the request line names another host than the Host header.");
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked")
     throw new ApiError("malformed", "Transfer-Encoding: Expected chunked and nothing else.");
@@ -55,8 +60,9 @@ export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[
     if (name.length === "host".length && name.toLowerCase() === "host") hosts += 1;
   }
   // A proxy in front of this server may have checked the other Host.
-  if (hosts > 1) throw new ApiError("malformed", "Expected one Host.");
-  if (given > 1) throw new ApiError("malformed", "Expected one key, in Authorization or in X-API-Key.");
+  if (hosts > 1) throw new ApiError("malformed", "The request has several Host headers. Expected one.");
+  if (given > 1)
+    throw new ApiError("malformed", "The request has several keys. Expected one, in Authorization or in X-API-Key.");
   const header = headers["x-api-key"];
   if (typeof header === "string") return header;
   // Browsers cannot set headers on a WebSocket, only the list of subprotocols.

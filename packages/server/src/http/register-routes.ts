@@ -61,7 +61,7 @@ export function registerRoutes(
 export type Credential = "nothing" | "key" | "login";
 
 const UNKNOWN: Readonly<Record<Exclude<Credential, "key">, string>> = {
-  nothing: "Expected an API key, as X-API-Key or as a Bearer token.",
+  nothing: "Expected an API key, in the header X-API-Key or as a Bearer token in Authorization.",
   login: "This login is over. Log in again with a key.",
 };
 

@@ -117,7 +117,10 @@ function movedOn(error: unknown, expected: number | undefined): unknown {
 }
 
 function changedMeanwhile(): ApiError {
-  return new ApiError("precondition_failed", "The agent is not at the version that If-Match names.");
+  return new ApiError(
+    "precondition_failed",
+    "The agent has changed: it is not at the version that If-Match names. Read the agent again.",
+  );
 }
 
 function checkRuntime({ shared }: RequestContext, runtime: AgentInput["runtime"]): void {
@@ -136,7 +139,8 @@ function toolSchemas(call: RequestContext, names: readonly string[], frontend: r
     defineTool({ name, description, input: input_schema, executor: "frontend" });
   const code = names.map((name) => {
     const schema = call.shared.deps.toolNamed?.(name);
-    if (!schema) throw new KnownError("invalid", `tools: This server has no tool "${name}".`);
+    if (!schema)
+      throw new KnownError("invalid", `tools: This server has no tool "${name}". GET /v1/tools lists its tools.`);
     return schema;
   });
   const all = [...code, ...frontend];
