@@ -225,7 +225,7 @@ export function checkModelSettings(name: string, settings: ModelSettings): void 
   if (adapter === undefined)
     throw new KnownError(
       "invalid",
-      `${place}: Expected provider/name with one of the providers ${["anthropic", ...Object.keys(PROVIDERS)].join(", ")}, or an adapter.`,
+      `${place}: Unknown provider. Expected provider/name with one of the providers ${["anthropic", ...Object.keys(PROVIDERS)].join(", ")}, or the setting "adapter".`,
     );
   if (adapter === "openai-compatible" && url === undefined)
     throw new KnownError(
