@@ -25,7 +25,7 @@ export async function importLongSession(client: Client, id: string, events: numb
   return (await client.importSession({ body: { ...file, events: all } })).id;
 }
 
-/** A new id for each turn: the time in it is shifted. */
+/** A new id for each turn: the same id, with its time shifted. */
 function shifted(id: string, turn: number): string {
   const time = (Number.parseInt(id.slice(0, 8), 16) + turn) >>> 0;
   return time.toString(16).padStart(8, "0") + id.slice(8);

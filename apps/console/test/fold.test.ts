@@ -124,7 +124,7 @@ describe("the view of a session", () => {
     expect(view.items.map(({ kind }) => kind)).toEqual(["unknown", "prompt", "step"]);
   });
 
-  test("a run that is resumed after a wait has no mark, and one whose worker died has one", () => {
+  test("a run that is resumed after a wait has no mark, and a run whose worker died has a mark", () => {
     const resumed = { event_type: "run.resumed", data: { run_id: RUN, fence: 2 } };
     const marks = (view: SessionView): number => view.items.filter(({ kind }) => kind === "mark").length;
     expect(marks(viewOf(prompt, started, step(1), said(1, [call]), resumed))).toBe(0);

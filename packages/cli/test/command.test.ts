@@ -15,7 +15,7 @@ test("the help names every command and shows examples", async () => {
 });
 
 test.each(["serve", "keys", "doctor", "run", "chat", "adopt", "sql", "mcp", "history"])(
-  "skein %s --help shows how it is called, on stdout",
+  "skein %s --help prints the usage on stdout",
   async (command) => {
     const { code, out, err } = await skein(dataFolder(), command, "--help");
     expect({ code, err }).toEqual({ code: 0, err: "" });

@@ -124,7 +124,7 @@ describe("with a session in the store", () => {
     expect(await found(...args)).toEqual(isFound ? [id] : []);
   });
 
-  test("delete without a terminal deletes nothing and names the option --yes", async () => {
+  test("sessions delete without a terminal deletes nothing and names the option --yes", async () => {
     expect(await call("sessions", "delete", id)).toMatchObject({
       code: 2,
       err: expect.stringMatching(/not deleted.*--yes/),

@@ -152,7 +152,7 @@ export interface ServerDeps {
     | undefined;
   /** The operator's rules for a key. Without them, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
-  /** Whether the operator has rules for keys of this name. Without it, there are none. */
+  /** Whether the operator has rules for keys of this name. Without this function, no key has rules. */
   readonly hasKeyRules?: ((name: string) => boolean) | undefined;
   /** The operator's caps for a run, and the names of agents that have caps. Undefined without caps. */
   readonly caps?: { readonly of: (owner: RunOwner) => readonly Cap[]; readonly agents: readonly string[] } | undefined;

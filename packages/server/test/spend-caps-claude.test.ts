@@ -102,7 +102,7 @@ describe.each([
           );
           expect(await spent(call, of)).toBeLessThanOrEqual(1);
         }
-        // If something is left, it does not pay for another answer. So Claude Code is not started, or its call is rejected.
+        // If some money is left under the cap, it does not pay for another answer. So Claude Code is not started, or its call is rejected.
         const next = await begun(call, [{ text: "Once more.", usage: DEAR }], agent);
         expect(await settled(call, next)).toMatchObject({ status: "failed" });
         expect(await failure(call, next)).toMatch(/^budget: (?:The .* may spend|The rest of)/);
@@ -112,7 +112,7 @@ describe.each([
     );
 
     test.runIf(sandbox === "required")(
-      "at a part of a cap a run waits for people before its first call, and continues after a yes",
+      "when a set part of a cap is spent, a run waits for people before its first call, and continues after a yes",
       { timeout: 90_000 },
       async () => {
         const call = as("asked");

@@ -118,7 +118,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     const text = words(60);
     await say(first.call, path, playing({ text, chunk: 10, chunkDelayMs: 40 }));
     const [one = [], other = []] = await Promise.all(readers.map(({ done }) => done));
-    // One of the two machines drove the session. The other one got it only through the store and Redis.
+    // One of the two machines drove the session. The other machine got the session's events only through the store and Redis.
     expect(facts(one)).toEqual(facts(other));
     for (const seen of [one, other]) {
       expect(drafts(seen)).not.toBe("");

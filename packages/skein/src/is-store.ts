@@ -17,7 +17,7 @@ async function hasTables(file: string): Promise<boolean> {
     database.open();
     return database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'heads'").get() !== undefined;
   } catch {
-    // Opening it then reports that it is not a database.
+    // The caller then opens the file, and gets the error that it is not a database.
     return true;
   } finally {
     if (database.isOpen) database.close();

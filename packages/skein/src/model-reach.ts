@@ -26,7 +26,7 @@ export interface ModelReach {
   readonly settings: ModelSettings;
   /** The provider's name for the model. */
   readonly modelName: string;
-  /** Undefined if the model needs none. */
+  /** Undefined if the model needs no key. */
   readonly apiKey: string | undefined;
   readonly price: ModelPrice | undefined;
   /** Makes connections only to addresses that are open to the model. Undefined if every address is. */

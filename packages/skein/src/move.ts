@@ -44,7 +44,7 @@ export async function openTarget(from: Store, url: string): Promise<MoveTarget> 
 
 /**
  * Rejects two addresses of the same store, found by writing a record to one and reading it from the other. A move of a
- * store into itself would put its runs to sleep for ever.
+ * store into itself would pause its runs for ever.
  */
 async function refuseSame(from: Store, to: Store): Promise<void> {
   const mark = { tenant: "$move", kind: "mark", id: randomUUID() };

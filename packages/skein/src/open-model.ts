@@ -8,7 +8,7 @@ export interface OpenModel {
   readonly model: Model;
   readonly description: string;
   readonly simulated: boolean;
-  /** Its address and key, for programs that call it themselves. */
+  /** The address and key of the model, for programs that call the model themselves. */
   readonly api: {
     readonly apiKey: string;
     readonly authToken?: string | undefined;

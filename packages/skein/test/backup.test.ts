@@ -7,7 +7,7 @@ import { storeOf } from "../../server/test/any-store.ts";
 import { scripted, simulatedAgent } from "../../core/test/loop/simulated.ts";
 import { expectUsable, folder, until } from "../../core/test/loop/world.ts";
 
-/** From each kind of store into each kind of store. */
+/** The kind of store that is backed up, and the kind of store that the backup is restored into. */
 const WAYS = [
   ["sqlite", "sqlite"],
   ["file", "file"],

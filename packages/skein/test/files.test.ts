@@ -53,7 +53,7 @@ test("files of code execution are downloaded, stored and registered, and belong 
   expect(downloads).toHaveLength(2);
 });
 
-test("each file leaves its rows: generated, downloaded, stored", async () => {
+test("each file has three rows in the log: generated, downloaded, stored", async () => {
   const { agent } = await simulatedAgent({ ...coding, files: await folder() });
   const result = await agent.run(scripted("Rows", charting("a.csv", "1,2")));
   expect(rows(result, "file_generated")[0]).toMatchObject({ filename: "a.csv" });

@@ -106,7 +106,7 @@ test("a hook changes the input of a tool call, and its result, and the model is 
   ]);
 });
 
-test("a changed input that does not fit the tool is rejected like one of the model", async () => {
+test("a changed input that does not fit the tool is rejected like an input of the model", async () => {
   const { result } = await ask({ beforeToolCall: () => ({ input: { a: "x" } }) });
   expect(ran).toEqual([]);
   expect(result.finalAnswer).toContain("does not fit the tool's schema");

@@ -113,7 +113,7 @@ test("generated files are beside the store unless the operator names a place, an
       serveSettings({}, readConfig({ SKEIN_DATA_DIR: join(home, "data"), ...env })),
     );
     const { storagePath } = await files.put(file);
-    // A second server with the same settings reads it.
+    // A second server with the same settings reads the file.
     const other = await openServerFiles(serveSettings({}, readConfig({ SKEIN_DATA_DIR: join(home, "other"), ...env })));
     if (env["SKEIN_STORE_URL"] !== undefined || env["SKEIN_FILES"] !== undefined)
       expect(await other.files.get(storagePath)).toEqual(file.bytes);

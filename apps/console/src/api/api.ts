@@ -106,7 +106,7 @@ export function createApi(client: Client) {
       return blobOf(format === "json" ? JSON.stringify(file) : file);
     },
     importSession: (file: RouteInput<"importSession">["body"]) => client.importSession({ body: file }),
-    /** Transcripts of Claude Code, under the paths that they have there. */
+    /** Transcripts of Claude Code, each under its path in Claude Code's data directory. */
     adopt: (files: RouteInput<"adoptClaudeSession">["body"]["files"]) => client.adoptClaudeSession({ body: { files } }),
     /** Restores files to a checkpoint; a dry run only lists the changes. */
     rewind: (id: string, checkpointId: string, isDry: boolean) =>

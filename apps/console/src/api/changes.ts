@@ -45,7 +45,7 @@ function createRows(): Rows {
   };
 }
 
-/** One for each query client, because another login may not see the same sessions. */
+/** Each query client has its own rows, because another login may not see the same sessions. */
 const rowsOf = new WeakMap<QueryClient, Rows>();
 
 function rowsIn(queries: QueryClient): Rows {

@@ -1,6 +1,6 @@
 /**
- * The server's clock. Events have their times from it, so durations and days are computed with this clock, not with the
- * device's, which may be wrong.
+ * The server's clock. The times of events come from this clock, so durations and days are computed with it. The
+ * device's clock may be wrong.
  */
 let aheadMs = 0;
 

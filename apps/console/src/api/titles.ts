@@ -60,7 +60,7 @@ function createFirstPrompts(): FirstPrompts {
   };
 }
 
-/** One for each query client, because another login may not see the same sessions. */
+/** Each query client has its own names, because another login may not see the same sessions. */
 const promptsOf = new WeakMap<QueryClient, FirstPrompts>();
 
 /** Returns the names of sessions. Renders again when the first prompts of sessions without a title have arrived. */

@@ -17,7 +17,7 @@ import { ResultForm } from "./result-form.tsx";
 
 interface AwaitCardProps {
   readonly wait: AwaitCardData;
-  /** Whether keyboard shortcuts are for this card. */
+  /** Whether this card reacts to keyboard shortcuts. */
   readonly isCurrent: boolean;
   readonly isInSession?: boolean;
   readonly onAnswered?: () => void;

@@ -17,7 +17,7 @@ interface Part {
   /** The part of the URL after /settings. */
   readonly path: string;
   readonly word: string;
-  /** Only admin keys see it. */
+  /** Whether only admin keys see this part. */
   readonly isForAdmins?: true;
   readonly content: ReactNode;
 }

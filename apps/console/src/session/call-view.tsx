@@ -21,7 +21,7 @@ export type CallsOpen = boolean | undefined;
 
 interface CallViewProps {
   readonly call: Call;
-  /** Rendered again when this changes. */
+  /** The call renders again when this value changes. */
   readonly version: number;
   readonly allOpen: CallsOpen;
   readonly isMarked: boolean;

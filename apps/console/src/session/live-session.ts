@@ -17,7 +17,7 @@ export interface LiveSnapshot {
   /** `loading` until the log was read up to the end that it had at the start. */
   readonly phase: LoadedPhase | "failed";
   readonly error: unknown;
-  /** The first loaded event, not counting event 1, which is always loaded. It is 1 if the whole log is loaded. */
+  /** The sequence of the first loaded event; 1 if the whole log is loaded. Event 1 is always loaded, and does not count. */
   readonly from: number;
 }
 

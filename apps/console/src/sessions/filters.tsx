@@ -54,7 +54,7 @@ function SourceChoice() {
   const [chosen] = useQueryValue("source");
   const found = useQuery({
     queryKey: ["history", "sources"],
-    // Usage does not list agents that record none, so they are taken from the latest sessions.
+    // The usage report has no agents that record no usage. These agents are taken from the latest sessions.
     queryFn: async () => {
       const [used, latest] = await Promise.all([
         api.historyUsage({ group_by: "source" }),

@@ -21,7 +21,7 @@ export interface ListedRow {
   /** When the session was last active. */
   readonly at: string;
   readonly isFork: boolean;
-  /** Whether it is unknown if some tool call took effect. */
+  /** Whether the effect of some tool call is unknown. */
   readonly hasUnknownEffect: boolean;
   readonly tags: readonly string[];
 }

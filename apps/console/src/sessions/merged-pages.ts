@@ -22,10 +22,10 @@ interface MergedPages<One, Other> {
 const MOST_OTHERS = 10_000;
 
 /**
- * Two long lists as one, sorted: `isBefore` returns whether one key comes before another or equals it.
+ * Merges two long sorted lists. `isBefore` returns whether one key comes before another or equals it.
  *
- * The second list is read as a whole. Then the position of every row of the first list is known: its own number plus
- * the number of rows of the second list before it. So a jump into the middle loads only the page there.
+ * The second list is read as a whole, so the position of every row of the first list is known: the row's own number plus
+ * the number of rows of the second list before it. A jump into the middle then loads only one page.
  */
 export function mergedPages<One, Other>(
   one: Source<One>,

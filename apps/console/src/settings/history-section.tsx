@@ -4,7 +4,7 @@ import { CopyButton } from "../ui/copy-button.tsx";
 
 const ARCHIVE = "skein history archive";
 
-/** The folders whose sessions of other agents are shown, and how they are kept when those agents delete them. */
+/** The folders whose sessions of other agents are shown, and how to keep sessions that their agent will delete. */
 export function HistorySection() {
   const { data: me } = useMe();
   if (!me) return null;

@@ -53,9 +53,9 @@ const LOOK = EditorView.theme({
 });
 
 /**
- * An editor for one statement, with completion of tables and columns. It lives in a shadow root: there its styles are
- * constructed style sheets, which the page's content security policy allows, instead of a style element, which it
- * forbids.
+ * An editor for one statement, with completion of tables and columns. The editor is in a shadow root. There, its
+ * styles are constructed style sheets, which the page's content security policy allows. Elsewhere they would be a
+ * style element, which the policy forbids.
  */
 export function SqlEditor({ value, tables, onChange, onRun }: SqlEditorProps) {
   const host = useRef<HTMLDivElement>(null);

@@ -6,7 +6,7 @@ interface SwitchProps {
   readonly folds?: boolean;
 }
 
-/** A segmented control. `folds`: on a phone it is a menu, so that two fit into a line. */
+/** A segmented control. `folds`: on a phone the control is a menu, so that two controls fit into a line. */
 export function Switch({ label, values, chosen, onChoose, folds = false }: SwitchProps) {
   return (
     <>

@@ -22,7 +22,7 @@ import { NumberHeads, TableSection } from "./table-section.tsx";
 const BLOCKS = 10;
 
 /**
- * The usage of the sessions of other agents, by agent, day, model, project, tool and block of five hours. Only one agent: `?agent=codex`.
+ * The usage of the sessions of other agents, by agent, day, model, project, tool and block of five hours. `?agent=codex` shows only one agent.
  */
 export function HistoryUsage({ range }: { range: UsageRange }) {
   const { from, days, bounds } = range;

@@ -69,8 +69,8 @@ export const mcp = defineCommand({
     };
     const { promise: answered, resolve: onAnswer } = Promise.withResolvers<void>();
     const handle = serveStdio(() => createHistoryServer({ version: version(), config: library, sql, onAnswer }));
-    // The index is built in the background after the first answer: it takes seconds, and without it answers are the
-    // same but slower.
+    // The index is built in the background after the first answer, because building takes seconds. Without the index,
+    // answers are the same but slower.
     const stop = new AbortController();
     const indexed = Promise.race([answered, delay(QUIET_MS, undefined, { ref: false, signal: stop.signal })])
       .then(async () => buildIndex({ ...(await library()), signal: stop.signal }))
@@ -125,8 +125,8 @@ async function agents(roots: readonly string[] | undefined, sources: SourceNames
 }
 
 /**
- * Claude Code's data directories. A user without Claude Code still has sessions of Skein, so a missing default one is
- * ignored; a given one must exist.
+ * Claude Code's data directories. A missing default directory is ignored, because a user without Claude Code still
+ * has sessions of Skein. A directory that was named must exist.
  */
 function foundRoots(roots: readonly string[] | undefined): readonly string[] {
   try {

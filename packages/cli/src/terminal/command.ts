@@ -9,7 +9,7 @@ import type { Screen } from "./screen.ts";
 /** An option of a command. */
 export interface Option {
   readonly about: string;
-  /** The name of its value in the help. Without it, the option is a switch. */
+  /** The name of the option's value in the help. Without this field, the option is a switch. */
   readonly takes?: string;
   /** The type of the value. Default: any text. */
   readonly kind?: Kind<unknown>;
@@ -69,7 +69,7 @@ export interface Group {
 /** A command or a group whose file is loaded when it is called, so that other commands start faster. */
 interface Later {
   readonly name: string;
-  /** Without it, the overview of the group loads the file. */
+  /** Without a summary, the overview of the group loads the file. */
   readonly summary?: string;
   load(): Promise<Command | Group>;
 }

@@ -21,7 +21,7 @@ export interface OutputOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Whether answers longer than the terminal are shown in a pager. */
   readonly pages: boolean;
-  /** Called when a pager takes the keyboard, and when it returns it. */
+  /** Called when a pager takes the keyboard, and when the pager gives the keyboard back. */
   paging?(isOpen: boolean): void;
 }
 

@@ -35,7 +35,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
   const { note: paint } = screen.paint;
   const noteWidth = Math.min(120, (screen.noteColumns ?? 1000) - 2);
   let text = createShown(screen);
-  /** How much of the current attempt's text was shown, and its message. */
+  /** The number of characters of the current attempt that were shown, and the id of its message. */
   let shown = 0;
   let message = "";
   let atLineStart = true;
@@ -158,7 +158,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
   return { show, end: endLine };
 }
 
-/** Shows every item. Returns their session. */
+/** Shows every item. Returns the session of the items. */
 export async function print(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
   const printer = createRunPrinter(screen);
   try {

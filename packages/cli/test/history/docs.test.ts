@@ -8,7 +8,7 @@ const page = readFileSync(fileURLToPath(new URL("../../../../docs/guides/history
 const block = /```sh\n([^`]+)```/.exec(page)?.[1] ?? "";
 const commands = block.split("\n").flatMap((line) => /^skein history (.+?)(?:\s+#.*)?$/.exec(line)?.[1]?.trim() ?? []);
 
-test("the history page shows every command that only reads", () => {
+test("docs/guides/history.md shows every history command that only reads", () => {
   expect(commands.length).toBeGreaterThan(15);
 });
 

@@ -70,7 +70,7 @@ test("a missing data directory gives exit code 3, also with --json", async () =>
   });
 });
 
-test("list shows the newest first, with filters and pages, and is a PaginatedResult as JSON", async () => {
+test("history list shows the newest first, with filters and pages, and is a PaginatedResult as JSON", async () => {
   const world = createWorld();
   const { out } = await world.run("list");
   expect(out.indexOf(first.slice(0, 8))).toBeLessThan(out.indexOf(second.slice(0, 8)));
@@ -111,7 +111,7 @@ test("no control characters of a transcript reach the output", async () => {
   expect(session.summary).toBe(`Parser ${evil}`);
 });
 
-test("show has the active thread with each call and result on a line, and --all the rewound messages", async () => {
+test("history show has the active thread with each call and result on a line, and --all the rewound messages", async () => {
   const world = createWorld();
   const { code, out } = await world.run("show", first.slice(0, 8));
   expect(code).toBe(0);
@@ -123,7 +123,7 @@ test("show has the active thread with each call and result on a line, and --all 
   expect((await world.run("show", "0", "--full")).out).toContain("line three");
 });
 
-test("show --output and export write private files, never overwrite others, and never write into the data directory", async () => {
+test("history show --output and export write private files, never overwrite others, and never write into the data directory", async () => {
   const world = createWorld();
   const page = join(world.folder, "page.html");
   expect((await world.run("show", "0", "--output", page)).code).toBe(0);
@@ -147,7 +147,7 @@ test("show --output and export write private files, never overwrite others, and 
   expect(readdirSync(world.folder).filter((name) => name.startsWith(".skein"))).toEqual([]);
 });
 
-test("export --redact removes secrets and home directories in every format", async () => {
+test("history export --redact removes secrets and home directories in every format", async () => {
   const world = createWorld();
   for (const format of ["json", "markdown", "html"]) {
     expect((await world.run("export", "0", "--format", format)).out).toContain("sk-ant-REDACTME");
@@ -157,7 +157,7 @@ test("export --redact removes secrets and home directories in every format", asy
   }
 });
 
-test("search accepts words, phrases, patterns and filters, and marks the matches", async () => {
+test("history search accepts words, phrases, patterns and filters, and marks the matches", async () => {
   const world = createWorld();
   const found = async (...args: readonly string[]): Promise<number> =>
     (JSON.parse((await world.run("search", ...args, "--json")).out) as { pagination: { total: number } }).pagination
@@ -176,7 +176,7 @@ test("search accepts words, phrases, patterns and filters, and marks the matches
   expect(out).toMatch(/▸ FAIL parser\n.+\n {4}line three/);
 });
 
-test("usage counts each call once, with the same numbers by day, model, project and session", async () => {
+test("history usage counts each call once, with the same numbers by day, model, project and session", async () => {
   const world = createWorld();
   const report = JSON.parse((await world.run("usage", "--json", "--timezone", "UTC")).out) as Record<
     string,
@@ -196,14 +196,14 @@ test("usage counts each call once, with the same numbers by day, model, project 
   expect(out).toMatch(/SESSION +INPUT[\s\S]+11111111 \S+ \S+ +\/work\/\S+ +300[\s\S]+Total +300 +150 +30 +3,000/);
 });
 
-test("usage is broken down by model, and its blocks have a burn rate", async () => {
+test("history usage is broken down by model, and its blocks have a burn rate", async () => {
   const world = createWorld();
   const { out } = await world.run("usage", "--timezone", "UTC", "--by", "day", "--by", "block", "--breakdown");
   expect(out).toMatch(/2026-11-01 +300 +150[\s\S]+ {2}sonnet-4-5-20250929 +300/);
   expect(out).toMatch(/\(estimate, \$0\.\d\d\/h\)[\s\S]+No block is active\./);
 });
 
-test("statusline prints one line with model, costs and context, from Claude Code's input", () => {
+test("history statusline prints one line with model, costs and context, from Claude Code's input", () => {
   const world = createWorld();
   const transcript = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const status = { session_id: first, transcript_path: transcript, cwd: "/work/app", model: { display_name: "Opus" } };
@@ -232,7 +232,7 @@ test("statusline prints one line with model, costs and context, from Claude Code
   expect(run("nonsense")).toMatchObject({ status: 2, stdout: "" });
 });
 
-test("usage with a limit shows the newest rows, or the most expensive ones", async () => {
+test("history usage with a limit shows the newest rows, or the most expensive ones", async () => {
   const world = createWorld();
   for (const [at, day] of ["2026-09-07", "2026-09-13", "2026-10-05"].entries()) {
     const usage = { input_tokens: 1_000_000 * (at + 1), output_tokens: 0 };
@@ -264,7 +264,7 @@ test("usage with a limit shows the newest rows, or the most expensive ones", asy
   expect(await shown("session", "--limit", "0")).toEqual([]);
 });
 
-test("files lists copies, prints one, and compares two", async () => {
+test("history files lists copies, prints one, and compares two", async () => {
   const world = createWorld();
   expect((await world.run("files", first)).out).toMatch(/2 .+\/work\/app\/a\.ts/);
   expect((await world.run("files", first, "a.ts")).out).toMatch(/1 .+u1\n[\s\S]*2 .+u3/);
@@ -274,7 +274,7 @@ test("files lists copies, prints one, and compares two", async () => {
   expect((await world.run("files", first, "b.ts")).code).toBe(3);
 });
 
-test("plans and todos show which items are done", async () => {
+test("history plans and todos show which items are done", async () => {
   const world = createWorld();
   expect((await world.run("plans")).out).toMatch(/1\/2 +make-it-fast +Make it fast/);
   expect((await world.run("plans", "make")).out).toContain("- [ ] cut");
@@ -283,7 +283,7 @@ test("plans and todos show which items are done", async () => {
   expect((await world.run("todos", "--open")).out).not.toContain("old todo");
 });
 
-test("verify and check end with exit code 1 if something is damaged or unknown", async () => {
+test("history verify and check end with exit code 1 if something is damaged or unknown", async () => {
   const world = createWorld();
   expect((await world.run("verify")).code).toBe(0);
   expect((await world.run("check")).code).toBe(0);
@@ -301,7 +301,7 @@ test("verify and check end with exit code 1 if something is damaged or unknown",
   expect((await world.run("show", "0")).code).toBe(1);
 });
 
-test("verify and check read only the sessions that --project, --since and --until choose", async () => {
+test("history verify and check read only the sessions that --project, --since and --until choose", async () => {
   const world = createWorld();
   appendFileSync(join(world.root, "projects/-work-app", `${first}.jsonl`), '{"type":"from-the-future"}\n{"torn": \n');
   for (const command of ["verify", "check"]) {
@@ -368,7 +368,7 @@ test("an unreadable folder gives exit code 4", ({ skip }) => {
   expect({ status, stderr }).toEqual({ status: 4, stderr: expect.stringContaining("no right") as string });
 });
 
-test("migrate shows its plan, asks, and moves, and undo reverts it", async () => {
+test("history migrate shows its plan, asks, and moves, and undo reverts it", async () => {
   const world = createWorld();
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const before = readFileSync(file);
@@ -388,7 +388,7 @@ test("migrate shows its plan, asks, and moves, and undo reverts it", async () =>
   expect(readFileSync(file)).toEqual(before);
 });
 
-test("archive keeps a deleted session readable, and restore brings it back", async () => {
+test("history archive keeps a deleted session readable, and restore brings it back", async () => {
   const world = createWorld();
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const before = readFileSync(file);
@@ -400,7 +400,7 @@ test("archive keeps a deleted session readable, and restore brings it back", asy
   expect(readFileSync(file)).toEqual(before);
 });
 
-test("watch shows a line while it is written", async () => {
+test("history watch shows a line while it is written", async () => {
   const world = createWorld();
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const watching = start(world.folder, ["history", "watch", "--json", "--root", world.root]);

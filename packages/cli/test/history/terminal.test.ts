@@ -84,12 +84,12 @@ test.skipIf(!hasScript)("on 80 columns, lists and numbers of several agents are 
       .split("\r\n");
   const list = lines("list");
   expect(list[0]).toMatch(/^#\s+ID\s+AGENT\s+LAST ACTIVE\s.*PROJECT\s+TITLE$/);
-  // As much of an id as tells it from the others.
+  // Each id is shortened to a beginning that no other id has.
   expect(list.slice(1).flatMap((row) => /\s(0198\S+)\s+codex\s/.exec(row)?.[1] ?? [])).toEqual(
     ids.map((id) => id.slice(0, "0198c0de-1234-7abc".length)),
   );
   const usage = lines("usage");
-  // In full where they fit, else short.
+  // Numbers are written in full where they fit, otherwise shortened.
   expect(usage.find((row) => row.startsWith("2025-08-20"))).toContain("2,400,000,000");
   expect(usage.find((row) => row.startsWith("gpt-5-codex"))).toMatch(/69\.1M +24\.7M +0 +2\.40B +2 +633\.33$/);
   expect(usage.filter((row) => /^(DAY|AGENT|MODEL) /.test(row)).map((row) => row.split(" ")[0])).toEqual([

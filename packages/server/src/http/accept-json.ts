@@ -23,7 +23,7 @@ export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void
   app.removeAllContentTypeParsers();
   app.decorateRequest("bodyDigest", undefined);
   app.decorateRequest("bodyDone", () => {});
-  // A parser does not get the reply, whose end is needed here: it is the end of the request.
+  // A parser does not get the reply. The reply is needed here, because the end of the reply is the end of the request.
   app.addHook("onRequest", (request, reply, done) => {
     if (!(lengthOf(request.headers) <= LARGE)) reply.raw.once("close", () => request.bodyDone());
     done();

@@ -94,7 +94,7 @@ export async function sendFile(
   reply.headers({
     ...HEADERS,
     etag: tag,
-    // The name of an asset contains a hash of its content, so it never changes. The page that names the assets does.
+    // The name of an asset contains a hash of its content, so it never changes. The page that names the assets changes.
     "cache-control": name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
   });
   if (request.headers["if-none-match"] === tag) void reply.code(304).send();

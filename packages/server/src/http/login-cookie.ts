@@ -5,9 +5,9 @@ import { ApiError } from "./api-error.ts";
 const VALUE = /^[\w-]{43}$/;
 
 /**
- * The login of a request, if its cookie may be used. Browsers send cookies with every request, also with requests that a
- * page of another origin made: in a GET from another origin the cookie is ignored, any other request from there is
- * rejected.
+ * The login of a request, if its cookie may be used. Browsers send cookies with every request, also with requests
+ * that a page of another origin made. A GET from another origin is answered as if it had no cookie. Any other request
+ * from another origin is rejected.
  */
 export function loginIn(headers: IncomingHttpHeaders, method: string): string | undefined {
   const value = cookieIn(headers);
@@ -31,7 +31,7 @@ export function cookieIn(headers: IncomingHttpHeaders): string | undefined {
   return value !== undefined && VALUE.test(value) ? value : undefined;
 }
 
-/** The header that gives a browser its login, or with an empty value removes it. */
+/** The header that gives a browser its login. An empty value removes the login. */
 export function loginCookie(headers: IncomingHttpHeaders, value: string): string {
   const age = value === "" ? 0 : LOGIN_SECONDS;
   // The server itself has no TLS. If the page's origin is https, a proxy in front of it has.

@@ -4,7 +4,7 @@ import { z } from "zod";
 type Json = Record<string, unknown>;
 type Direction = "input" | "output";
 
-/** JSON Schemas of the protocol's shapes: each under the name by which the protocol exports it, described once. */
+/** JSON Schemas of the protocol's shapes. Each schema is described once, under the name by which the protocol exports it. */
 export interface OpenApiSchemas {
   /** A schema, or a reference if it has a name. */
   of(schema: z.ZodType, io: Direction): Json;

@@ -125,7 +125,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     const own = key && newId !== undefined ? { ...call, idempotency: { ...key, newId } } : call;
     return checked(route, name, await handle(input as ParsedRequest<RouteName>, own));
   };
-  // Streams are not stored: the key ensures that the work begins only once, and its stream can be followed again.
+  // Streams are not stored. The Idempotency-Key ensures that the work begins only once; its stream can be followed again.
   const { status, body, replayed } =
     key && !route.stream
       ? await runOnce(route, (keep) =>

@@ -18,7 +18,7 @@ export interface SharedPlaces {
   body(tenant: string, bytes: number): Promise<GiveBack>;
   /** Room for handling a WebSocket message. A small message needs none. */
   message(tenant: string, bytes: number): Promise<GiveBack | undefined>;
-  /** Room for a stream. It does not wait: a stream may stay open for as long as its reader wants. */
+  /** Room for a stream, without waiting: a stream may stay open for as long as its reader wants. */
   stream(tenant: string): GiveBack;
 }
 
@@ -63,7 +63,7 @@ export function createSharedPlaces(limits: Limits, isShared: () => boolean): Sha
 
 /**
  * A large body keeps this process busy, and so does the run that it starts. The tenant's next large body waits for as
- * long as this one took, so that half of the time is left for other tenants.
+ * long as the previous one took, so that half of the time is left for other tenants.
  */
 function pauseAfter(began: number): number {
   return Math.min(performance.now() - began, 1000);

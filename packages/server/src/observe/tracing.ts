@@ -26,12 +26,12 @@ const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
   if (!telemetry) return { remember: async () => {}, stop: () => {} };
   const told = telemetry;
-  /** Parents of runs of this process, known before they are stored: a call may end before they are stored. */
+  /** Parents of runs of this process that may not be stored yet: a call may end before its run's parent is stored. */
   const parents = new Map<string, TraceParent>();
   /** The start events in runs in progress. */
   const begun = new Map<string, Event[]>();
   const agents = new Map<string, TracedRun["agent"]>();
-  /** One after the other, so that spans of a run are sent in order. */
+  /** Events are handled one after the other, so that spans of a run are sent in order. */
   let telling: Promise<void> = Promise.resolve();
 
   async function parentOf(runId: string): Promise<TraceParent | undefined> {

@@ -21,7 +21,7 @@ export interface RestateSettings {
 /** The role and the engine of a process. */
 export interface EngineSettings {
   readonly role: Role;
-  /** Without it, the local engine drives the sessions. */
+  /** If undefined, the local engine drives the sessions. */
   readonly restate: RestateSettings | undefined;
 }
 

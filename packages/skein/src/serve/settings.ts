@@ -183,7 +183,7 @@ function consoleSetting(text: string | undefined, folder: string): string | null
   throw new KnownError("invalid", `SKEIN_CONSOLE is "${text}". Expected "off" or a folder with a built console.`);
 }
 
-/** By default open to admin keys on a loopback address, and closed on an address that other machines can reach. */
+/** By default the history is open to admin keys on a loopback address, and closed on an address that other machines can reach. */
 function historySettings(
   { history, historyKeys: keys }: Config,
   { isLocal, folder }: { isLocal: boolean; folder: string },

@@ -17,7 +17,7 @@ export interface HistoryCall<Given> extends Omit<Call<Given>, "screen"> {
   refresh(): Promise<LibraryConfig>;
 }
 
-/** Defines one command of `skein history`. It can be stopped, and has the common options that apply to it. */
+/** Defines one command of `skein history`. The command can be stopped, and has the common options that apply to it. */
 export function historyCommand<const Given extends Options, Shared extends keyof Common = keyof Common>({
   run,
   shares = Object.keys(COMMON_OPTIONS) as Shared[],

@@ -59,7 +59,7 @@ export const undo = historyCommand({
     if (values.json) await screen.json(result);
     else {
       await screen.print(
-        styledText`Took back ${counted(result.successCount, "session")} of migration ${result.migrationId}.`,
+        styledText`Reverted ${counted(result.successCount, "session")} of migration ${result.migrationId}.`,
         ...result.errors.map(({ sessionId, message }) => screen.paint.red(styledText`${sessionId}: ${message}`)),
       );
     }

@@ -51,7 +51,7 @@ export async function afterAnswer(
   return { sessionId, runId: run.id, from: run.first_sequence - 1, after: sequence, partials };
 }
 
-/** The sequence of the answer that this request gave when it was first sent; undefined for any other error. */
+/** If the error says that a repeated request has answered before: the sequence of that answer. Otherwise undefined. */
 export function answerSentAgain(error: unknown): number | undefined {
   if (!isKnownError(error, "key_reused") || error.details?.["event_type"] !== "await.answered") return undefined;
   return Number(error.details["sequence"]);

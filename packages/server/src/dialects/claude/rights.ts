@@ -32,9 +32,9 @@ export function checkAgent(
 }
 
 /**
- * Rejects a prompt or an answer to a session that has more rights than the key could have asked for: a runtime, model or
- * tool that the rules of the key do not allow, a session of Claude Code for a key that may not run it, and a session that
- * an admin allowed to bypass permissions, unless the request sets another mode.
+ * Rejects a prompt or an answer to a session that has more rights than the key may give to a session. Such rights
+ * are: a runtime, model or tool that the rules of the key do not allow; Claude Code, if the key may not run it; and a
+ * mode that bypasses permissions, unless the request sets another mode.
  */
 export async function checkRights(
   call: Caller,

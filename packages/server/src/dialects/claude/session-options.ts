@@ -40,7 +40,7 @@ export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOption
 /** Rejects options of an agent that a request could not use itself: the agent's sessions start with them. */
 export async function checkClaudeOptions({ shared, principal }: Caller, given: unknown): Promise<void> {
   const options = parseInput(ClaudeOptions, given);
-  // Rejected, because secrets belong to one session, but everybody with the scope read can see an agent.
+  // These options are rejected, because they contain secrets of one session, and every key with the scope read sees the agent.
   const { env, hooks, mcp_servers, ...others } = options;
   const remote = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");
   if (Object.keys(env).length > 0 || Object.keys(hooks ?? {}).length > 0 || remote)

@@ -54,7 +54,7 @@ export async function runAfter(
 ): Promise<AskedRun> {
   const place = placeOfFrame(eventId);
   const id = place?.sessionId ?? sessionId;
-  // Rejected here: otherwise a query whose connection broke would be run, and paid for, a second time.
+  // The request is rejected here. Otherwise a query whose connection broke would be run, and paid for, a second time.
   if (!place || id === undefined || (sessionId !== undefined && id !== sessionId)) throw noEvent(field);
   await claudeSession({ sessions }, id);
   const run = await runAt(sessions, id, place.sequence);
@@ -75,7 +75,7 @@ export async function currentRun({ sessions }: Pick<Caller, "sessions">, session
   const { run, queue, sequence } = state;
   const also = { sessionId, after: 0, partials: hasPartials(state), state };
   const [next] = queue;
-  // The state from which the frames are made has the prompt of a queued run.
+  // A queued run has no events yet: its frames begin at the current state, which has its prompt.
   if (!run && next) return { ...also, runId: next.run_id, from: sequence };
   const [latest] = (await sessions.runs(sessionId, { limit: 1 })).items;
   if (!latest) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be followed.`);

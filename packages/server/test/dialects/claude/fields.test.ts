@@ -125,7 +125,7 @@ test("a permission prompt tool decides instead of people, and a message that is 
   expect(only(large, "done").data).toEqual({ reason: "error" });
 });
 
-test("a resume changes images, tools, mode, turns and hooks for its run, a fork for all of its runs", async () => {
+test("a resume changes images, tools, mode, turns and hooks for its run, and a fork changes them for all of its runs", async () => {
   const server = await serving({});
   const { query, requests, work } = server;
   const told: { session_id: string; hook_event: string }[] = [];
@@ -171,7 +171,7 @@ test("a resume changes images, tools, mode, turns and hooks for its run, a fork 
     });
     const { data } = await next.until(({ event }) => event === "init");
     expect(data["permission_mode"]).toBe(kind === "resume" ? "default" : "acceptEdits");
-    // The resumed session has no allowed tools, so a person is asked. The fork has some.
+    // The resumed session has no allowed tools, so a person is asked. The fork has allowed tools.
     const end = await next.until(({ event }) => event === "question" || event === "result");
     expect(end.event).toBe(kind === "resume" ? "question" : "result");
     if (kind === "resume") await server.call("POST", `/api/v1/sessions/${session_id}/interrupt`);

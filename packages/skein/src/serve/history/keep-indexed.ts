@@ -17,7 +17,7 @@ export function keepIndexed(library: AgentLibrary): { soon(): void } {
     try {
       const config = await library.refresh("all");
       await buildIndex(config);
-      // Titles of old versions are searched in the files once, and then remembered.
+      // Claude Code once wrote titles into the files of other sessions. Listing all sessions finds and remembers these titles.
       await listSessions({ ...config, limit: Infinity });
     } catch {
       // A folder is missing, or the disk is full: the next request tries again.
