@@ -93,7 +93,7 @@ export const skein: Group = {
     },
     {
       name: "sql",
-      summary: "Ask questions in SQL about sessions of coding agents and of Skein",
+      summary: "Query the sessions of coding agents and of Skein in SQL",
       load: async () => (await import("./commands/sql.ts")).sql,
     },
     {

@@ -21,7 +21,7 @@ const SqlEditor = loadedWhenShown(
   <div className="ed" />,
 );
 
-/** Questions in SQL over every session of the tenant. Each question has its own URL. */
+/** SQL queries over every session of the tenant. Each query has its own URL. */
 export function SqlPage() {
   usePageTitle("SQL");
   const api = useApi();
@@ -68,7 +68,7 @@ export function SqlPage() {
         <h1>SQL</h1>
         <span className="faint desk-only cut">Read-only, over the sessions of this tenant</span>
         <span className="grow" />
-        <CopyButton text={link} label="Copy a link to this question" />
+        <CopyButton text={link} label="Copy a link to this query" />
         <button type="button" className="btn solid" disabled={isRunning} onClick={() => void run()}>
           <Icon name="play" small />
           {isRunning ? "Running…" : "Run"} <kbd>{isMac() ? "⌘↵" : "Ctrl ↵"}</kbd>
@@ -94,8 +94,8 @@ export function SqlPage() {
               state={schema.isLoading ? "running" : "idle"}
             >
               {schema.isLoading
-                ? "The first question after a start takes a few seconds."
-                : "Run the question above, or write one of your own."}
+                ? "The first query after the server starts takes a few seconds."
+                : "Run the query above, or write your own."}
             </Nothing>
           )}
         </div>

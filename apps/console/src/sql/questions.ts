@@ -1,4 +1,4 @@
-/** Example questions about a platform's own rows. */
+/** Example queries about a platform's own rows. Each title is the question that the query answers. */
 export const QUESTIONS: readonly { readonly title: string; readonly sql: string }[] = [
   {
     title: "Which tools fail most?",

@@ -12,7 +12,7 @@ interface SqlTreeProps {
   readonly onName: (name: string) => void;
 }
 
-/** Questions to start from, and every table with its columns. */
+/** Example queries, and every table with its columns. */
 export function SqlTree({ tables, examples, chosen, onQuestion, onName }: SqlTreeProps) {
   const [search, setSearch] = useState("");
   const wanted = search.trim().toLowerCase();

@@ -21,7 +21,7 @@ import type { SourceNames } from "./history/with-agents.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { ROOT_OPTION, SOURCE_OPTION } from "../terminal/shared-options.ts";
 
-/** How long the index waits for a first question, in milliseconds. */
+/** How long building the index waits for a first tool call, in milliseconds. */
 const QUIET_MS = 10_000;
 
 /** `skein mcp`: lets Claude Code, or any MCP client, look into past sessions over standard input and output. */
@@ -89,7 +89,7 @@ interface OpenedSql {
   close(): Promise<void>;
 }
 
-/** SQL over Claude Code's files and the store of the data folder, if there is one: a question never creates a store. */
+/** SQL over Claude Code's files and the store of the data folder, if there is one: a query never creates a store. */
 async function openSql(
   roots: readonly string[] | undefined,
   sources: SourceNames,

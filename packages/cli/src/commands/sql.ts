@@ -43,18 +43,18 @@ const OPTIONS = {
 
 type SqlCall = Call<typeof OPTIONS>;
 
-/** `skein sql`: one question over everything. The statements are the caller's own and run with the caller's rights. */
+/** `skein sql`: queries over everything. The statements are the caller's own and run with the caller's rights. */
 export const sql = defineCommand({
   name: "sql",
-  summary: "Ask questions in SQL (DuckDB) about sessions of coding agents and of Skein.",
+  summary: "Query the sessions of coding agents and of Skein in SQL (DuckDB).",
   forms: [
-    ['"SELECT …"', "One question"],
+    ['"SELECT …"', "One query"],
     ["-f FILE", "The statements in a file"],
     ["", "A prompt where statements are typed"],
-    ["examples [NAME]", "List example questions, or run one"],
+    ["examples [NAME]", "List example queries, or run one"],
     ["export FOLDER|FILE.duckdb", "Write every table as a Parquet file, or all into one database"],
     ["init", "Print SQL that defines the tables in the duckdb command"],
-    ["cache [build|clear]", "Show, build or remove the copy of the data that makes questions faster"],
+    ["cache [build|clear]", "Show, build or remove the copy of the data that makes queries faster"],
   ],
   options: OPTIONS,
   examples: [
@@ -125,7 +125,7 @@ async function run(call: SqlCall): Promise<number> {
   const database = await createSql({
     ...(roots === undefined ? { emptyWithoutRoots: word === "export" } : { roots }),
     onWarning: (text) => screen.note(`${visible(text)}\n`),
-    // Loaded only if a question is about a store, so that other questions start sooner.
+    // Loaded only if a statement is about a store, so that other statements start sooner.
     store: async () => (store = await (await import("./sql/query-store.ts")).openStoreToAsk(values.store)),
     cacheFolder: values.cache ? place.cacheFolder : null,
   });

@@ -16,7 +16,7 @@ const HELP = `A statement ends with a semicolon and may have several lines. Tab 
 
   .tables           Every table
   .schema [TABLE]   Columns, and what they mean
-  .examples [NAME]  Example questions; with NAME, runs one
+  .examples [NAME]  Example queries; with NAME, runs one
   .mode FORMAT      ${FORMATS.join(", ")}
   .plot             The next answers as charts, or as rows again
   .timing           Show or hide the duration of each answer
