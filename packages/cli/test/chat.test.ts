@@ -76,7 +76,7 @@ test("text typed while the model works steers it, and /cancel ends it", async ()
   chat.type(script([{ text: "First words.", chunk: 6, hang: { afterChunks: 1 } }]));
   await chat.says("First ");
   chat.type("In French, please.");
-  await chat.says("It is read before the next step.");
+  await chat.says("The model reads this before the next step.");
   chat.type("/cancel");
   await chat.says("Cancelled");
   chat.type("/session");
@@ -94,7 +94,7 @@ test("text typed while the model works does not hide a later question", async ()
   const deploy = { name: "deploy", input: { to: "prod" } };
   chat.type(script([{ text: "Going to.", delayMs: 1500, tools: [deploy] }, { text: "It said: $LAST" }]));
   chat.type("Carefully, please.");
-  await chat.says("It is read before the next step.");
+  await chat.says("The model reads this before the next step.");
   await chat.says("May this run? deploy");
   chat.type("y");
   await chat.says(/It said: deployed to prod[\s\S]*Completed/);
@@ -159,5 +159,5 @@ test("leaving while a question is open prints how to answer it later", async () 
   const { code, err } = await chat.ended;
   expect(code).toBe(5);
   expect(err).toMatch(/skein sessions answer \S+ toolu_\S+ yes/);
-  expect(err).toMatch(/Then continue it: skein chat --session [0-9a-f-]{36} --agent \S+agent\.ts\n$/);
+  expect(err).toMatch(/Then continue the session: skein chat --session [0-9a-f-]{36} --agent \S+agent\.ts\n$/);
 });

@@ -31,7 +31,7 @@ test("a key made beside a running server works in its tenant and scope until it 
   expect(await skein(data, "keys", "revoke", "guest")).toMatchObject({ code: 3, err: expect.stringMatching(/no key/) });
 });
 
-test("keys and doctor print the same as JSON, one line per item", async () => {
+test("with --json, keys and doctor print the same content as one JSON line per item", async () => {
   const data = folder();
   const values = async (...args: readonly string[]) => lines((await skein(data, ...args, "--json")).out);
   const [made] = await values("keys", "make", "guest", "--scope", "read,run");
@@ -126,7 +126,9 @@ test("doctor says whether the secrets of the store are sealed, and names a key t
   expect(await look()).toContain("note secrets Secrets of webhooks, hooks and sessions are stored unencrypted.");
   expect(await look()).toContain("Unencrypted now: 1 secret.");
   const key = randomBytes(32).toString("base64");
-  expect(await look({ SKEIN_SECRETS_KEY: key })).toMatch(/note secrets 1 secret in clear .*`skein keys seal` seals/);
+  expect(await look({ SKEIN_SECRETS_KEY: key })).toMatch(
+    /note secrets 1 unencrypted secret in the store\. `skein keys seal` encrypts/,
+  );
   await call(["keys", "seal", "--data", data], { env: { ...environmentOf(data), SKEIN_SECRETS_KEY: key }, cwd: data });
   expect(await look({ SKEIN_SECRETS_KEY: key })).toMatch(/^ok secrets Encrypted with the key [0-9a-f]{8}\.$/);
   expect(await look()).toMatch(

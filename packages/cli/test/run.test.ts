@@ -121,7 +121,7 @@ describe("skein run", () => {
     });
     expect(await run(join(folder, "none.png"))).toMatchObject({
       code: 2,
-      err: expect.stringContaining("cannot be attached"),
+      err: expect.stringContaining("There is no "),
     });
     const bytes = at("d.bin", Buffer.from([0, 255, 1]));
     expect(await run(bytes)).toMatchObject({ code: 2, err: expect.stringContaining("neither an image") });
@@ -179,7 +179,7 @@ describe("skein run", () => {
     const [, ...answer] = /^ {2}(skein sessions answer \S+ toolu_deploy yes)$/m.exec(paused.err)?.[1]?.split(" ") ?? [];
     expect(await skein(folder, ...answer)).toMatchObject({ code: 0, err: "accepted: The answer was accepted.\n" });
     expect(await skein(folder, ...answer)).toMatchObject({ code: 0, err: expect.stringMatching(/^duplicate: /) });
-    const [, ...goOn] = /^Then continue it: (.+)$/m.exec(paused.err)?.[1]?.split(" ") ?? [];
+    const [, ...goOn] = /^Then continue the session: (.+)$/m.exec(paused.err)?.[1]?.split(" ") ?? [];
     expect(await skein(folder, ...goOn)).toMatchObject({ code: 0, out: "Result: deployed to production\n" });
   });
 

@@ -18,7 +18,7 @@ async function doctor(home: string, through: readonly string[] = [], ...args: re
   const [command = "", ...rest] = [...through, process.execPath, bin, "doctor", "--json", "--port", "0", ...args];
   // An address that is not loopback needs an operator's key.
   const env = { ...environmentOf(home), SKEIN_API_KEY: "a-key-that-an-operator-has-chosen" } as Record<string, string>;
-  // The command ends with 1 if something is wrong. That is part of the test.
+  // The exit code is 1 if doctor finds something wrong, which these tests expect.
   const { stdout } = await promisify(execFile)(command, rest, { env, cwd: home }).catch(
     (error: unknown) => error as { stdout: string },
   );

@@ -275,7 +275,7 @@ test.each(["%2e%2e%2fx", "../../x", "a%00b", "-p", "x".repeat(250)])(
   },
 );
 
-test("no GET starts anything", async () => {
+test("no GET route starts a command that its query names", async () => {
   const { inject, mine } = await twoTenants();
   expect((await inject("GET", "/sse?transportType=stdio&command=id", mine.admin)).statusCode).toBe(404);
 });

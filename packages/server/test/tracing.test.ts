@@ -63,7 +63,7 @@ function valuesOf(span: Span | undefined): Record<string, unknown> {
   return Object.fromEntries(span?.attributes.map(({ key, value }) => [key, Object.values(value)[0]]) ?? []);
 }
 
-/** Telemetry that only listens. */
+/** Telemetry that only collects the spans. */
 function listening() {
   const spans: TelemetrySpan[] = [];
   const telemetry: Telemetry = {

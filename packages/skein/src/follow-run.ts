@@ -71,7 +71,7 @@ async function subagentsStopped(host: Host, sessionId: string, deadline: number)
 async function brokenOff(host: Host, sessionId: string): Promise<KnownError> {
   const problem: unknown = await host.sessions.get(sessionId).catch((error: unknown) => error);
   if (isKnownError(problem, "not_found"))
-    return new KnownError("not_found", `Session ${sessionId} was deleted while its run was under way.`);
+    return new KnownError("not_found", `Session ${sessionId} was deleted during its run.`);
   const message = `The agent was closed during a run. Nothing is lost: resume("${sessionId}") continues the run.`;
   return new KnownError("closed", message, { details: { session_id: sessionId } });
 }

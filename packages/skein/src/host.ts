@@ -171,13 +171,13 @@ function ownTools(
 function missingOf({ agent }: SessionState, code: OwnCode): string {
   const skills = agent ? missingSkills(agent, code.skills?.map(({ name }) => name) ?? []) : [];
   if (skills.length > 0)
-    return `No server has the skill ${skills.map((name) => `"${name}"`).join(", ")} of the agent "${agent?.name ?? ""}". Start one whose skein.config.ts opens its folder.`;
+    return `No server has the skill ${skills.map((name) => `"${name}"`).join(", ")} of the agent "${agent?.name ?? ""}". Start a server whose skein.config.ts opens the folder of the skill.`;
   const own = ownTools(agent, code);
   const frontend = agent?.extras["frontend_tools"];
   const isThere = (name: string): boolean => (Array.isArray(frontend) && frontend.includes(name)) || own.has(name);
   const missing = agent?.tool_schemas.map(({ name }) => name).filter((name) => !isThere(name)) ?? [];
   const names = missing.map((name) => `"${name}"`).join(", ");
-  return `No server has the tool ${names} of the agent "${agent?.name ?? ""}". Start one whose skein.config.ts has it.`;
+  return `No server has the tool ${names} of the agent "${agent?.name ?? ""}". Start a server whose skein.config.ts has the tool.`;
 }
 
 /** Connects this process to the other machines on a bus. */

@@ -13,8 +13,7 @@ export function makeFolder(path: string): void {
   for (let at = path; !existsSync(at); at = dirname(at)) missing.unshift(at);
   try {
     for (const folder of missing) mkdirOnce(folder);
-    if (!statSync(path).isDirectory())
-      throw new KnownError("invalid", `${path} is a file, and a folder is needed there.`);
+    if (!statSync(path).isDirectory()) throw new KnownError("invalid", `${path} is a file. Expected a folder.`);
   } catch (error) {
     if (error instanceof KnownError) throw error;
     const { code = "unknown" } = error as NodeJS.ErrnoException;

@@ -35,7 +35,7 @@ const MISSING = [
 ] as const;
 
 let folder: string;
-/** The error of loading, by the import that fails. */
+/** The error of loading each part, by the name of the import that fails. */
 let said: Readonly<Record<string, { readonly code: string; readonly message: string }>>;
 
 // In a separate process, because Vitest resolves modules in its own way.

@@ -34,7 +34,7 @@ test("an agent with the standard tools does real work in its folder", async () =
   expect(policies).toContainEqual(["Grep", "repeatable"]);
 });
 
-test("a tool's refusal is a result that says so, and the run continues", async () => {
+test("if a tool refuses a call, the result says why, and the run continues", async () => {
   const place = folder();
   writeFileSync(join(place, "a.txt"), "x");
   const { agent } = await simulatedAgent({ tools: await standardTools({ folder: place }) });

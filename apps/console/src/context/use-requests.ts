@@ -49,7 +49,7 @@ function useRequestsOf(id: string, step: Step | undefined) {
       const own = all.filter(({ purpose }) => purpose === step.purpose);
       if (all.length === 0)
         throw new Error(
-          "The log has no request for this step. Claude Code makes its own requests, which are not in it.",
+          "The log has no request for this step. Claude Code makes its own requests, which the log does not contain.",
         );
       return own.length > 0 ? own : all;
     },

@@ -150,7 +150,7 @@ function Versions({ id }: { id: string }) {
               type="button"
               className="btn quiet"
               disabled={!is_kept}
-              title={is_absent ? "The file was not there yet" : is_kept ? "Save this copy" : "The copy was deleted"}
+              title={is_absent ? "The file did not exist yet" : is_kept ? "Save this copy" : "The copy was deleted"}
               onClick={() =>
                 void api
                   .historyFile(id, path, version)

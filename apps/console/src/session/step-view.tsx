@@ -18,7 +18,7 @@ interface StepViewProps {
   readonly version: number;
   readonly sessionId: string | null;
   readonly allOpen: CallsOpen;
-  /** The call that the address names. */
+  /** The call that the URL names. */
   readonly markedCall: string | null;
 }
 

@@ -35,7 +35,7 @@ export function StepsPanel({ view, sessionId, onShow }: PanelProps) {
   if (steps.data?.length === 0)
     return (
       <Nothing title="The model was not asked yet" state="idle">
-        Each call of the model stands here with its attempts.
+        Each model call is listed here with its attempts.
       </Nothing>
     );
   return (

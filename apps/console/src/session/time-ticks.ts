@@ -4,7 +4,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Steps that people count in, in milliseconds. */
+/** Round intervals for the marks of a time axis, in milliseconds. */
 const STEPS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((count) => count * MILLISECOND),
   ...[1, 2, 5, 10, 15, 30].map((count) => count * SECOND),

@@ -27,7 +27,7 @@ interface TranscriptProps {
   /** Null for a session of another agent, which can only be read here: it cannot be forked, and has no requests to show. */
   readonly sessionId: string | null;
   readonly allOpen: CallsOpen;
-  /** The event that the address names. */
+  /** The event that the URL names. */
   readonly at: number | null;
   readonly handle: RefObject<TranscriptHandle | null>;
   readonly onFork: ((messageId: string) => void) | undefined;
@@ -102,7 +102,7 @@ export function Transcript(props: TranscriptProps) {
   useEffect(() => {
     if (at !== null) show(at);
     shownAt.current = at;
-    // The rest of the log arriving must not move what is being read.
+    // When the rest of the log arrives, the visible text must not move.
     // oxlint-disable-next-line exhaustive-deps
   }, [at]);
 

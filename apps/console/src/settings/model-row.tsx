@@ -89,17 +89,17 @@ const STATES: Readonly<Record<ModelTrial["outcome"], State>> = {
 };
 
 const NOT_TRIED: Partial<Record<ModelTrial["outcome"], string>> = {
-  "not said to have it": "Not tried: the model is not said to have it",
+  "not said to have it": "Not tried: the settings say that the model lacks this ability",
   "not tried": "Not tried: the model does not answer",
 };
 
 const KEYS: Readonly<Record<NonNullable<Model["key"]>, string>> = {
-  stored: "key kept sealed here",
+  stored: "key stored encrypted on this server",
   environment: "key from the server’s environment",
   none: "without a key",
 };
 
-/** The abilities that the model is said to lack. */
+/** The abilities that the model lacks according to its settings. */
 function lacking(abilities: object): string {
   const names = Object.entries(abilities).flatMap(([name, has]) => (has === false ? [name.replaceAll("_", " ")] : []));
   return names.length === 0 ? "" : `without ${names.join(", ")}`;

@@ -5,7 +5,7 @@ import { CodeBox } from "./code-box.tsx";
 import { markdownBlocks } from "./markdown-blocks.ts";
 import { visible } from "./safe-text.ts";
 
-/** Of longer texts only the beginning is shown, without formatting. */
+/** Only the beginning of longer texts is shown, without formatting. */
 const MOST = 400_000;
 
 /**

@@ -20,7 +20,7 @@ export function StateIcon({ state }: { state: State }) {
   return <Icon name={name} className={state === "running" ? "spin" : ""} />;
 }
 
-/** Shape and colour with a hidden word. */
+/** The state as shape and colour; its word is only for screen readers. */
 export function StateMark({ state, word = WORDS[state] }: { state: State; word?: string }) {
   return (
     <span className={`st ${state}`} title={word}>

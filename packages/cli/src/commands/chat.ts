@@ -59,7 +59,7 @@ async function converse(call: Call<typeof OPTIONS & typeof PLACE_OPTIONS>): Prom
     const open = conversation.waitsFor();
     if (open.length === 0) return EXIT.completed;
     screen.note(`\n${waitLines(screen, open, values)}`);
-    screen.note(`Then continue it: ${commandToGoOn(call, "chat", conversation.sessionId() ?? "")}\n`);
+    screen.note(`Then continue the session: ${commandToGoOn(call, "chat", conversation.sessionId() ?? "")}\n`);
     return EXIT.waits;
   } finally {
     input.close();

@@ -152,7 +152,7 @@ async function secrets({ storeUrl, secrets: { vault, lost } }: ServeSettings): P
             {
               what,
               state: "note",
-              says: `${counted(open, "secret")} stored before the key was set: unencrypted. \`skein keys seal\` encrypts what is stored.`,
+              says: `${counted(open, "unencrypted secret")} in the store. \`skein keys seal\` encrypts the secrets of the store.`,
             },
           ]
         : [{ what, state: "ok", says: `Encrypted with the key ${vault.keyId}.` }];

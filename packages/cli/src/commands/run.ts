@@ -153,7 +153,7 @@ async function conclude(
   if (run) screen.note(summaryOf(screen, run, result.error));
   if (result.awaiting.length > 0) {
     screen.note(waitLines(screen, result.awaiting, values));
-    screen.note(`Then continue it: ${commandToGoOn(call, "run", sessionId)}\n`);
+    screen.note(`Then continue the session: ${commandToGoOn(call, "run", sessionId)}\n`);
     return EXIT.waits;
   }
   if (result.stopReason === "cancelled") return EXIT.cancelled;

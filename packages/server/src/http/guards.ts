@@ -99,7 +99,7 @@ function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): 
     time: new Date(at).toISOString(),
     request_id: request.id,
     method: request.method,
-    // The pattern of the route, because the address may contain secrets.
+    // The log gets the pattern of the route, because the URL may contain secrets.
     route: routeOf(request),
     status: reply.statusCode,
     ms: Math.round(reply.elapsedTime * 10) / 10,

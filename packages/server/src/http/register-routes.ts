@@ -62,7 +62,7 @@ export type Credential = "nothing" | "key" | "login";
 
 const UNKNOWN: Readonly<Record<Exclude<Credential, "key">, string>> = {
   nothing: "Expected an API key, in the header X-API-Key or as a Bearer token in Authorization.",
-  login: "This login is over. Log in again with a key.",
+  login: "This login has ended. Log in again with a key.",
 };
 
 /** Whether a route needs no key. */

@@ -80,7 +80,7 @@ function createConnection(socket: WebSocket, caller: Caller, origin: SocketOrigi
   async function subscribe(sessionId: string, after: number): Promise<unknown> {
     const session = await sessionIn(caller, { session_id: sessionId });
     if (following.size >= SUBSCRIPTIONS)
-      throw new ApiError("rate_limited", `Over the limit of a connection: it may follow ${SUBSCRIPTIONS} sessions.`);
+      throw new ApiError("rate_limited", `A connection may follow at most ${SUBSCRIPTIONS} sessions.`);
     following.get(sessionId)?.abort();
     const stop = new AbortController();
     following.set(sessionId, stop);

@@ -101,7 +101,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     if (!webhook || !event) {
       // Deleting a session removes its notices. A notice that was being saved at that moment is not restored.
       if (!event) await records.delete(TENANT, "delivery", id);
-      else await save({ ...delivery, state: "failed", last_error: "The webhook is gone.", next_attempt_at: null });
+      else await save({ ...delivery, state: "failed", last_error: "The webhook was deleted.", next_attempt_at: null });
       return;
     }
     const outcome = await sent(StoredWebhook.parse(webhook.value), delivery, event);

@@ -12,8 +12,8 @@ import type { Screen } from "../../terminal/screen.ts";
 import { visible, visibleLine } from "../../terminal/visible-text.ts";
 import { editPreview } from "./edit-preview.ts";
 
-const HELP = `  /cancel    End the run that is under way (Ctrl-C does the same)
-  /fork      Go on in a copy of this conversation
+const HELP = `  /cancel    Cancel the current run (Ctrl-C does the same)
+  /fork      Continue in a copy of this conversation
   /cost      Tokens and cost so far
   /session   The id of this session
   /exit      Leave; a run that waits can be answered later
@@ -145,7 +145,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     if (!running || sessionId === undefined) return hear(line);
     const { runId } = await (await sessions()).prompt(sessionId, { content: line, mode: "steer" });
     steering.push(runId);
-    say(paint.dim("It is read before the next step."));
+    say(paint.dim("The model reads this before the next step."));
   }
 
   function cancel(): boolean {

@@ -52,7 +52,7 @@ export const usage = historyCommand({
       },
     });
     screen.progress(undefined);
-    // Which agent used what is the first question of somebody who has several.
+    // People with several agents first want to know which agent used what.
     const usual = report.bySource.length > 1 ? (["day", "source", "model"] as const) : (["day", "model"] as const);
     const shown = values.by ?? usual;
     if (values.json) await screen.json(report);

@@ -18,7 +18,11 @@ export const eventHandlers = {
     const { id } = session;
     if (wantsStream(call)) {
       for (const name of ["limit", "before", "order"] as const)
-        if (query[name] !== undefined) throw new KnownError("invalid", `${name}: A stream has none. Ask for JSON.`);
+        if (query[name] !== undefined)
+          throw new KnownError(
+            "invalid",
+            `${name}: A stream does not take this parameter. Ask for JSON (Accept: application/json).`,
+          );
       const last = call.request.headers["last-event-id"];
       const after = typeof last === "string" && last !== "" ? last : String(query.after ?? 0);
       return answerWithStream(call, () => ({

@@ -131,7 +131,7 @@ test("a fork continues in a copy, at its end or at a message, and does not chang
       total_turns: 1,
     });
   expect((await server.call("GET", `/api/v1/sessions/${id}/messages`)).body).toEqual(before);
-  // Each continues by itself.
+  // A fork continues with its own messages.
   await all(server, `/api/v1/sessions/${ids[1]}/resume`, { prompt: scripted("fork-6", [{ text: "D." }]) });
   expect(sent("fork-6")).toMatch(/The yarn is red\..*B\./s);
 });

@@ -19,7 +19,7 @@ export interface Stream {
   until(isIt: (frame: Frame) => boolean): Promise<Frame>;
   /** Waits for the end of the stream. */
   end(): Promise<readonly Frame[]>;
-  /** Goes away. */
+  /** Closes the connection. */
   leave(): void;
 }
 

@@ -115,7 +115,7 @@ test("logout ends the login and its streams, but no other login of the key", asy
   expect([out.status, out.headers.get("set-cookie")]).toEqual([204, expect.stringMatching(/=; .*Max-Age=0$/)]);
   expect((await stream.rest).at(-1)).toMatchObject({ event: "stream.closing", data: { reason: "revoked" } });
   const after = await browser("GET", "/v1/me");
-  expect([after.status, after.body.error.message]).toEqual([401, "This login is over. Log in again with a key."]);
+  expect([after.status, after.body.error.message]).toEqual([401, "This login has ended. Log in again with a key."]);
   expect((await fetch(`${url}/v1/me`, { headers: { cookie: otherCookie } })).status).toBe(200);
   expect((await browser("POST", "/v1/logout")).status).toBe(204);
 });
