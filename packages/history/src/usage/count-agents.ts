@@ -88,7 +88,7 @@ function createUsages(store: FacetStore): Usages {
     before,
     of(mirror, unit) {
       const path = keyOf(mirror, unit.id);
-      const saved = known.get(path);
+      const saved = known.size === 0 ? undefined : known.get(path);
       if (saved?.check === unit.stamp) return { usage: usageFacet.decode(saved.data), isNew: false };
       try {
         const usage = mirror.usage(unit);

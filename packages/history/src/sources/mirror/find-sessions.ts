@@ -108,9 +108,11 @@ export function placeOf(id: string, units: ReadonlyMap<string, Belongs>, name: s
 }
 
 function topOf(id: string, units: ReadonlyMap<string, Belongs>): string {
+  let unit = units.get(id);
+  if (!unit?.parentId) return id;
   let top = id;
   const seen = new Set([id]);
-  for (let unit = units.get(id); unit?.parentId && units.has(unit.parentId) && !seen.has(unit.parentId);) {
+  for (; unit?.parentId && units.has(unit.parentId) && !seen.has(unit.parentId);) {
     top = unit.parentId;
     seen.add(top);
     unit = units.get(top);
