@@ -1,10 +1,9 @@
 import { DIALECTS } from "../packages/protocol/src/dialects/fact-table.ts";
-import { ErrorCode } from "../packages/protocol/src/error.ts";
 import { FACTS, type FactType, needsLease } from "../packages/protocol/src/event.ts";
 
 /** PROTOCOL.md with its generated parts, as in the code. */
 export function withTables(page: string): string {
-  return filled(filled(page, "facts", factTable()), "errors", ErrorCode.options.map((code) => `\`${code}\``).join(" "));
+  return filled(page, "facts", factTable());
 }
 
 function filled(page: string, name: string, text: string): string {

@@ -3,7 +3,6 @@ import { existsSync, globSync, mkdtempSync, readFileSync, readdirSync, rmSync, w
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { FACTS } from "../../packages/protocol/src/event.ts";
 import { withTables } from "../protocol-tables.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -182,10 +181,6 @@ test("the five parts have names: no file calls a specification a seed", () => {
   expect(files.filter((file) => /\bseeds? 00\d/i.test(text(file)))).toEqual([]);
 });
 
-test("CONTEXT.md has every fact", () => {
-  const words = text("CONTEXT.md");
-  expect(Object.keys(FACTS).filter((type) => !words.includes(`\`${type}\``))).toEqual([]);
-});
 
 test("ARCHITECTURE.md has every package, and no other", () => {
   const packages = readdirSync(join(root, "packages"), { withFileTypes: true }).filter((entry) => entry.isDirectory());

@@ -4,7 +4,8 @@
  * The byte search ignores bit 5 of every byte. That makes `A` and `a` equal, and also `É` and `é`, `Б` and `б`; other
  * letters have different bytes in upper and lower case, and are not part of a literal. Scripts without upper and lower
  * case are searched unchanged. An encoder may have written characters beyond ASCII as `\u65e5`, so a literal with such
- * characters has several forms. Reasons: decision 130.
+ * characters has several forms. Not done: é as one character and as two are different, and so are letters with several
+ * lower cases (K and the Kelvin sign).
  */
 export interface Literal {
   /** The text in lower case. */
