@@ -181,7 +181,6 @@ test("the five parts have names: no file calls a specification a seed", () => {
   expect(files.filter((file) => /\bseeds? 00\d/i.test(text(file)))).toEqual([]);
 });
 
-
 test("ARCHITECTURE.md has every package, and no other", () => {
   const packages = readdirSync(join(root, "packages"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const named = new Set([...text("ARCHITECTURE.md").matchAll(/`packages\/(\w+)`/g)].map(([, name]) => name));
