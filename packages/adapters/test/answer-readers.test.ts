@@ -246,7 +246,7 @@ describe("Messages servers that are not Anthropic's", () => {
     expect(content[0]?.["id"]).toMatch(/^c_[0-9a-f]+$/);
   });
 
-  test("an error that is only a text is the failure's sentence", async () => {
+  test("an error that is only a text becomes the message of the failure", async () => {
     const error = { type: "error", error: "The engine died." };
     await expect(ask([start(COUNTED), error])).rejects.toMatchObject({ failure: { message: "The engine died." } });
   });

@@ -351,7 +351,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
       store,
       balancer,
       now: () => now,
-      // It is due again at once. Each drive takes 20 s.
+      // The session is due again at once. Each drive takes 20 s.
       nextAt: () => (ends.length < 4 ? (now += 20_000) : null),
       beginning: ({ yieldAt = Infinity }) => void ends.push((yieldAt - began) / 1000),
     });

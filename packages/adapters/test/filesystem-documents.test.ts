@@ -179,7 +179,8 @@ test("the three folders can be deleted and are created again, byte for byte", as
   const scripts = [scriptOn(store), scriptOn(store), scriptOn(store)];
   for (const script of scripts) {
     await play(script);
-    // Reads between the steps too, so that documents written piece by piece are compared with documents written at once.
+    // The documents are written after each step, so that documents written piece by piece are compared with documents
+    // written at once.
     await store.settled();
   }
   const long = scriptOn(store);
@@ -265,7 +266,7 @@ test("the files of 1,200 conversations sort in order, with three digits as long 
   );
   expect(json(join(conversations, "index.json"))).toEqual({ last_sequence: 1200, total_conversations: 1200 });
   expect(json(join(conversations, "0600.json"))["user_message"]).toBe("prompt 600");
-  // Renamed, not written again.
+  // The document was renamed, not written again.
   expect(statSync(join(conversations, "0001.json")).mtimeMs).toBe(first);
 });
 

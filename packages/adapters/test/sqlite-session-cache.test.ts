@@ -47,7 +47,7 @@ test("a write or a deletion by any process is seen by the next reader", async ()
   expect((await read()).map((session) => session?.title)).toEqual(["Ours", "Ours"]);
   await rename(there, "Theirs");
   expect((await read()).map((session) => session?.title)).toEqual(["Theirs", "Theirs"]);
-  // Written and read in the same turn of the event loop.
+  // The session is written and read in the same turn of the event loop.
   await nextTurn();
   await Promise.all([rename(there, "At once"), here.get(sessionId)]);
   expect((await here.get(sessionId))?.title).toBe("At once");

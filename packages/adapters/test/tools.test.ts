@@ -157,7 +157,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       try {
         process.kill(pid);
       } catch {
-        // It had finished.
+        // The process had ended already.
       }
       rmSync(path, { force: true });
       expect(leaks).toBe(0);

@@ -17,7 +17,10 @@ const empty = new Set(["meta", "!doctype", "br", "hr", "img"]);
 /** Elements whose content is text up to their closing tag. */
 const raw = new Set(["style", "title", "script", "textarea", "xmp", "iframe", "noscript", "plaintext"]);
 
-/** Throws where a browser would have to guess: a tag that is not closed, a closing tag without its tag, a stray bracket. */
+/**
+ * Parses a page. Throws where a browser would have to guess: a tag that is not closed, a closing tag without its tag, a
+ * stray bracket.
+ */
 export function parsePage(html: string): Page {
   const elements: Element[] = [];
   const open: Element[] = [];

@@ -25,7 +25,7 @@ const accepted: readonly (readonly [string, Buffer, unknown])[] = [
   ["a text that looks like a line", text('{"a":"{\\"type\\":\\"user\\"}"}'), { a: '{"type":"user"}' }],
 ];
 
-/** Not JSON: the line is damage, and no other line is lost. */
+/** Lines that are not JSON: each is damage, and no other line is lost. */
 const rejected: readonly (readonly [string, Buffer])[] = [
   ["a comma at the end of an object", text('{"a":1,}')],
   ["a comma at the end of a list", text('{"a":[1,]}')],

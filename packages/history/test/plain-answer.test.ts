@@ -56,7 +56,7 @@ describe("answers in their usual form", () => {
     expect(table.ids).toEqual([]);
   });
 
-  test("a second line of the same answer raises its counters, after the memory has grown too", () => {
+  test("a second line of the same answer raises its counters, also after the memory has grown", () => {
     const search = createByteSearch();
     const table = newTable();
     read(table, search, line);

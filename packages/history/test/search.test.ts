@@ -132,7 +132,9 @@ describe("any script", () => {
     "🦊 fox",
   ];
 
-  /** As bytes of UTF-8, and with everything beyond ASCII as \u escapes, as some programs write it. */
+  /**
+   * How a line is written: as bytes of UTF-8, or with everything beyond ASCII as \u escapes, as some programs write it.
+   */
   const spellings: readonly [string, (line: string) => string][] = [
     ["UTF-8", (line) => line],
     [

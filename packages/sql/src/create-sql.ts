@@ -80,7 +80,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   };
   const find = createFileFinder(library);
   try {
-    // Done while DuckDB is busy. The first query then only checks whether anything has changed.
+    // The files are found now, while DuckDB is busy. The first query then only checks whether anything has changed.
     find();
   } catch {
     // Errors are ignored here: the first query reports them.

@@ -27,7 +27,7 @@ export async function exportTables(
   if (known !== undefined && !force)
     throw new Error(`${known} exists. Choose another ${isDatabase ? "file" : "folder"}, or replace it with --force.`);
   const made = isDatabase ? undefined : mkdirSync(folder, { recursive: true });
-  // Written to temporary names first, so that existing files stay until the new ones are complete.
+  // The files are written under temporary names first, so that existing files stay until the new ones are complete.
   const work = mkdtempSync(join(folder, ".skein-"));
   try {
     await (isDatabase ? writeDatabase(sql, join(work, basename(target)), tables) : writeParquet(sql, work, tables));

@@ -149,7 +149,7 @@ test(
     appendFileSync(first?.path ?? "", '{"type":"user","uuid":"new","message":{"content":"more"}}\n{"type":"torn');
     truncateSync(second?.path ?? "", 5000);
     rmSync(third?.path ?? "");
-    // Another file with the same size and time.
+    // The fourth file is replaced by another file with the same size and time.
     const { size, mtimeMs } = statSync(fourth?.path ?? "");
     const line = '{"type":"user","uuid":"rewritten"}\n';
     // The old file is kept, so that the new one gets another inode.
@@ -232,7 +232,7 @@ test("lines have their numbers in the copy, also in a file that both threads rea
   const text = "x".repeat(20_000);
   const linesOf = (count: number): object[] =>
     Array.from({ length: count }, (_, at) => ({ type: "user", uuid: `${at + 1}`, message: { content: text } }));
-  // Larger than three of the reader's buffers.
+  // The file is larger than three of the reader's buffers.
   write(root, `projects/p/${SESSION}.jsonl`, linesOf(6000));
   for (const name of ["a", "b", "c"]) write(root, `projects/p/${name}.jsonl`, linesOf(200));
   await build(root, cache);

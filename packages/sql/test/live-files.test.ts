@@ -92,7 +92,7 @@ test(
       let count = 0;
       for await (const { rows } of sql.stream("SELECT line, content FROM claude_conversations"))
         for await (const some of rows) {
-          // After the first rows, so the query is running.
+          // The file changes after the first rows, so the query is running.
           if (count === 0) appendFileSync(path, `${JSON.stringify(line)}\n`);
           count += some.length;
         }

@@ -127,7 +127,7 @@ test.skipIf(!hasBubblewrap)(
   "a statement waits only for what it reads: not for transcripts, and not for the rows of its tenant",
   { timeout: 60_000 },
   async () => {
-    // A store that never answers, and transcripts that cannot be had.
+    // The store never answers, and the folder of the transcripts does not exist.
     const { promise: endOfTest, reject: end } = Promise.withResolvers<never>();
     const store: Store = new Proxy(createMemoryStore(), { get: () => async () => await endOfTest });
     const own = folder();

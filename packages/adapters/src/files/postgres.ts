@@ -14,7 +14,7 @@ const PREFIX = "postgres:files/";
  * Generated files in PostgreSQL, beside the sessions: every server on the database reads them, and a database dump
  * includes them.
  *
- * For servers that share nothing but the database. Use a bucket for many large files.
+ * Servers that share nothing but the database need this file store. Use a bucket for many large files.
  */
 export function createPostgresFileStore({ url }: { readonly url: string }): PostgresFileStore {
   const pool = new pg.Pool({
@@ -68,8 +68,8 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
   };
 }
 
-// One transaction, because it is sent as one message. The lock prevents machines that start at the same time from
-// creating the table twice.
+// PostgreSQL runs these statements in one transaction, because they are sent as one message. The lock prevents machines
+// that start at the same time from creating the table twice.
 const SCHEMA = /* sql */ `
 select pg_advisory_xact_lock(hashtext('skein_files'));
 create schema if not exists skein_files;

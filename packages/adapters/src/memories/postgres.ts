@@ -98,8 +98,8 @@ function lexemes(words: readonly string[]): string {
     .join(" ");
 }
 
-// One transaction, because it is sent as one message. The lock prevents machines that start at the same time from
-// creating the table twice.
+// PostgreSQL runs these statements in one transaction, because they are sent as one message. The lock prevents machines
+// that start at the same time from creating the table twice.
 const SCHEMA = /* sql */ `
 select pg_advisory_xact_lock(hashtext('skein_memory'));
 create schema if not exists skein_memory;

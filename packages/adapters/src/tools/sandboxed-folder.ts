@@ -130,7 +130,7 @@ async function problemOf({ ended }: SandboxedProcess, path: string): Promise<Err
   return PROBLEMS[code ?? 0]?.(path) ?? new Error(`${path} could not be used: the sandbox ended with code ${code}.`);
 }
 
-/** By the exit codes of `folder-scripts.ts`. */
+/** The errors by the exit codes of `folder-scripts.ts`. */
 const PROBLEMS: Readonly<Record<number, (path: string) => Error>> = {
   20: outside,
   21: aFolder,

@@ -43,7 +43,7 @@ test("a prompt that is cancelled while its run begins leaves nothing, although C
   const asked = world.requests().length;
   takeBack = async (runId) => {
     await until(() => world.requests().length > asked);
-    // Long enough for all messages of the process.
+    // One second is long enough for all messages of the process.
     await delay(1000);
     await world.sessions.cancel(sessionId, { runId });
   };

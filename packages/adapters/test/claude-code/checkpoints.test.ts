@@ -19,7 +19,7 @@ const edits = (path: string, from: string, to: string): string =>
     { text: "Edited." },
   );
 
-/** Longer than the limit above which texts become files. */
+/** A text that is longer than the limit above which texts become files. */
 const LARGE = "A line of a large file.\n".repeat(15_000);
 
 /** A real S3 server, and how many large texts it holds. */
@@ -78,7 +78,7 @@ test("each user message has a checkpoint; a rewind restores the files (or lists 
   await here.stop();
 
   expect(bucket.texts()).toBeGreaterThan(0);
-  // Another process, so that nothing of the first one is in memory.
+  // This world acts as another process, which has nothing of the first one in memory.
   const there = await createWorld({ store: keepLargeTexts({ store: memory, files: bucket.files() }) });
   const again = await rewind(there, sessionId, 0, false);
   expect(again.error).toBeNull();

@@ -156,7 +156,7 @@ test("Claude Code calls an MCP server of a request through the proxy, and its mo
     expect(requests().length).toBeGreaterThan(0);
     return only(events, "runtime.started")[0]?.data.info["mcp_servers"];
   }
-  // It is not an MCP server; only whether it is called matters.
+  // The address is not an MCP server. The test only checks whether it is called.
   await statusWith((address) => address === "127.0.0.1");
   expect(calls.length).toBeGreaterThan(0);
   expect(new Set(calls)).toEqual(new Set([`mcp.example.com:${port}`]));

@@ -240,7 +240,7 @@ test("a private address is not called, even if its name resolved to another addr
       null,
       found.map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
     );
-    // One attempt is enough here; a real one would be retried.
+    // One attempt is enough for this test. Without the abort, the hook would be called again.
     setImmediate(() => stop.abort());
   }) as unknown as NonNullable<HooksDeps["lookup"]>;
   const { allowsAddress: _, ...strict } = deps;

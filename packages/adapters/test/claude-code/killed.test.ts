@@ -1,4 +1,4 @@
-/** The server is killed in the middle of everything. */
+/** The server is killed while its sessions run a tool, stream an answer, and wait for a permission. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";

@@ -282,7 +282,7 @@ test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
     const free = await world.run(prompt, { allowed_tools: ["Bash"] });
     expect(said(free.events)).toContain("CONNECTED");
     expect(connections).toBe(1);
-    // A sandbox with network has it through the proxy of Claude Code.
+    // A sandbox with network access reaches the network through the proxy of Claude Code.
     await world.run(play({ tools: [bash(byProxy)] }, { text: "Ok." }), {
       allowed_tools: ["Bash"],
       sandbox: { network_access: true },

@@ -177,7 +177,7 @@ test("Claude Code itself has no effect and makes no model call after SIGKILL of 
     server.kill("SIGKILL");
     await nothingLeft();
     const [counted, calls] = [effects(), simulator.ledger.calls().length];
-    // Long enough for several more effects: one takes about 0.15 s.
+    // This time is long enough for several more effects: one takes about 0.15 s.
     await new Promise((resolve) => void setTimeout(resolve, 1500));
     expect([effects(), simulator.ledger.calls().length]).toEqual([counted, calls]);
   } finally {

@@ -30,7 +30,7 @@ async function openClaudeCode(): Promise<RuntimeUnderTest> {
           ANTHROPIC_API_KEY: "sk-ant-api03-dummy-not-a-key",
           CLAUDE_CODE_MAX_RETRIES: "1",
         },
-        // Off, because processes that are started in advance slow the test down.
+        // No process is started in advance, because that slows the test down.
         children: { maxAhead: 0 },
       });
       return { runtime: claude, close: claude.close };
@@ -100,8 +100,9 @@ async function openClaudeCode(): Promise<RuntimeUnderTest> {
 }
 
 describeRuntime("Claude Code", openClaudeCode, {
-  frontend: "its tools are Claude Code's own, and a client has none among them",
-  subagentUsage: "it tells of a subagent's answers as they begin, when few of their output tokens are counted",
+  frontend: "its tools are Claude Code's own, and none of them runs in the client",
+  subagentUsage:
+    "Claude Code reports a subagent's answers when they begin, and few of their output tokens are counted then",
   everyFact: {
     reason: "each costs two child processes",
     instead: [

@@ -18,7 +18,7 @@ test("a second prompt uses the same process, and a prompt after its end resumes 
   // Another session takes the one idle place.
   await world.run(play({ text: "Other." }));
   await until(() => !isAlive(pids[0]));
-  // Its files beside the log were removed with it.
+  // The files of the ended process, which are beside the log, were removed.
   const written = (): string[] => readdirSync(join(world.home, "default"), { recursive: true }).map(String);
   await until(() => !written().some((name) => name.includes(first.sessionId)));
   const third = await world.again(first.sessionId, play({ text: "Three." }));
@@ -47,7 +47,7 @@ test("a process is started in advance for the next session of the same kind, whi
   const events = await world.ended(sessionId, runId);
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("Two.");
   expect(only(events, "runtime.started")[0]?.data.info["session_id"]).toBe(id);
-  // No new process was started for it: the third process was started in advance again.
+  // The session needed no new process: the third process was started in advance for the next session.
   await until(() => pids.length === 3);
   const next = await world.again(sessionId, play({ text: "Three." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
@@ -63,7 +63,7 @@ test("no more processes start at once than allowed", async () => {
       const child = spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "ignore"] });
       starting += 1;
       most = Math.max(most, starting);
-      // Its first message says that it has started.
+      // The first message of a child shows that it has started.
       child.stdout.once("data", () => (starting -= 1));
       return child;
     },

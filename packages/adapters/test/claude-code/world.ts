@@ -80,7 +80,7 @@ export async function createWorld({
         },
         ...parts,
         ...deps,
-        // Off, because processes that are started in advance slow the test down.
+        // No process is started in advance, because that slows the test down.
         children: { maxAhead: 0, ...deps.children },
       });
       return new Map([["claude-code", claude]]);

@@ -98,7 +98,8 @@ test.skipIf(!hasBubblewrap)(
 test.skipIf(!hasBubblewrap)("if bubblewrap may not create namespaces, the error says what to do", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-refused-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  // Like a container without rights: the real bubblewrap runs inside another one that forbids further namespaces.
+  // This simulates a container without rights: the real bubblewrap runs inside another one that forbids further
+  // namespaces.
   const refused = join(folder, "bwrap");
   const real = String(findProgram("bwrap"));
   writeFileSync(refused, `#!/bin/sh\nexec ${real} --unshare-user --disable-userns --dev-bind / / -- ${real} "$@"\n`, {

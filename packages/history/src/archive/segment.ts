@@ -86,7 +86,7 @@ function parseHead(bytes: Buffer, path: string): SegmentHead {
     const head = JSON.parse(bytes.toString("utf8", 0, end)) as SegmentHead;
     if (head.v === 1 && Number.isInteger(head.from) && Number.isInteger(head.to)) return head;
   } catch {
-    // Not JSON: the error below reports it.
+    // The line is not JSON. The error below reports it.
   }
   throw new ArchiveDamageError(path);
 }

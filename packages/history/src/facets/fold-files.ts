@@ -61,7 +61,7 @@ export async function foldFiles<State>(
       if (result.save) {
         changed.push(result.save);
         changedBytes += result.save.data.length;
-        // Saved in batches: the states of thousands of files would not fit into memory at once.
+        // The states are saved in batches, because the states of thousands of files would not fit into memory at once.
         if (changedBytes > maxUnsavedBytes) save();
       }
       bytesRead += result.bytesRead;

@@ -34,7 +34,8 @@ export function openFacetStore(folder: string | null): FacetStore {
 const layoutVersion = 2;
 
 function open(path: string): DatabaseSync {
-  // Loaded when needed: some versions of Node print a warning for this module, and not every call opens the index.
+  // The module is loaded when it is needed: some versions of Node print a warning for it, and not every call opens the
+  // index.
   const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const database = new Database(path, { timeout: 5000 });
   try {
@@ -122,7 +123,7 @@ function oneRow(select: StatementSync, values: readonly (string | number)[]): Sa
   try {
     return savedFacet(select.get(...values));
   } catch {
-    // As in `eachRow`.
+    // The page of the row is damaged, or the database is locked: the file is read again.
     return undefined;
   }
 }

@@ -65,7 +65,7 @@ export async function orderSessions(
     const time = last === undefined ? (file.origin?.lastMs ?? lastMessageTime(file)) : last && Date.parse(last);
     if (time) activity.set(file, time);
   }
-  // Only files without messages need another time, which is in their details.
+  // A file without messages has no last activity. Its time comes from its details.
   for (const [file, data] of saved) if (!activity.has(file)) details.set(file, listedDetails(data));
   const newest = (file: DataFile): number => activity.get(file) ?? otherTime(file, details);
   if (config.since !== undefined) files = files.filter((file) => newest(file) >= Number(config.since));

@@ -15,7 +15,10 @@ export interface ByteSearch {
   findForeign(needles: readonly [Needle, Needle], at: number, end: number): number;
   /** Prepares a needle for `find`: at most 32 needles. Only the first 120 bytes of a needle are searched. */
   needle(bytes: Uint8Array): Needle;
-  /** For other machine code that works on the same bytes: the memory, and where `buffer()` starts in it. Bytes 4096 to 5120 are free. */
+  /**
+   * The memory, and where `buffer()` starts in it, for other machine code that works on the same bytes. Bytes 4096 to
+   * 5120 are free.
+   */
   readonly machine: { readonly memory: Memory; readonly bufferAt: number };
 }
 

@@ -36,7 +36,7 @@ export interface LineSplitterOptions {
 }
 
 const LF = 0x0a;
-/** Below V8's limit for one string, with room for the copies that parsing makes. */
+/** 256 MiB: below V8's limit for one string, with room for the copies that parsing makes. */
 const defaultMaxLineBytes = 256 * 1024 * 1024;
 
 export function createLineSplitter(options: LineSplitterOptions = {}): LineSplitter {

@@ -43,7 +43,9 @@ const classWeights = [weights.prompt, weights.text, weights.tool_use, weights.to
  */
 const fullest = [0.15, 0.25, 0.36, 0.36];
 
-/** Small enough that little is read for a rare word, large enough that the index stays small. */
+/**
+ * The size of a segment: small enough that little is read for a rare word, and large enough that the index stays small.
+ */
 const segmentBytes = 64 * 1024;
 const headerBytes = 8 * (4 + 2 * classWeights.length);
 

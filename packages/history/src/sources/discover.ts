@@ -33,7 +33,7 @@ export function discoverUnread(config: LibraryConfig): Discovered {
   return find(config, (root) => config.mirrors?.get(root)?.files());
 }
 
-/** Only the transcripts that are read in place; roots of other agents are still listed as roots. */
+/** Finds only the transcripts that are read in place. Roots of other agents are still listed as roots. */
 export function discoverOwn(config: LibraryConfig): Discovered {
   return find(config, (root) => (config.mirrors?.has(root) ? [] : undefined));
 }

@@ -55,7 +55,10 @@ async function idsIn(config: LibraryConfig): Promise<readonly string[]> {
   return data.flatMap(({ id, agentIds }) => [id, ...agentIds]).sort();
 }
 
-/** Everything below a folder but the shared memory of databases, which every reader of a log may make. */
+/**
+ * A hash of everything below a folder, except the shared memory of databases: any reader of a write-ahead log may
+ * create it.
+ */
 function stateOf(folder: string): string {
   const hash = createHash("sha256");
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }).sort((a, b) =>
@@ -82,7 +85,7 @@ export interface SourceOptions {
   readonly agent: Agent;
   /** Files with lines of sessions; none for an agent that has documents or a database only. */
   readonly lines?: RegExp;
-  /** Its database, below the folder. */
+  /** The database of the agent, below the folder. */
   readonly database?: string;
   /** A statement that changes nothing, and leaves the database locked for writers. */
   readonly table?: string;
@@ -92,7 +95,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
   describe(`the contract of a source: ${agent}`, () => {
     afterEach(() => void vi.unstubAllEnvs());
 
-    it("recognises its own data, and no other source claims it", () => {
+    it("a source recognises the data of its own agent, and no other source claims that data", () => {
       const { roots, name } = agentData(agent);
       for (const root of roots) {
         expect(recogniseSource(root)).toBe(name);
@@ -248,7 +251,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
         const [ids, { totals }] = [await idsIn(before), await getUsage({ ...before, timeZone: "UTC" })];
         const [first = ""] = filesIn(data.folder, lines);
         const line = { type: "huge", timestamp: "2026-11-01T00:00:00.000Z", text: "x".repeat(20_000_000) };
-        // In the middle, so that what comes after it is read too.
+        // The long line is in the middle, so that the test also sees whether the lines after it are read.
         const [head = "", ...rest] = readFileSync(first, "utf8").split("\n");
         writeFileSync(first, [head, JSON.stringify(line), ...rest].join("\n"));
         const { config, problems } = await read(data);

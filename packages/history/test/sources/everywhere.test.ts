@@ -189,7 +189,7 @@ test("a given root without data of the requested agent is an error that names th
   expect((await listSessions(config)).data.length).toBeGreaterThan(0);
 });
 
-test("a file of another agent is damage with its name, and the list has its order at once: such files come last", async () => {
+test("a file of another agent in an agent's folder is damage that names the agent, and the first list already has such files last", async () => {
   const [codex, pi] = [agentData("codex"), agentData("pi")];
   const foreign = join(
     codex.folder,

@@ -13,11 +13,11 @@ export interface CopyPlace {
   readonly folder: string;
   /** The copy. It is never changed, only replaced. */
   readonly file: string;
-  /** Locked while the next copy is built. */
+  /** The file that is locked while the next copy is built. */
   readonly lock: string;
 }
 
-/** Increased when the copy changes in a way that the definitions of its tables do not show. */
+/** Increase it when the copy changes in a way that the definitions of its tables do not show. */
 const VERSION = 8;
 
 /** The roots must be real paths, as `discover` returns them. */

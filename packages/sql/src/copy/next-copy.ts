@@ -24,11 +24,11 @@ export interface NextCopy {
 }
 
 const NEXT = "next_copy";
-/** Small row groups, so that two threads have work in a small copy. */
+/** The row groups are small, so that two threads have work in a small copy. */
 const ATTACH = "STORAGE_VERSION 'latest', ROW_GROUP_SIZE 8192";
 /** Columns that a search reads completely: uncompressed, they are read at the speed of memory. */
 const UNCOMPRESSED = new Set(["conversation.content"]);
-/** Long texts that few queries need. */
+/** Columns with long texts that few queries need. */
 const STRONGLY_COMPRESSED = new Set([
   "tool_call.result",
   "tool_call.tool_use_result",
@@ -107,7 +107,7 @@ async function attachClone(
     const copied = await readCopiedFiles(connection, NEXT);
     if ((await wasteOf(connection)) <= MOST_WASTE) return copied;
   } catch {
-    // Not a copy, or a damaged one: the copy is created again.
+    // The file is not a copy or is damaged: the copy is created again.
   }
   await connection.run(`DETACH ${NEXT}`);
   return undefined;

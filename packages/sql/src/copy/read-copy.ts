@@ -45,7 +45,7 @@ export function createCopyReader(connection: DuckDBConnection, place: CopyPlace 
     try {
       await connection.run(`ATTACH ${literal(file)} AS ${COPY} (READ_ONLY)`);
     } catch {
-      // Not a database: the next build of the copy replaces it.
+      // The file is not a database. The next build of the copy replaces it.
       return null;
     }
     try {

@@ -79,7 +79,7 @@ async function insert(connection: DuckDBConnection, { table, columns, rows }: In
   );
 }
 
-/** The same value without lone surrogates, which DuckDB rejects, in texts and in keys. */
+/** The value without lone surrogates in its texts and keys, because DuckDB rejects them. */
 export function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (value instanceof Date) return timestamp(value);

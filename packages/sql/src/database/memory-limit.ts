@@ -2,8 +2,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 /**
- * Some statements need more memory but cannot write to disk. They get this much more instead of failing: first the first step, then the
- * second.
+ * Some statements need more memory but cannot write to disk. The limit is raised by the first step, and by the second
+ * if the statement fails again.
  */
 const EXTRA_MEGABYTES = [700, 2200];
 

@@ -22,10 +22,10 @@ export async function openDatabase({ folder, memoryLimit, threads, keepsFreed }:
   const instance = await DuckDBInstance.create(":memory:", {
     memory_limit: memoryLimit,
     temp_directory: join(folder, "spill"),
-    // Freed memory goes back to the system soon.
+    // DuckDB returns freed memory to the system soon.
     allocator_flush_threshold: keepsFreed === true ? "32MB" : "8MB",
     allocator_bulk_deallocation_flush_threshold: keepsFreed === true ? "64MB" : "16MB",
-    // Otherwise a statement could fetch an extension from the network.
+    // A statement must not fetch an extension from the network.
     autoinstall_known_extensions: "false",
     autoload_known_extensions: "false",
     ...(threads === undefined ? {} : { threads: String(threads) }),

@@ -117,7 +117,8 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
     const parts = await connection.extractStatements(statement.sql).catch((error: unknown) => {
       throw failure(statement.sql, error);
     });
-    // Throws: otherwise the tables would look as if Claude Code had never been used.
+    // Without data directories the statement is rejected: empty tables would look as if Claude Code had never been
+    // used.
     if (namesClaude(statement.sql)) checkRoots();
     await loadTables(statement.loads);
     return { statement, files, parts };

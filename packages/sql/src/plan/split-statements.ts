@@ -1,7 +1,7 @@
 /** Text literals, quoted names and comments: nothing inside them is a call or ends a statement. */
 export const LITERAL_OR_COMMENT =
   /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\$(\w*)\$[^]*?\$\1\$/y;
-/** Like LITERAL_OR_COMMENT, for one that does not end. */
+/** A text literal, a quoted name or a comment that does not end. */
 const UNFINISHED = /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*$|'(?:[^']|'')*$|"(?:[^"]|"")*$|\/\*[^]*$|\$(\w*)\$[^]*$/y;
 
 interface Statements {

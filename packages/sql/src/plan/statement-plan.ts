@@ -27,7 +27,7 @@ export interface Known {
 
 /** DuckDB's own plan of a statement. It shows whether the statement reads line numbers or damage, and which files. */
 export type Explanation =
-  /** Not needed, because the statement reads no transcript in place. */
+  /** The explanation is not needed, because the statement reads no transcript in place. */
   | { readonly kind: "unneeded" }
   /** DuckDB only explains queries. */
   | { readonly kind: "unavailable" }

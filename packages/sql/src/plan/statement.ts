@@ -3,9 +3,9 @@ import { type SmallTable, namesPlatform, smallTablesIn } from "./named-tables.ts
 import { type ReadCall, withoutReadCalls } from "./read-calls.ts";
 
 export interface Statement {
-  /** As the caller wrote it. */
+  /** The statement as the caller wrote it. */
   readonly given: string;
-  /** As DuckDB runs it: with a table in place of each read function. */
+  /** The statement as DuckDB runs it, with a table in place of each read function. */
   readonly sql: string;
   /** The data that must be loaded into tables before DuckDB runs the statement. */
   readonly loads: readonly Load[];

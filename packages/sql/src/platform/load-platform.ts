@@ -24,7 +24,7 @@ export async function loadPlatform(connection: DuckDBConnection, store: Store): 
     }
     events = [];
   };
-  // One session at a time, so that only one log is in memory.
+  // The sessions are loaded one at a time, so that only one log is in memory.
   for await (const event of store.scan()) {
     if (event.session_id !== sessionId) await finish();
     sessionId = event.session_id;

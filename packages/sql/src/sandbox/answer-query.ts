@@ -62,7 +62,8 @@ async function answer({ format, rows, bytes }: Job, { prepared, run }: ReadyStat
   const { writeArrow } = await import("./arrow.ts");
   let isBegun = false;
   const write = (bytes: Uint8Array): void => {
-    // Sent with the first rows. A statement that fails before them is answered with an error alone.
+    // The columns are sent with the first rows. A statement that fails before its first rows is answered with only an
+    // error.
     if (!isBegun) send({ kind: "columns", columns });
     isBegun = true;
     sendData(bytes);
@@ -93,7 +94,7 @@ function checkWalls(places: readonly string[], isFiltered: boolean): void {
     );
 }
 
-/** Undefined where the process cannot make the socket that this needs. */
+/** The network that the process sees; undefined if it cannot make the socket for this question to the kernel. */
 function visibleNetwork(): ReturnType<typeof networkInterfaces> | undefined {
   try {
     return networkInterfaces();

@@ -90,7 +90,7 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
       bwrap,
       ...WALLS,
       ...(filter ? ["--seccomp", String(FILTER_PIPE)] : []),
-      // For temporary files. They stay empty, because --fsize=0 allows no content.
+      // A folder for temporary files. The files stay empty, because --fsize=0 allows no content.
       ...(history ? ["--tmpfs", "/tmp"] : []),
       ...places.flatMap(({ from, to, link }) => [link ? "--symlink" : "--ro-bind", from, to]),
       ...roots.flatMap((folder) => ["--ro-bind", folder, folder]),
@@ -201,7 +201,7 @@ function packageFolder(name: string, from: string): string | undefined {
 
 /** The shared libraries that this process has loaded for Node. DuckDB needs no others. */
 function sharedLibraries(): readonly string[] {
-  // Otherwise a report looks up the name of every connected address.
+  // With `excludeNetwork`, the report does not look up the name of every connected address.
   const report = Object.assign(process.report, { excludeNetwork: true }).getReport() as { sharedObjects?: string[] };
   const { sharedObjects = [] } = report;
   return sharedObjects.filter((file) => file.startsWith("/") && !file.includes("/node_modules/"));

@@ -87,7 +87,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const sandboxed = findSandbox(commandFolders, { history });
     if ("problem" in sandboxed) return sandboxed;
-    // Started at the same time as the trial, so that the first query does not wait for two starts.
+    // The process for the first query starts at the same time as the trial, so that the query does not wait for two
+    // starts.
     keepSpare(sandboxed);
     const started = start(sandboxed, true);
     const timer = setTimeout(() => started.stop(), TRY_MS);
@@ -111,7 +112,10 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     return { problem: `The SQL sandbox cannot be started: ${bubblewrapRefusal(started.errorOutput() || says)}` };
   }
 
-  /** Tried again until it works: after the missing part is installed, the server need not be restarted. */
+  /**
+   * The sandbox, which is tried again until it works: after the missing part is installed, the server need not be
+   * restarted.
+   */
   async function found(): Promise<FoundSandbox> {
     const sandboxed = await (tried ??= trial());
     if ("problem" in sandboxed) tried = undefined;

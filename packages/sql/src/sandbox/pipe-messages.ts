@@ -13,7 +13,9 @@ export interface Job {
   readonly format: "jsonl" | "arrow";
   readonly rows: number;
   readonly bytes: number;
-  /** Everything that may be in its root folder. If given, the process checks that there is nothing else. */
+  /**
+   * Everything that may be in the root folder of the process. If given, the process checks that there is nothing else.
+   */
   readonly places?: readonly string[];
   /** With `places`: whether the process must be unable to make sockets. */
   readonly isFiltered?: boolean;

@@ -8,7 +8,7 @@ const JsonMessage = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("failed"), code: z.enum(["statement_failed", "over_limit"]), message: z.string() }),
 ]);
 
-/** Enough for the names of a thousand columns, and for an error that quotes the statement. */
+/** The largest message: enough for the names of a thousand columns, and for an error that quotes the statement. */
 const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /** The messages of a pipe. Throws if other bytes arrive: a hostile statement may control the process that writes to the pipe. */

@@ -22,13 +22,14 @@ export function startSandboxed(
   sandboxed: Extract<FoundSandbox, { command: string }>,
   { walls, folder, isTrial }: { readonly walls: Walls; readonly folder: string; readonly isTrial: boolean },
 ): SandboxedProcess {
-  // Mounted as /data. Empty until there is a query, because the process may get the query of any tenant.
+  // This folder is mounted as /data. It is empty until there is a query, because the process may get the query of any
+  // tenant.
   const data = mkdtempSync(join(folder, "query-"));
   const child = spawn(sandboxed.command, sandboxed.args(walls, data, { isTrial }), {
     env: {},
     cwd: "/",
-    // Its own process group. bubblewrap's second process ends with the first one only some time after the start; before
-    // that, both must be stopped as a group.
+    // The child gets its own process group. Shortly after the start, bubblewrap's second process does not end with the
+    // first one yet, so both must be stopped as a group.
     detached: true,
     // Standard output is ignored: a statement can make DuckDB print there.
     stdio: ["pipe", "ignore", isTrial ? "pipe" : "ignore", "pipe", sandboxed.filter ? "pipe" : "ignore"],

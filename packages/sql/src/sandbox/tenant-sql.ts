@@ -124,7 +124,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
     async tables(asking, signal) {
       const limits = { rows: 10_000, bytes: 10_000_000, history: false, prompts: false };
       const query = { ...asking, ...limits, statement: COLUMNS_STATEMENT, format: "jsonl" } as const;
-      // The same for every tenant.
+      // The tables are the same for every tenant, so they are described once.
       described ??= await describedTables(this.ask(query, signal));
       return described;
     },

@@ -142,7 +142,7 @@ function expanded(path: string): string {
 async function* rowsOf(name: ReadFunction, library: LibraryConfig): AsyncGenerator<readonly Row[]> {
   switch (name) {
     case "read_conversations":
-      // One file at a time, so that a large directory is never held in memory.
+      // The files are read one at a time, so that a large directory is never held in memory.
       for (const file of discover(library).files) yield conversation(file);
       return;
     case "read_plans":
@@ -256,7 +256,7 @@ function fieldsOf(value: Readonly<Record<string, unknown>>): Row {
 /** How `agent_data` reports a line that it cannot read. */
 const parseError = (message: string): string => `Parse error: ${message}`;
 
-/** In the order of the files; the history library returns the newest first. */
+/** The items sorted by file. The history library returns the newest first. */
 function inOrder<Item>(items: readonly Item[], key: keyof Item): readonly Item[] {
   return items.toSorted((one, other) => (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
 }

@@ -64,7 +64,7 @@ const CALLS = JSON.stringify({
   model: "VARCHAR",
   content: [{ type: "VARCHAR", id: "VARCHAR", name: "VARCHAR", input: "JSON" }],
 });
-/** Without the content of a result: it is long, and few queries need it. */
+/** The blocks of results without their content, which is long and needed by few queries. */
 const RESULTS = JSON.stringify({ content: [{ type: "VARCHAR", tool_use_id: "VARCHAR", is_error: "VARCHAR" }] });
 
 const conversation = (lines: Lines): string => `

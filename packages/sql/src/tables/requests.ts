@@ -81,7 +81,7 @@ FROM (
   ))
 ) WHERE calls = 1 OR coalesce(fees, 0) = 0`;
 
-/** No requests, with the columns and types of requests. */
+/** A query without rows that has the columns and types of requests. */
 export const NO_REQUESTS = `SELECT 0::BIGINT AS place, '' AS id, '' AS request_id, 0::BIGINT AS time, false AS is_side, '' AS model, 0::BIGINT AS line,
   0::BIGINT AS input, 0::BIGINT AS output, 0::BIGINT AS cache_write, 0::BIGINT AS cache_read, 0::BIGINT AS write_5m, 0::BIGINT AS write_1h,
   0::BIGINT AS searches, false AS fast, 0::BIGINT AS lines, 0 AS calls, 0::HUGEINT AS cost_picos WHERE false`;

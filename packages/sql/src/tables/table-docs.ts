@@ -44,7 +44,7 @@ export const TABLE_DOCS: Readonly<Record<string, string>> = {
   "api.checkpoints": "Claude API: checkpoints",
 };
 
-/** By column name, or by table and column if one name has several meanings. */
+/** The descriptions by column name, or by table and column if one name has several meanings. */
 const COLUMN_DOCS: Readonly<Record<string, string>> = {
   session_id: "The session's id, which is the name of its file; for a subagent, its parent's session",
   project_path: "The first working directory of the session; the name of its folder if no line has one",

@@ -33,7 +33,7 @@ export function isSame(known: FileStamp | undefined, { size, mtimeMs, inode }: D
   return known?.size === size && known.mtimeMs === mtimeMs && known.inode === inode;
 }
 
-/** Nearly always enough. The rest of the head is read only if a file starts with long lines. */
+/** 2 KiB are nearly always enough. The rest of the head is read only if a file starts with long lines. */
 const FIRST_BYTES = 2048;
 const HEAD_BYTES = 65_536;
 /** One buffer for all files, because thousands of them are read one after the other. */
@@ -64,7 +64,7 @@ function firstText(text: string, key: string): string | null {
   }
 }
 
-/** Increased when the shape of the cached details changes. */
+/** Increase it when the shape of the cached details changes. */
 const VERSION = 4;
 
 export interface FileCache {

@@ -47,7 +47,7 @@ export function createShortFiles(folder: string, most: number): ShortFiles {
       }));
       return { path: target, damage };
     } catch {
-      // Deleted or not readable: reading the file itself reports that.
+      // The file was deleted or is not readable. Reading the file itself reports that.
       return undefined;
     }
   }

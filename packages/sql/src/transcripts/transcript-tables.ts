@@ -105,7 +105,7 @@ export function createTranscriptTables({ connection, folder, shortFiles }: Trans
 
   async function showDamage(files: Files): Promise<void> {
     const scanned = scannedFiles(files);
-    // Imported only if there is damage, so that a query starts faster.
+    // The module is imported only if there is damage, so that a query starts faster.
     const { damagedLines } = scanned.some(({ count }) => count?.isDamaged)
       ? await import("./damaged-lines.ts")
       : { damagedLines: () => [] };

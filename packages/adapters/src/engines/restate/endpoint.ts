@@ -25,7 +25,7 @@ export interface RestateEndpoint {
   close(): Promise<void>;
 }
 
-/** Longer than any turn: a worker that hangs is noticed by the pings of the connection, not by its silence. */
+/** This timeout is longer than any turn. A worker that hangs is noticed by the pings of the connection. */
 const SILENCE = { hours: 24 };
 
 export async function listenForRestate(options: EndpointOptions): Promise<RestateEndpoint> {

@@ -14,7 +14,7 @@ export interface IngressDeps {
   /** The ingresses of the cluster. The next one is tried when one does not answer. */
   readonly urls: readonly string[];
   readonly service: string;
-  /** For an ingress behind a gateway that requires a key. */
+  /** The key for an ingress behind a gateway that requires one. */
   readonly token?: string | undefined;
   readonly fetch?: typeof fetch;
 }

@@ -28,7 +28,7 @@ export function createSender(deps: { readonly ingress: Ingress; readonly report:
       await deps.ingress.send(wakeUp);
       isDown = false;
     } catch (error) {
-      // Reported once for each outage of Restate.
+      // The error is reported once for each outage of Restate.
       if (!isDown) deps.report(error);
       isDown = true;
       if (unsent.size < KEPT) unsent.set(wakeUp.sessionId, wakeUp);

@@ -41,7 +41,7 @@ export function partFailure(error: unknown): unknown {
   return new ModelFailure(failure.failure, { retryable: true });
 }
 
-/** Recognised by its name: each provider package may have its own copy of the class. */
+/** The error is recognised by its name, because each provider package may have its own copy of the class. */
 function isCallError(error: unknown): error is APICallError {
   return error instanceof Error && error.name === "AI_APICallError";
 }

@@ -56,7 +56,7 @@ export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, 
       const answer = createAnswerStream(call, onEvent, askedOutput(call, abilities)?.tool?.name);
       const parts = createPartReader(answer);
       try {
-        // Some models resolve only with the first part, so the watch begins before that.
+        // Some models return their stream only with its first part, so the watch begins before the call.
         return await watched({ silenceMs, signal, asFailure: thrownFailure }, async (watch) => {
           const { options } = callOptions(call, { abilities, provider });
           const { stream } = await model.doStream({ ...options, abortSignal: watch.signal });

@@ -115,12 +115,12 @@ export function createPartReader(answer: AnswerStream): PartReader {
   };
 }
 
-/** Recognised by its name: each provider package may have its own copy of the class. */
+/** The error is recognised by its name, because each provider package may have its own copy of the class. */
 function isNoResponse(error: unknown): boolean {
   return error instanceof Error && error.name === "AI_InvalidResponseDataError";
 }
 
-/** Few retries: a wrong address is more likely than a server that recovers. */
+/** This failure is retried only a few times: a wrong address is more likely than a server that recovers. */
 function noAnswer(): ModelFailure {
   const message =
     "The answer was empty, a web page or not a stream, so the address is not that of a model. Check the address of the model.";

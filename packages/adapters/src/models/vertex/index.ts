@@ -37,7 +37,7 @@ export function createVertexSender({ region, project, key, url, fetch, now }: Ve
   });
   const send = createCloudSender(client);
   return async (request) => {
-    // Awaited here, because the client's own wait for a token does not end with the request.
+    // The token is awaited here, because the client's own wait for a token does not end with the request.
     await tokens.current(request.signal);
     return send(request);
   };

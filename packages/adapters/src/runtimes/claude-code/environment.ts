@@ -31,7 +31,7 @@ export function childEnvironment(
     HOME: configDir,
     TMPDIR: temporary,
     CLAUDE_CONFIG_DIR: configDir,
-    // No traffic except to the configured API, and no background work after a turn.
+    // The child calls only the configured API, and does no background work after a turn.
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
     // The SDK's own option for this cannot be used with a session store, because the SDK does not store the copies.
@@ -41,7 +41,9 @@ export function childEnvironment(
   };
 }
 
-/** In the child's own folder, or beside it if the path would be too long for sockets. */
+/**
+ * The temporary folder is in the child's own folder, or beside that folder if the path would be too long for sockets.
+ */
 function temporaryFolder(configDir: string, isWalled: boolean): string {
   const own = join(configDir, "tmp");
   return isWalled || Buffer.byteLength(own) <= LONGEST_TEMPORARY ? own : join(dirname(configDir), "tmp");

@@ -10,7 +10,7 @@ import { type Entry, type Transcript, blocksIn, uuidOf } from "./transcript.ts";
  * Reasons: decision 076.
  */
 
-/** The result of a call that has none. */
+/** The result that is written for a call without a result. */
 export function resultEntry(
   transcript: Transcript,
   { toolUseId, content, isError }: { readonly toolUseId: string; readonly content: string; readonly isError: boolean },

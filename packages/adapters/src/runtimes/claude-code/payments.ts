@@ -22,7 +22,10 @@ const BYTES_PER_TOKEN = 4;
 
 interface Payer {
   readonly state: () => SessionState;
-  /** Taken at the beginning of the drive, because a finished run no longer has the key of its prompt. */
+  /**
+   * The caps at the beginning of the drive. They are stored here because a finished run no longer has the key of its
+   * prompt.
+   */
   readonly caps: readonly Cap[];
   paid: bigint;
   refusal: string | undefined;

@@ -162,7 +162,7 @@ export function createMessageReader(): MessageReader {
       case "message_delta":
         if (streaming) {
           streaming.answer.add(event as unknown as ModelStreamEvent);
-          // Only the counters that are present are used: the first event has the others.
+          // This event may lack counters. The counters that it lacks are in the first event.
           const known = Object.entries(event.usage ?? {}).filter(([, value]) => value !== null);
           streaming.usage = usageOf({ ...streaming.usage, ...Object.fromEntries(known) });
           streaming.stopReason = event.delta.stop_reason;

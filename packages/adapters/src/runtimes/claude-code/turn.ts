@@ -233,7 +233,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     void child.ended.then(({ code, message }) => fail({ code, message }).catch(abandon));
     void turn.begun.then(hasBegun, abandon);
     react();
-    // What others appended while the process was started.
+    // Other writers may have appended events while the process was started.
     if (log.isBehind) void log.catchUp().then(react, abandon);
     turn.begin();
     const how = await end.promise;

@@ -85,7 +85,7 @@ function createBubblewrap({ bwrap, bash, setpriv, arch }: Programs, found: Retur
         ...program.args,
       ],
       cwd: "/",
-      // Empty, because bubblewrap's own environment can be read inside the sandbox.
+      // The environment is empty, because bubblewrap's own environment can be read inside the sandbox.
       env: {},
       limits: program.limits,
       folders: program.places

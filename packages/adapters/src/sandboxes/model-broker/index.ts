@@ -75,7 +75,7 @@ const ROUTES = new Set(["/v1/messages", "/v1/messages/count_tokens"]);
 /** `server` has the models that have no address of their own. */
 export function createModelBroker(server: HttpUpstream): ModelBroker {
   const upstream = createHttpUpstream(server);
-  // Not in the data folder, because its path may be too long for a socket (108 bytes).
+  // The folder of the sockets is not in the data folder, whose path may be too long for a socket (108 bytes).
   let folder: string | undefined;
   let issued = 0;
   const passes = new Set<ModelPass>();

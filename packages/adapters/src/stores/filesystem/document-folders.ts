@@ -46,7 +46,10 @@ const PACE = 250;
  * written less often.
  */
 const SHARE = 1 / 20;
-/** Few, because file work shares its threads with appends. */
+/**
+ * How many sessions are written at the same time. It is a small number, because file work shares its threads with
+ * appends.
+ */
 const AT_ONCE = 2;
 
 export function createDocumentFolders({ folder, heads, alone, onWritten }: DocumentFoldersDeps): DocumentFolders {

@@ -116,7 +116,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     checkOpen();
     checkAppend(sessionId, events, options);
     const [first] = events;
-    // Checked, because the id becomes a file name.
+    // The id becomes a file name, so it is checked.
     if (first?.event_type === "session.created" && !isKeptUuid(sessionId))
       throw new KnownError("invalid", `"${sessionId.slice(0, 60)}" is not a UUID in lower case.`);
     const write = (): Promise<Appended> =>

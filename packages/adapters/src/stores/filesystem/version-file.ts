@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { KnownError } from "@skein/protocol";
 import { makeFolder, replaceFile, syncFolder } from "./durable-files.ts";
 
-/** Increased when the previous version can no longer read a folder that this version writes. */
+/** Increase it when the previous version can no longer read a folder that this version writes. */
 const VERSION = 1;
 
 /** Names that may exist in a folder that becomes a store. A folder with other files is rejected, because it has another purpose. */

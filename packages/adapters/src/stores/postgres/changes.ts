@@ -20,7 +20,7 @@ export interface ChangeValues {
   readonly json: string | null;
 }
 
-/** In the order of the parameters of skein.append and skein.apply. */
+/** The counters of a session, in the order of the parameters of skein.append and skein.apply. */
 const SESSION_COUNTERS = ["total_turns", ...COUNTERS] as const;
 
 /**

@@ -11,7 +11,7 @@ import { type Query, asked, bytesOf } from "./query.ts";
 export interface Connections {
   readonly query: Query;
   /**
-   * For the few short statements that keep a worker alive and find the sessions of a dead one. They have their own
+   * Runs the few short statements that keep a worker alive and find the sessions of a dead worker. They have their own
    * connection and run one after the other: behind a backlog of other statements they would be seconds late.
    */
   readonly urgent: Query;
@@ -84,7 +84,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
     own,
     async withClient(use) {
       refuseNow();
-      // Without a limit: a migration takes the time that it needs.
+      // This connection has no time limit, because a migration takes the time that it needs.
       const client = new pg.Client(address);
       client.on("error", () => {});
       try {

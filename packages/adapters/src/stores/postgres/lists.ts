@@ -88,8 +88,9 @@ export async function countSessions(connections: Connections, filter: SessionFil
 }
 
 /**
- * Each combination of filters is a separate statement, so that each can use its index. Labels differ too much in their
- * number of rows for one plan: a prepared statement would keep a plan that sorts all rows.
+ * Each combination of filters is a separate statement, so that each can use its index. A statement with a label is not
+ * prepared: the number of rows differs too much between labels, and a prepared statement would keep a plan that sorts
+ * all rows.
  */
 function statement(kind: string, used: readonly string[], text: string): Statement {
   return used.includes("label") ? { text } : { name: `skein-${kind}-${used.join("-")}`, text };

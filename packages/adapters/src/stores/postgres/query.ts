@@ -13,7 +13,10 @@ declare module "pg" {
 }
 
 export interface Statement {
-  /** Prepared once per connection under this name. Without a name it is planned each time, for its actual values. */
+  /**
+   * The name under which the statement is prepared, once per connection. A statement without a name is planned each
+   * time, for its actual values.
+   */
   readonly name?: string;
   readonly text: string;
   /** Whether the statement reads much, and may take longer until its first row. */

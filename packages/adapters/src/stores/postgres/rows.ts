@@ -57,7 +57,7 @@ export const BODY_COLUMN =
 export const EVENT_COLUMNS = `e.session_id, e.sequence, e.id, e.event_type, ${at("e.created_at")}, ${BODY_COLUMN}`;
 
 export function eventOf(row: TextRow): Event {
-  // Written without a loop, because this runs for every event of every log that is read.
+  // This code has no loop, because it runs for every event of every log that is read.
   const [session_id, sequence, id, event_type, created_at, data] = row;
   return {
     id,

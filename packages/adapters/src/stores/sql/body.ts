@@ -39,7 +39,10 @@ export function jsonText(data: unknown): string {
   }
 }
 
-/** Small members whole, and the beginning of the others: enough to recognise the body without fetching it. */
+/**
+ * The preview has small members whole, and the beginning of the others: enough to recognise the body without fetching
+ * it.
+ */
 function previewOf(data: unknown): string {
   if (typeof data !== "object" || data === null) return JSON.stringify(null);
   // Long strings are cut before they are written: only their beginning is kept, which is longer than the limit for

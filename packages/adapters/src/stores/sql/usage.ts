@@ -67,8 +67,8 @@ export function zoneDay(time: string, asked: ToolUsageQuery, dayAfter: (minutes:
 }
 
 /**
- * Only the clock changes within the requested time. A time zone has about fifty clock changes in 25 years, and each
- * would be compared with every row.
+ * Uses only the clock changes within the requested time. A time zone has about fifty clock changes in 25 years, and
+ * every row would be compared with each of them.
  */
 function shiftsWithin({ shifts = [], from, to }: ToolUsageQuery): readonly ZoneShift[] {
   const left = shifts.filter(

@@ -176,7 +176,7 @@ function connect(file: string, busyMs: number): DatabaseSync {
   refuseEmpty(file);
   if (file !== ":memory:" && !existsSync(file)) {
     makeFolder(dirname(file));
-    // Created before sqlite opens it, because its journal files get the mode of the database.
+    // The file is created before sqlite opens it, because sqlite's journal files get the mode of the database.
     closeSync(openSync(file, "a", 0o600));
     chmodSync(file, 0o600);
   }

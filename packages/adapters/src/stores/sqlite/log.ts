@@ -177,7 +177,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
       throw problem;
     }
 
-    // Only writes follow. If the first event is already stored, nothing else is written.
+    // All checks are done, and only writes follow. If the first event is already stored, nothing else is written.
     if (!insertEvents(events)) {
       const stored = storedBefore(sessionId, newEvents);
       if (stored) return { events: stored, repeated: true };

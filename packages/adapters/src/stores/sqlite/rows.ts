@@ -15,7 +15,7 @@ export function toEvent(row: Row): Event {
   } as Event;
 }
 
-/** Written key by key, because rest and spread over these columns takes ten times as long. */
+/** The session is written key by key, because rest and spread over these columns take ten times as long. */
 export function toSession(row: Row): Session {
   return {
     id: row["id"],

@@ -35,7 +35,8 @@ export function openWakeFile(path: string, woken: () => void): WakeFile {
     try {
       writeSync(handle, byte, 0, 1, 0);
     } catch {
-      // For example on a full disk. The commit itself succeeded, and other processes find it by their sweep.
+      // The write fails, for example, on a full disk. The commit itself succeeded, and other processes find it by their
+      // sweep.
     }
   }
 

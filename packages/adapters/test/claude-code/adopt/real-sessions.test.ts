@@ -110,7 +110,7 @@ beforeAll(async () => {
       {
         tools: [
           { name: "Write", input: { file_path: join(work, "made.txt"), content: "new\n" } },
-          // Too long for the transcript: Claude Code writes it beside.
+          // The output is too long for the transcript: Claude Code writes it into a file beside the transcript.
           { name: "Bash", input: { command: "seq 1 50000" } },
         ],
       },

@@ -121,7 +121,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
   const { title, cwd, parent, audit } = unit.extra ?? {};
   writer.place({ cwd: stringOf(cwd) });
   if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
-  // Written first, so that readers that use the first folder find this one instead of the sandbox's.
+  // This line is written first, so that readers that use the first folder find this folder instead of the sandbox's.
   if (typeof cwd === "string") writer.copy(JSON.stringify({ type: "relocated", relocatedCwd: cwd, cwd }));
   eachLine(unit.path, (bytes, _number, unterminated) => {
     const line = bytes.toString("utf8");

@@ -126,7 +126,7 @@ export function openMirror(place: MirrorPlace): Mirror {
       if (missing(paths).length === 0) return;
       const done = await withLock(folder, patienceMs, () =>
         holdingDatabases(async () => {
-          // Another process may have created some of them in the meantime.
+          // Another process may have created some of the lines in the meantime.
           state = loaded = undefined;
           const wanted = missing(paths);
           const pause = createPause(signal);

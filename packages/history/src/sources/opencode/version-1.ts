@@ -45,7 +45,7 @@ export function writeHead(
   writer.place({ cwd: stringOf(session["directory"]), version: stringOf(session["version"]) });
   const parent = stringOf(session["parent_id"]);
   if (parent === null) return;
-  // Only for transcripts, because finding the call reads the parent's messages.
+  // The call is found only for transcripts, because finding it reads the parent's messages.
   const callId = writer.wants === "transcript" ? callIn(database, parent, String(session["id"])) : null;
   const description = stringOf(session["title"]);
   writer.subagentOf({ sessionId: parent, callId, type: stringOf(session["agent"]), description });

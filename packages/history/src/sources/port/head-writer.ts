@@ -2,7 +2,7 @@
 import type { TranslatedSource, Unit } from "./source.ts";
 import { parentOf, type TranscriptWriter, type WriterHead } from "./transcript-writer.ts";
 
-/** Thrown to stop reading a session when its head is known. */
+/** A source gets this error when the head of a session is known, so that it stops reading. */
 class HeadRead extends Error {
   override readonly name = "HeadRead";
 }

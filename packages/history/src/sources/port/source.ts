@@ -62,7 +62,7 @@ export interface Problem {
 /** The beginning of the id of a call that is a sum of several: some agents report one for a turn, a run or a session. */
 export const SUM = "sum:";
 
-/** Before a sentence about damage, which stands in the place of the damaged text. */
+/** The beginning of a sentence about damage. The sentence replaces the damaged text. */
 export const aboutDamage = "skein: ";
 
 /** One session or subagent, before it is read. */

@@ -21,7 +21,7 @@ import { pathToFileURL } from "node:url";
 
 export interface Connection {
   readonly database: DatabaseSync;
-  /** False if a database that is read without locks was changed: what was read may be of two states. */
+  /** False if a database that is read without locks was changed: the rows that were read may come from two states. */
   isWhole(): boolean;
   /** False if a new connection would see more. */
   isCurrent(): boolean;

@@ -142,7 +142,8 @@ function asNobody(script: string): unknown {
 describe.skipIf(process.platform === "win32")("of another user", () => {
   test("a live database without write permission, in a folder without write permission, is read with its log", () => {
     const { path } = live();
-    // Not the files that a connection of this process has locked: closing a copy of them would drop its locks.
+    // The test copies the database, because this process has locked the original files, and closing them would drop the
+    // locks.
     const folder = temporaryFolder();
     const copies = [["", "-wal", "-shm"], ["", "-wal"], [""]].map((suffixes, at) => {
       const copy = join(folder, `${at}.db`);

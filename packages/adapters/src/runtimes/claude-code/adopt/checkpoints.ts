@@ -27,7 +27,8 @@ export function checkpointsOf({ lines, cwd }: ClaudeSession): ReadonlyMap<string
       const known = copies.get(path);
       copies.set(path, backupFileName);
       if (known === backupFileName) continue;
-      // In a first snapshot, a newer copy comes from the turn before; in an update, from the current turn.
+      // In the first snapshot of a message, a newer copy comes from the previous turn. In an update of a snapshot, a
+      // newer copy comes from the current turn.
       if (!isNew) files.add(place(path));
       else if (newest !== undefined && known !== undefined) of(newest).add(place(path));
     }

@@ -55,7 +55,8 @@ export function createFolders(
       }
       const given = normalize(registered ?? path);
       const places = await realPlaces(all);
-      // Checked before the existence of the path: callers must not learn what exists outside.
+      // The roots are checked before the existence of the path: callers must not learn what exists outside of the
+      // roots.
       if (![...all, ...places].some((root) => isWithin(root, given))) throw outside(field);
       const place = await realpath(given).catch(() => undefined);
       if (place === undefined) throw new KnownError("invalid", `${field}: There is no such folder.`);

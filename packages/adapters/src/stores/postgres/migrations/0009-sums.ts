@@ -107,7 +107,10 @@ from skein.sessions s group by 1, 2, 3, 4, 5;
 insert into skein.open_runs select r.id, r.session_id from skein.runs r on conflict do nothing;
 `;
 
-/** For the parts of a day at both ends of the requested time. An index that was not finished is created again. */
+/**
+ * An index for the parts of a day at both ends of the requested time. If the index was not finished, it is created
+ * again.
+ */
 export const runsByTime = /* sql */ `
 drop index if exists skein.runs_time;
 create index concurrently runs_time on skein.runs (started_at);

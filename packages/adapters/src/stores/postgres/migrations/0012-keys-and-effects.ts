@@ -4,7 +4,10 @@ alter table skein.sessions add column opened_by text;
 alter table skein.sessions add column has_unknown_effect boolean not null default false;
 `;
 
-/** In a separate transaction, because it reads every log, and the table of sessions must not be locked during that time. */
+/**
+ * This update is a separate migration, because it reads every log, and the table of sessions must not be locked during
+ * that time.
+ */
 export const firstUnknownEffects = /* sql */ `
 update skein.sessions s set has_unknown_effect = true where s.id in (
   select e.session_id from skein.events e

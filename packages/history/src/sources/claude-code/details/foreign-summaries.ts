@@ -89,7 +89,7 @@ function readHead(path: string, into: Map<string, string>): boolean {
     const fd = openPlainFile(path);
     try {
       count = readSync(fd, head, 0, firstBytes, 0);
-      // Most files do not begin with a summary, and their first bytes tell.
+      // Most files do not begin with a summary, as their first bytes show.
       if (count === firstBytes && !head.toString("latin1", 0, firstBytes).includes('"summary"')) return true;
       count += readSync(fd, head, count, headBytes - count, count);
     } finally {

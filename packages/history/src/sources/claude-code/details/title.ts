@@ -16,7 +16,7 @@ export interface Titles {
   of(file: DataFile, details: SessionDetails): string | null;
 }
 
-/** For one list, or for all lists of a long-running process. */
+/** Finds titles for one list, or for all lists of a long-running process. */
 export function createTitles(): Titles {
   const foreign = createForeignSummaries();
   const own = createReadOnce<string | null>();
@@ -42,7 +42,7 @@ function hasClaudesLines({ root }: DataFile): boolean {
 function titleBeside(file: DataFile): string | null {
   if (file.sessionId === undefined) return null;
   const path = join(file.path.slice(0, -".jsonl".length), "custom-title.json");
-  // Few sessions have such a file, and an exception takes longer than a look.
+  // Few sessions have such a file. Checking whether the file exists is faster than an exception.
   if (!statSync(path, { throwIfNoEntry: false })) return null;
   try {
     const { customTitle } = JSON.parse(readFileSync(path, "utf8")) as { customTitle?: unknown };

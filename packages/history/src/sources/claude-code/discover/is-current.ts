@@ -7,8 +7,9 @@ import { existingRoots } from "../../discover.ts";
 const YOUNG_MS = 2000;
 
 /**
- * True if discovering again would find the same files. The check costs half as much: a folder with the same change time
- * (ctime) has the same entries. No program can set that time, and a change of permissions changes it too.
+ * True if discovering again would find the same files. This check costs half as much as discovering: a folder with the
+ * same change time (ctime) has the same entries. No program can set the change time. A change of permissions changes it
+ * too.
  */
 export function isCurrent(found: Discovered, config: LibraryConfig): boolean {
   const { roots, files, skipped, folders, atMs } = found;

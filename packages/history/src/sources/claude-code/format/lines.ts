@@ -93,7 +93,7 @@ const AttachmentLine = z.looseObject({
   attachment: z.looseObject({ type: z.string() }),
 });
 
-/** Written by 2.1.12 to 2.1.8x. `agent_progress` contains a line of a subagent. */
+/** Claude Code 2.1.12 to 2.1.8x wrote these lines. `agent_progress` contains a line of a subagent. */
 const ProgressLine = z.looseObject({
   type: z.literal("progress"),
   ...envelope,

@@ -37,7 +37,8 @@ export function textRangeOf(bytes: Buffer, start: number, end: number, range: Te
     range.until = tailAt;
   }
   if (type !== "user" && type !== "assistant") return;
-  // Searched only within the line: otherwise a missing key would be searched in all other lines of the region.
+  // The key is searched only within the line: otherwise a missing key would be searched in all other lines of the
+  // region.
   const content = bytes.subarray(nestedAt, tailAt).indexOf(contentKey);
   range.from = content < 0 ? nestedAt : insideBlock(bytes, nestedAt + content + contentKey.length, tailAt);
   range.until = type === "user" ? beforeResult(bytes, range.from, tailAt) : afterContent(bytes, range.from, tailAt);

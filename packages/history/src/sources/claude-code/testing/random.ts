@@ -1,6 +1,6 @@
 /** Pseudo-random numbers. The same seed gives the same numbers on every machine. */
 export interface Random {
-  /** From 0 to 1. */
+  /** The next number, from 0 to 1. */
   next(): number;
   integer(below: number): number;
   pick<T>(items: readonly T[]): T;
