@@ -85,7 +85,7 @@ describe("Responses", () => {
     expect(failureOf(() => read(text, cancelled)).failure?.code).toBe("stream_cut");
   });
 
-  test("a reasoning item is kept as it was and sent back before what followed it, and left out if nothing followed", () => {
+  test("a reasoning item is sent back unchanged before the item that followed it, and left out if nothing followed", () => {
     const item = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "sealed", unknown: { kept: [1] } };
     const said = { id: "msg_1", type: "message", role: "assistant", content: [{ type: "output_text", text: "Half" }] };
     const at = (place: number, one: object) => ({ type: "response.output_item.done", output_index: place, item: one });

@@ -26,7 +26,7 @@ export async function opened(folder: string): Promise<FilesystemStore> {
 
 export const scriptOn = (store: FilesystemStore, sessionId = ids()) => createScript({ store, ids, sessionId });
 
-/** Runs in two appends: their prompts, and everything else. */
+/** Adds runs in two appends: first their prompts, then everything else. */
 export async function shortRuns(script: ReturnType<typeof scriptOn>, texts: readonly string[]): Promise<void> {
   const runs = texts.map((text) => ({ text, messageId: ids(), runId: ids() }));
   await script.append(

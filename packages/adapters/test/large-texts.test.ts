@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { type Database, createDatabase } from "../../../scripts/postgres.ts";
 
 const ids = createIds();
-/** NUL, half a surrogate pair, quotes, and a text that looks like a moved text. */
+/** NUL, half a surrogate pair, quotes, and a text that looks like the reference to a large text. */
 const NAUGHTY = `skein-text:${"0".repeat(64)}:5:\0 \ud83d "quoted" 😀`;
 const LARGE = `${NAUGHTY}${"Zeile für Zeile.\n".repeat(30_000)}`;
 

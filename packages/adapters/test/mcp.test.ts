@@ -61,7 +61,7 @@ function running(mode: string): number[] {
   });
 }
 
-/** The code of the test server is all that it may read, besides the system. */
+/** Besides the system, the server may read only its own code. */
 const inSandbox = () => overStdio("good", { sandbox: "required", reads: [repository] });
 
 const WAYS: readonly (readonly [string, () => Promise<McpConnection>])[] = [

@@ -99,7 +99,7 @@ test("contradictory token counts are ignored", async () => {
   expect((await model().call(call, () => {}, never)).estimated).toBe(true);
 });
 
-test("details of reasoning are sent back unchanged, and its text if the server requires it", async () => {
+test("details of reasoning are sent back unchanged, and the text of reasoning only if the server requires it", async () => {
   const call = callOf({ thinking: "Aloud.", text: "Hm.", quirks: { reasoning: ["reasoning_details"] } });
   const { content } = await model().call(call, () => {}, never);
   const next = { ...call, turns: [...call.turns, { role: "assistant" as const, content: [...content] }] };

@@ -240,7 +240,7 @@ describe("schema platform (platform API)", () => {
 });
 
 describe("schema agent (agent tables)", () => {
-  test("pattern 1: an agent's configuration and what the model is shown now", async () => {
+  test("pattern 1: one row has an agent's configuration and what the model is shown now", async () => {
     const script = await scripted();
     await script.toolTurn("How much is 2+2?");
     const config = await only("SELECT * FROM agent.agent_config WHERE agent_uuid = $1", [script.sessionId]);
@@ -340,7 +340,7 @@ describe("schema agent (agent tables)", () => {
     });
   });
 
-  test("pattern 2: conversations page by page, newest first", async () => {
+  test("pattern 2: conversations are read page by page, newest first", async () => {
     const script = await scripted();
     for (let i = 0; i < 3; i++) await script.toolTurn(`turn ${i}`);
     const page = await rows(
@@ -394,7 +394,7 @@ describe("schema agent (agent tables)", () => {
     expect(row).toMatchObject({ conversation_id: run?.id, run_id: run?.id, stop_reason: "end_turn", extras: {} });
   });
 
-  test("pattern 3: the actions of a run in the order in which they happened", async () => {
+  test("pattern 3: the actions of a run are read in the order in which they happened", async () => {
     const script = await scripted();
     await script.toolTurn("How much is 2+2?");
     const [run] = (await store.runs(script.sessionId)).items;
@@ -465,7 +465,7 @@ describe("schema agent (agent tables)", () => {
     expect(logged.slice(logged.indexOf("file_error")).slice(0, 2)).toEqual(["file_error", "error"]);
   });
 
-  test("pattern 4, with its columns corrected: average tokens per run", async () => {
+  test("pattern 4, with its columns corrected: the average tokens per run are computed", async () => {
     const script = await scripted();
     for (let i = 0; i < 2; i++) await script.toolTurn(`turn ${i}`);
     const averages = await rows(
@@ -478,7 +478,7 @@ describe("schema agent (agent tables)", () => {
     expect(Number(mine?.["avg_tokens"])).toBe(6400);
   });
 
-  test("pattern 5: errors, newest first", async () => {
+  test("pattern 5: errors are read newest first", async () => {
     const script = await scripted();
     const runId = await everyAction(script);
     const errors = await rows(

@@ -202,7 +202,7 @@ describe("another process", () => {
         { stdio: ["ignore", "pipe", "inherit"] },
       );
       const exited = once(child, "exit");
-      // Begins when the other process has begun.
+      // This process begins to append when the other process has begun.
       await once(child.stdout, "data");
       for (let i = 0; i < EACH; i++) await script.prompt(`ours ${i}`);
       expect((await exited)[0]).toBe(0);

@@ -135,7 +135,7 @@ test("pattern 1: an agent is resumed from its one row", () => {
   expect(json(row["file_registry"])).toMatchObject({ f1: { filename: "a.png", size: 3 } });
 });
 
-test("pattern 2: conversations page by page, newest first", () => {
+test("pattern 2: conversations are read page by page, newest first", () => {
   const rows = db
     .prepare(
       `SELECT conversation_id, user_message, final_response, started_at, generated_files, total_steps
@@ -169,7 +169,7 @@ test("pattern 2: conversations page by page, newest first", () => {
   });
 });
 
-test("pattern 3: a run action by action", () => {
+test("pattern 3: a run is read action by action", () => {
   const runId = db.prepare("SELECT run_id FROM conversation_history WHERE sequence_number = 1").get()?.[
     "run_id"
   ] as string;
@@ -200,7 +200,7 @@ test("pattern 3: a run action by action", () => {
   expect((json(rows[7]?.["action_data"]) as { messages_sent: unknown[] }).messages_sent).toHaveLength(3);
 });
 
-test("pattern 4: average tokens per run", () => {
+test("pattern 4: the average tokens per run are computed", () => {
   const rows = db
     .prepare(
       `SELECT agent_uuid, AVG((usage ->> 'input_tokens') + (usage ->> 'output_tokens')) AS avg_tokens
@@ -210,7 +210,7 @@ test("pattern 4: average tokens per run", () => {
   expect(rows).toEqual([{ agent_uuid: script.sessionId, avg_tokens: (6400 + 6400) / 3 }]);
 });
 
-test("pattern 5: errors, newest first", () => {
+test("pattern 5: errors are read newest first", () => {
   const rows = db
     .prepare(
       "SELECT agent_uuid, run_id, timestamp, action_data FROM agent_runs WHERE action_type = 'error' ORDER BY timestamp DESC LIMIT 50",

@@ -68,7 +68,7 @@ describe("answers in their usual form", () => {
 });
 
 function read(table: UsageTable, search: ReturnType<typeof createByteSearch>, text: string): boolean {
-  // Another line is before and behind it, as in a file.
+  // The line has another line before and behind it, as in a file.
   const before = `${line}\n`;
   const all = Buffer.from(`${before}${text}\n${line}\n`);
   all.copy(search.buffer());

@@ -211,7 +211,7 @@ describe("broken lines", () => {
   const searched = JSON.stringify(talk.user("results", { toolUseResult: { searchCount: 3 } }));
   const state = JSON.stringify({ type: "cost-state", sessionId: sessionId(1), totalCostUSD: 7 });
   const moved = JSON.stringify({ type: "relocated", sessionId: sessionId(1), relocatedCwd: "/work/moved" });
-  // Cut in its content, so that its usage is missing.
+  // The answer is cut in its content, so that its usage is missing.
   const piece = one?.slice(0, one.indexOf('"content"'));
 
   test.each([

@@ -46,8 +46,8 @@ export interface Sql {
   /** Runs statements, one after the other. Throws `SqlError` for a statement that DuckDB rejects. */
   run(sql: string): Promise<readonly SqlResult[]>;
   /**
-   * Like `run`, without holding the answer in memory: rows are returned in pieces. The next statement starts with the
-   * next answer.
+   * Like `run`, without holding the answer in memory: rows are returned in pieces. The next statement starts when the
+   * caller asks for the next answer.
    */
   stream(sql: string): AsyncGenerator<SqlStream & { readonly comment: string }>;
   /** One statement with its tables filled, for callers that read the answer themselves. */

@@ -37,7 +37,7 @@ const SWEEP_MS = 1000;
 const PER_TENANT = 64;
 /** The most sessions that wait in this process. Further due sessions stay in the store. */
 const LONGEST_LINE = 1000;
-/** The store is queried for more sessions when fewer than this wait. */
+/** The store is queried for more sessions when fewer sessions than this wait. */
 const SHORT_LINE = 16;
 
 /**

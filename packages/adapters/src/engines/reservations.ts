@@ -21,7 +21,7 @@ interface Settled {
 /** The sessions whose lease this process takes with the append of a prompt. */
 export interface Reservations {
   has(sessionId: string): boolean;
-  /** Call for all news: those of reserved sessions are remembered. */
+  /** Must be called for all new events. The events of reserved sessions are remembered. */
   hear(sessionId: string, events: readonly Event[] | undefined): void;
   reserve(sessionId: string, tenant: string, settled: (how: Settled) => void): ReturnType<Engine["reserve"]>;
 }

@@ -154,7 +154,7 @@ async function end({ client, opened }: Session): Promise<void> {
   await opened.gone();
 }
 
-/** Page by page, up to a limit, because a list may be endless. */
+/** Lists the tools page by page, up to a limit, because a list may be endless. */
 async function listAll(client: Client, most: number, timeout: number): Promise<readonly McpTool[]> {
   if (!client.getServerCapabilities()?.tools) return [];
   const tools: McpTool[] = [];

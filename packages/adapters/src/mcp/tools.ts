@@ -8,13 +8,13 @@ const DESCRIPTION_LENGTH = 4000;
 const SCHEMA_LENGTH = 64 * 1024;
 const NAME_LENGTH = 128;
 
-/** A server's tools as ours, and sentences about tools that cannot be used. */
+/** A server's tools as tools of Skein, and sentences about tools that cannot be used. */
 export interface Taken {
   readonly tools: ReadonlyMap<string, { readonly definition: McpTool; readonly name: string; readonly hash: string }>;
   readonly notices: readonly string[];
 }
 
-/** Selects the usable tools of a server, by their names there. */
+/** Selects the usable tools of a server, by the names that the server gives them. */
 export function takeTools(server: string, listed: readonly McpTool[], most: number): Taken {
   const tools = new Map<string, { definition: McpTool; name: string; hash: string }>();
   const names = new Set<string>();

@@ -36,8 +36,8 @@ export function startGuarded({
   const child = spawn(program, args, {
     ...(cwd !== undefined && { cwd }),
     env,
-    // A separate process group: signals of this server's terminal do not reach the program, and the whole group can be
-    // killed at once.
+    // The program gets a separate process group: signals of this server's terminal do not reach it, and the whole group
+    // can be killed at once.
     detached: true,
     stdio: ["pipe", "pipe", "pipe", "pipe", ...inputs.map(() => "pipe" as const)],
   });

@@ -70,7 +70,7 @@ export function createBash(placeOf: PlaceOf, options: BashOptions = {}): Tool {
         .max(LONGEST_TIMEOUT)
         .optional()
         .describe(
-          `Milliseconds after which it is stopped (${DEFAULT_TIMEOUT} unless told, ${LONGEST_TIMEOUT} at most).`,
+          `Milliseconds after which the command is stopped. Default: ${DEFAULT_TIMEOUT}, at most ${LONGEST_TIMEOUT}.`,
         ),
       description: z.string().optional().describe("What the command does, in a few words."),
     }),

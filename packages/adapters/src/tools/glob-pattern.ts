@@ -6,8 +6,8 @@ const LONGEST = 1000;
 /**
  * A glob as a test of paths: `*` and `?` inside a name, `**` across folders, `[a-z]`, `{a,b}`.
  *
- * On a linear-time engine, because the pattern comes from a model and other engines take very long for patterns with
- * many stars.
+ * The test runs in linear time, because the pattern comes from a model, and other engines take very long for patterns
+ * with many stars.
  */
 export function globTest(pattern: string): (path: string) => boolean {
   if (pattern.length > LONGEST) throw new Error(`A pattern may have ${LONGEST} characters at most.`);
@@ -37,7 +37,7 @@ function translated(pattern: string): string {
     } else if (letter === "," && depth > 0) regex += "|";
     else regex += RE2JS.quote(letter);
   }
-  if (depth > 0) throw new Error(`The pattern ${pattern} opens a { that it does not close.`);
+  if (depth > 0) throw new Error(`The pattern ${pattern} has a { without its }.`);
   return regex;
 }
 

@@ -59,7 +59,7 @@ export function createGrep(folderOf: FolderOf, now: () => number = Date.now): To
 }
 
 function lineTest(pattern: string, ignoreCase: boolean): (line: string) => boolean {
-  // Plain text needs no engine, which is slower.
+  // Plain text is searched without the engine, because that is faster.
   if (!ignoreCase && !/[\\^$.|?*+()[\]{}]/.test(pattern)) return (line) => line.includes(pattern);
   try {
     const compiled = RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);

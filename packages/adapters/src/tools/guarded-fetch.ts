@@ -25,7 +25,7 @@ export function createGuardedFetch(
     checkUrl(url, places);
     const host = url.hostname.replace(/^\[|\]$/g, "");
     // A literal address is never looked up, so it is checked here.
-    if (isIP(host) !== 0 && !allowsAddress(host)) throw new TypeError(`${host} may not be connected to.`);
+    if (isIP(host) !== 0 && !allowsAddress(host)) throw new TypeError(`Connections to ${host} are not allowed.`);
     const { method = "GET", body, signal } = init;
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const isEncrypted = url.protocol === "https:";
@@ -39,7 +39,7 @@ export function createGuardedFetch(
         },
         resolve,
       );
-      // As in `fetch`, the reason of a failed connection is the cause.
+      // As in `fetch`, the reason of a failed connection is the `cause` of the error.
       sent.on("error", (error) => reject(signal?.aborted ? error : new TypeError("fetch failed", { cause: error })));
       if (body instanceof ReadableStream) void pipeline(Readable.fromWeb(body), sent).catch(reject);
       else sent.end(body);

@@ -83,7 +83,7 @@ async function numberedLines(
   return shown.join("\n");
 }
 
-/** Reads the first piece of a stream and returns a stream that still has it. */
+/** Reads the first piece of a stream and returns a stream that still contains this piece. */
 async function beginsAsText(stream: Readable): Promise<boolean> {
   await Promise.race([once(stream, "readable"), once(stream, "end")]);
   const start = stream.read() as Uint8Array | null;

@@ -157,7 +157,7 @@ async function* firstBytes(stream: Readable, most: number): AsyncGenerator<Uint8
   }
 }
 
-/** Reads the first line of a stream, which then continues after it; undefined if there is none. */
+/** Reads the first line of a stream; undefined if there is no line. The stream then continues after this line. */
 async function firstLine(stream: Readable): Promise<string | undefined> {
   let line = "";
   for (;;) {

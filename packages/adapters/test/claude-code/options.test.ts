@@ -60,7 +60,7 @@ test("model, system prompt, tools, folders, environment, images and extra argume
   expect(started(events)).toMatchObject({ cwd, model: "claude-haiku-5-5", permissionMode: "default" });
 }, 120_000);
 
-test("setting sources are closed unless requested; then project files, output style, an appended prompt, settings and plugins work", async () => {
+test("setting sources are off unless requested; then project files, output style, an appended prompt, settings and plugins work", async () => {
   const world = await createWorld();
   const cwd = folder();
   mkdirSync(join(cwd, ".claude/output-styles"), { recursive: true });
@@ -165,7 +165,7 @@ test("permission modes accept or reject edits, and can be set for a run or chang
   expect(existsSync(join(world.cwd, "refused"))).toBe(false);
   expect(only(refused, "session.completed")[0]?.data.result?.["permission_denials"]).toHaveLength(1);
 
-  // The mode of the run ended with it; the session's mode applies again.
+  // The mode of the run ended with the run; the session's mode applies again.
   await world.again(sessionId, play({ tools: [write("again")] }, { text: "Ok." }));
   expect(existsSync(join(world.cwd, "again"))).toBe(true);
 
@@ -214,7 +214,7 @@ test("a permission prompt tool decides instead of people", async () => {
   expect(only(events, "await.opened")).toEqual([]);
 }, 120_000);
 
-test("structured output: a schema, any JSON object, and an answer that never fits", async () => {
+test("structured output fits its schema or is any JSON object, and a run without a fitting answer ends with an error", async () => {
   const world = await createWorld();
   const schema = { type: "object", properties: { colour: { type: "string" } }, required: ["colour"] };
   const answer = (input: JsonObject) => ({ tools: [{ name: "StructuredOutput", input }] });

@@ -376,7 +376,7 @@ describe("secrets", () => {
     await expect(opened().admit({ env: kept.env }, session)).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("secrets stay with their session if a run has others, are copied to a fork, and are deleted with the session", async () => {
+  test("a session keeps its secrets if a run has other secrets; they are copied to a fork, and deleted with the session", async () => {
     const kept = ClaudeOptions.parse(await opened().admit(given(), session));
     const other = await opened().admit(
       asked({ hooks: { Stop: { url: "https://other.example.com/canary-2" } } }),

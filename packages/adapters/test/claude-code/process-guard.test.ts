@@ -283,7 +283,7 @@ test.each(["a folder that others can read", "a link"])("secrets are not put in %
   expect(() => spawnChild(request)).toThrow("0700");
 });
 
-test("files that a killed server left in that folder are removed by the next server", async () => {
+test("files with hidden arguments that a killed server left are removed by the next server", async () => {
   const stub = await createStub(folder, "echo up; sleep 1000");
   const args = ["namespace", join(folder, "run"), "60000", stub.executable, "--mcp-config", '{"canary":1}'];
   const server = spawn(process.execPath, ["--conditions=@skein/source", SERVER, ...args], {

@@ -14,7 +14,7 @@ export interface Stub {
   starts(): Promise<readonly Start[]>;
 }
 
-/** `then` is the bash script that runs after that. */
+/** `then` is a bash script that runs after the start is recorded. */
 export async function createStub(folder: string, then = "cat >/dev/null"): Promise<Stub> {
   const record = join(folder, "starts");
   const executable = join(folder, "claude-stub");

@@ -123,7 +123,7 @@ test.each([
   ["a token of another session", { key: "skein-pass-other" }, 401, "not valid here"],
   ["the real key", { key: "the real key" }, 401, "not valid here"],
   ["another route", { path: "/v1/files" }, 404, "only call /v1/messages"],
-  ["a path that climbs", { path: "/v1/messages/../files" }, 404, "only call /v1/messages"],
+  ["a path with `..`", { path: "/v1/messages/../files" }, 404, "only call /v1/messages"],
   ["another method", { method: "DELETE" }, 404, "only call /v1/messages"],
   ["a model that its rules refuse", { model: "claude-expensive" }, 403, "may not call claude-expensive"],
 ])("%s is rejected, and nothing is sent", async (_, change, status, message) => {

@@ -49,7 +49,7 @@ describe.runIf(process.platform === "linux").concurrent("the size of folders", (
     expect(await watched(script)).toMatch(/^its folders had a path that is too long/);
   });
 
-  test("a folder of the operator that is above the limit may grow by the limit, and one of a session may not be above it", async () => {
+  test("a folder of the operator that is above the limit may grow by the limit, and a folder of a session must stay below it", async () => {
     const grow = "head -c 1M /dev/zero > file; sleep 1.5";
     expect(await watched(grow, { before: 6 * MIB, isNamed: true })).toBeUndefined();
     expect(await watched(grow, { before: 6 * MIB })).toMatch(TOO_LARGE);

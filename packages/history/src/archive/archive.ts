@@ -83,7 +83,10 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
   return { files: all.length, changedFiles, newBytes, failed };
 }
 
-/** With a project or times, only files of the chosen sessions are archived: those whose path has the session's id, and its legacy subagents. */
+/**
+ * With a project or times, only files of the chosen sessions are archived: files whose path has the session's id, and
+ * the session's subagents in the old layout.
+ */
 async function chooserOf(options: ArchiveOptions): Promise<(path: string) => boolean> {
   const { files, isPart } = await chosenFiles(options);
   if (!isPart) return () => true;

@@ -20,7 +20,7 @@ export interface CarriedSession {
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The session's id where ids must be UUIDs: its own id, or one that is always derived in the same way. */
+/** The session's id where ids must be UUIDs: its own id if that is a UUID, otherwise a UUID derived from it. */
 function carriedId(source: string, id: string): string {
   if (uuidForm.test(id)) return id.toLowerCase();
   const hex = createHash("sha256").update(`${source}\0${id}`).digest("hex");

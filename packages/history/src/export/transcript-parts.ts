@@ -84,7 +84,7 @@ function assistantPart(block: Readonly<Record<string, unknown>> | object): Part 
   return { kind: "tool-use", title, text: JSON.stringify(input, undefined, 2) };
 }
 
-/** An unknown block is shown as JSON. Of an image or a document only type and size are shown. */
+/** An unknown block is shown as JSON. For an image or a document, only the type and the size are shown. */
 function otherPart(block: unknown): Part {
   const value = objectOf(block);
   const type = stringOf(value["type"]) ?? "content";

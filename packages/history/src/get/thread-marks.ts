@@ -10,7 +10,10 @@ export interface BranchPrompts {
   readonly ways: readonly { readonly uuid: string; readonly prompt: string | null; readonly isActive: boolean }[];
 }
 
-/** Properties that only the whole transcript shows: which messages were rewound or compacted, and where it branches. */
+/**
+ * Properties that only the whole transcript shows: which messages were rewound or compacted, and where the conversation
+ * branches.
+ */
 export interface ThreadMarks {
   readonly rewound: ReadonlySet<string>;
   readonly compacted: ReadonlySet<string>;

@@ -26,7 +26,7 @@ export function requiredLiteral(pattern: string): string | undefined {
       close();
       depth += char === "(" ? 1 : -1;
     } else if (char === "*" || char === "?" || char === "{") {
-      // The character before it is optional.
+      // The character before this quantifier is optional.
       run = run.slice(0, -1);
       close();
       if (char === "{") i = Math.max(i, pattern.indexOf("}", i));

@@ -54,7 +54,7 @@ function find(config: LibraryConfig, knownFiles: (root: string) => readonly Data
   return { roots, ...walk, files: unclaimed(marks, walk.files) };
 }
 
-/** The files without transcripts that another source shows as its own, and without their subagents. */
+/** The files, except transcripts that another source shows as its own and the subagents of these transcripts. */
 function unclaimed(marks: readonly RootMark[], files: readonly DataFile[]): readonly DataFile[] {
   const claims = new Set(marks.flatMap((mark) => mark.claims));
   if (claims.size === 0) return files;

@@ -20,7 +20,7 @@ export function createMemoryLimit(connection: DuckDBConnection, megabytes: numbe
   const set = async (): Promise<void> => {
     if (megabytes === undefined) return;
     const limit = megabytes + (EXTRA_MEGABYTES[step - 1] ?? 0);
-    // DuckDB rejects a limit below its current use. The next statement then keeps the higher one.
+    // DuckDB rejects a limit below its current use. The next statement then keeps the higher limit.
     await connection.run(`SET memory_limit = '${limit}MB'`).catch(() => undefined);
   };
   return {

@@ -124,7 +124,7 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
     return { statement, files, parts };
   }
 
-  /** Done after the tables are loaded, because DuckDB plans differently for an empty table. */
+  /** DuckDB explains the statement after the tables are loaded, because it plans differently for an empty table. */
   async function explain({ statement, files, parts }: Loaded, counted: boolean): Promise<Explained> {
     const shown = await transcripts.show(files, formToExplain(statement, counted));
     const explanation: Explanation = needsExplanation(statement, shown)

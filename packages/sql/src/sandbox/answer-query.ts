@@ -94,7 +94,9 @@ function checkWalls(places: readonly string[], isFiltered: boolean): void {
     );
 }
 
-/** The network that the process sees; undefined if it cannot make the socket for this question to the kernel. */
+/**
+ * The network that the process sees; undefined if the process cannot make the socket that is needed to ask the kernel.
+ */
 function visibleNetwork(): ReturnType<typeof networkInterfaces> | undefined {
   try {
     return networkInterfaces();

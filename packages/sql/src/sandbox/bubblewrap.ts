@@ -48,7 +48,8 @@ export type FoundSandbox =
   | {
       readonly command: string;
       /**
-       * A trial runs a program in the same sandbox that does not search for transcripts, which takes most of a start.
+       * A trial runs a program that does not search for transcripts, in the same sandbox. The search takes most of a
+       * start.
        */
       readonly args: (walls: Walls, data: string, options: { readonly isTrial: boolean }) => readonly string[];
       /** Everything that is in its root folder. */

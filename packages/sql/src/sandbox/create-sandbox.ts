@@ -21,7 +21,7 @@ export type Part =
 
 /** Runs statements from clients, each in its own sandboxed process. Reasons: decision 073. */
 export interface Sandbox {
-  /** Why the sandbox does not work here; undefined if it works. Starts one to find out. */
+  /** Why the sandbox does not work here; undefined if it works. Starts a sandbox to find out. */
   problem(): Promise<string | undefined>;
   /** Throws `statement_failed` if DuckDB rejects the statement, and `over_limit` if it takes too long or too much memory. */
   ask(query: Query, signal: AbortSignal): AsyncGenerator<Part>;
@@ -144,7 +144,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         for await (const message of untilStopped(started.ask(job, database))) {
           if (message.kind === "failed") throw new KnownError(message.code, message.message);
           if (message.kind === "data") bytes += message.bytes.length;
-          // The process counts too, but a hostile statement may control the process.
+          // The process limits its answer too, but a hostile statement may control the process.
           if (bytes > job.bytes + SCHEMA_BYTES) break;
           yield message;
           if (message.kind === "end") return;

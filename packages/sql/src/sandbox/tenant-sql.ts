@@ -61,7 +61,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   const rowsSandbox = createSandbox({ folder: join(own, "sandbox"), ...commands });
   const historySandbox = options.history && createHistorySandbox(options.history);
   const writer = createDatabaseWriter();
-  // A separate process, so that the rows of a tenant do not wait for the copy.
+  // The copy is built in a separate process, so that the rows of a tenant do not wait for it.
   const copier = createDatabaseWriter();
   const tenants = new Map<string, TenantRows>();
   let hasFolder = false;
@@ -117,7 +117,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
         for await (const part of sandbox.ask({ ...query, timeMs, database }, signal))
           yield part.kind === "columns" && notice !== undefined ? { ...part, notice } : part;
       } finally {
-        // Done after the answer, so that the build does not slow it down.
+        // The build starts after the answer, so that it does not slow the answer down.
         copy?.refresh();
       }
     },

@@ -106,7 +106,9 @@ function sourceOf({ source: name }: ReadCall, path: string | undefined, warn: (t
   if (isSourceName(known)) return known;
   const found = path === undefined ? "claude-code" : recogniseSource(path);
   if (name !== undefined && name !== "")
-    warn(`There is no source '${name}', so ${found} was read, by the shape of the path. ${KNOWN}`);
+    warn(
+      `There is no source '${name}'. The shape of the path is that of ${found}, so it was read as ${found}'s. ${KNOWN}`,
+    );
   else if (path !== undefined && !isRecognised(path))
     warn(`${path} does not look like the data of an agent, so it was read as ${found}'s. ${KNOWN}`);
   return found;

@@ -203,7 +203,7 @@ const SOURCES: Readonly<Record<SmallTable, Source>> = {
   },
   "skein.agent_metas": {
     columns: { file: "VARCHAR", meta: "JSON" },
-    // Asynchronous so that an error is a rejection, as it is for the other tables.
+    // This function is asynchronous, so that an error is a rejection, as it is for the other tables.
     rows: async (library) =>
       discover(library)
         .files.filter(({ kind }) => kind === "agent")

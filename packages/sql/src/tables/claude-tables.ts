@@ -75,7 +75,7 @@ SELECT f.session_id, f.project_path, v.path, v.version, v.backup_file_name, v.ba
 FROM skein.file_version v JOIN skein.claude_files f USING (place);
 `;
 
-/** Made only for a query that names them: DuckDB binds a view when it is created, which takes time. */
+/** These views are made only for a query that names them: DuckDB binds a view when it is created, which takes time. */
 export const HISTORY_TABLES = `CREATE SCHEMA history;
 ${transcriptViews(HISTORY)}
 CREATE TABLE history.sessions (

@@ -27,7 +27,10 @@ const rows = named.flatMap(({ name, price }) => [
   ...(price.earlier ?? []).map(({ until, price: before }) => row(`${name} until ${until}`, before)),
 ]);
 
-/** The row for a call at a time: that of the first change after it, if the price of the family has changed. */
+/**
+ * The row for a call at a time: the row of the first price change after that time, if the price of the family has
+ * changed.
+ */
 const dated = named.flatMap(({ name, price }) =>
   (price.earlier ?? []).map(
     ({ until }) => `WHEN family = '${name}' AND at_ms < ${Date.parse(until)} THEN '${name} until ${until}'`,

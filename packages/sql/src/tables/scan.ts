@@ -19,7 +19,10 @@ export const LINE_ROOM = `SET VARIABLE skein_line_bytes = ${MOST_LINE_BYTES + 10
 const READ =
   "format = 'newline_delimited', ignore_errors = getvariable('skein_tolerant'), maximum_object_size = getvariable('skein_line_bytes')";
 
-/** The fields of a line, with their column names. Only texts and JSON: an unexpected value for a number would lose the whole line. */
+/**
+ * The fields of a line, with their column names. All types are texts or JSON, because an unexpected value for a number
+ * would lose the whole line.
+ */
 const FIELDS: Readonly<Record<string, readonly [name: string, type: "VARCHAR" | "JSON"]>> = {
   type: ["type", "VARCHAR"],
   uuid: ["uuid", "VARCHAR"],
@@ -70,7 +73,7 @@ const ANSWER_LINE: Readonly<Record<string, Shape>> = {
   isSidechain: "VARCHAR",
   message: ANSWER,
   toolUseResult: { searchCount: "JSON" },
-  // JSON, because few lines have it and a structure would be filled for every line.
+  // This field is JSON, because few lines have it, and a structure would be filled for every line.
   data: { type: "VARCHAR", message: "JSON" },
 };
 /** A subagent's line inside a line of its parent. */

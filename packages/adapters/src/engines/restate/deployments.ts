@@ -34,7 +34,7 @@ export async function registerDeployment(admin: RestateAdmin, uri: string): Prom
   }
 }
 
-/** The versions of a service, the one that gets new wake-ups last. */
+/** The versions of a service. The version that gets new wake-ups comes last. */
 export async function listDeployments(admin: RestateAdmin, service: string): Promise<readonly Deployment[]> {
   const { deployments } = (await ask(admin, "/deployments")) as {
     deployments: { id: string; uri: string; created_at: string; services: { name: string; revision: number }[] }[];

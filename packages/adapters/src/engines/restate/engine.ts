@@ -123,7 +123,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     }
   }
 
-  /** Whether a session that was due when the store was asked still is. A needless drive costs more than this check. */
+  /** Whether a session is still due. A needless drive costs more than this check. */
   async function isStillDue({ sessionId }: DueSession, asked: number): Promise<boolean> {
     if (now() - asked < LONG_IN_LINE_MS) return true;
     const due = await dueOf(sessionId);

@@ -66,8 +66,8 @@ export interface ChildPool extends Prefetch {
 /** How long `SessionEnd` hooks may delay the end of the server. */
 const TOLD_MS = 3000;
 /**
- * How long an answer that there is room is reused. A measurement takes five turns of the event loop or more: on a busy
- * server, runs that begin together would otherwise wait a second for each other.
+ * How long a measurement that found enough memory is reused. A measurement takes five turns of the event loop or more:
+ * on a busy server, runs that begin together would otherwise wait a second for each other.
  */
 const ROOM_MS = 1000;
 

@@ -134,7 +134,7 @@ export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(tool
 
 const MAXIMUM_LATE = 100;
 
-/** In seconds. It is long, because the log decides how long a call waits. */
+/** The time limit of the hook, in seconds. It is long, because the log decides how long a call waits. */
 const GATE_TIMEOUT = 3600;
 
 /** An idle process need not send anything. Its guard ends it if this server sends nothing for too long. */
@@ -304,7 +304,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       process?.agree?.(next.terms);
       const waited = late;
       late = [];
-      // If the driver cannot store them, it reports the error itself.
+      // If the driver cannot store the entries, it reports the error itself.
       for (const { entries, subpath } of waited) next.append(entries, subpath).catch(() => undefined);
     },
     detach() {

@@ -156,7 +156,7 @@ function endOf(result: SDKResultMessage): RunEnd {
     case "error_during_execution": {
       const status = "api_error_status" in result ? result.api_error_status : undefined;
       const code = typeof status === "number" ? "api_error" : "agent_error";
-      const message = said || "Claude Code ended the run with an error and did not say which.";
+      const message = said || "Claude Code ended the run with an error and gave no reason.";
       return endWith({ code, message, ...(typeof status === "number" && { status }) });
     }
   }

@@ -34,8 +34,8 @@ export function childEnvironment(
     // The child calls only the configured API, and does no background work after a turn.
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
-    // The SDK's own option for this cannot be used with a session store, because the SDK does not store the copies.
-    // Skein does.
+    // The SDK's own option for file checkpoints cannot be used with a session store, because the SDK does not store the
+    // copies of files. Skein stores them.
     ...(options.enable_file_checkpointing && { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: "true" }),
     ...apiEnv,
   };

@@ -54,7 +54,9 @@ export interface ClaudeCodeDeps extends Pick<
   readonly leaseMs?: number;
   /** How long a question keeps its process; after that the session waits without a process. */
   readonly parkAfterMs?: number;
-  /** How long a process may be silent after its prompt. Long, because a start takes long on a busy machine. */
+  /**
+   * How long a process may be silent after its prompt. The time is long, because a start takes long on a busy machine.
+   */
   readonly firstWordMs?: number;
 }
 

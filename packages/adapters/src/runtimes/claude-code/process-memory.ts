@@ -22,7 +22,7 @@ async function sizeOfTree(pid: number): Promise<number | undefined> {
 async function sizeOf(pid: number): Promise<number | undefined> {
   const [, share] = /^Pss:\s+(\d+) kB/m.exec(await textOf(`/proc/${pid}/smaps_rollup`)) ?? [];
   if (share !== undefined) return Number(share) * 1024;
-  // Of another user's process only the resident size can be read.
+  // For a process of another user, only the resident size can be read.
   const [, resident] = (await textOf(`/proc/${pid}/statm`)).split(" ");
   return resident === undefined ? undefined : Number(resident) * PAGE_BYTES;
 }

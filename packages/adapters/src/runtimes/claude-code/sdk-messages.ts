@@ -267,7 +267,7 @@ function resultsIn(content: Content): readonly CallResult[] {
     }));
 }
 
-/** Only the fields that are token counts: the SDK adds its own fields, and nulls. */
+/** Keeps only the fields that are token counts, because the SDK adds its own fields and nulls. */
 function usageOf(usage: unknown): Usage {
   const given = usage as Partial<Usage> | null | undefined;
   return { ...given, input_tokens: given?.input_tokens ?? 0, output_tokens: given?.output_tokens ?? 0 };

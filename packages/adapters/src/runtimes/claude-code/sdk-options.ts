@@ -1,6 +1,6 @@
 /**
- * Separate from `options.ts`, whose types are part of the library: those must not need the SDK, which not every user has
- * installed.
+ * This file is separate from `options.ts`, because the types there are part of the library and must not need the SDK,
+ * which not every user has installed.
  */
 import { type ClaudeOptions, JsonObject, KnownError } from "@skein/protocol";
 import { readFileSync } from "node:fs";
@@ -23,8 +23,8 @@ export function sdkOptions(options: ResolvedOptions): Options {
     systemPrompt: systemPromptOf(options),
     ...newerOptions(options),
     ...(settings !== undefined && { settings }),
-    // Always set: without this option the SDK would load all setting sources, and files in the working folder could
-    // decide what runs.
+    // This option is always set: without it the SDK would load all setting sources, and files in the working folder
+    // could decide what runs.
     settingSources: setting_sources ?? [],
     ...(options.agents && { agents: agentsOf(options.agents) }),
     ...(options.mcp_servers && { mcpServers: mcpServersOf(options.mcp_servers), strictMcpConfig: true }),

@@ -222,8 +222,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       },
       async append(entries, subpath) {
         // The SDK holds its result back until these entries are acknowledged, and the result belongs in the same
-        // append. So the entries are acknowledged before they are stored. They are not shown to anybody before that; if
-        // the append is rejected, the child is ended.
+        // append. So the entries are acknowledged before they are stored. Until the entries are stored, nobody sees
+        // them. If the append is rejected, the child is ended.
         recorder.append(entries, subpath).catch(abandon);
       },
       begins: recorder.begins,

@@ -36,8 +36,8 @@ export async function openBubblewrap(find = findProgram, arch: string = process.
 let opened: Promise<OpenedSandbox> | undefined;
 
 /**
- * The sandbox of this process, tested once. If it is missing, the next call looks for it again, because it may have
- * been installed.
+ * The sandbox of this process, tested once. If there is none, the next call tries again, because bubblewrap may have
+ * been installed in the meantime.
  */
 export async function openSandbox(): Promise<OpenedSandbox> {
   const found = (opened ??= openBubblewrap());

@@ -51,7 +51,7 @@ export interface BrokeredCall {
   readonly own: BrokeredModel | undefined;
 }
 
-/** Called once, when the call is over; undefined if the model did not answer it. */
+/** Called once, when the call is over, with its usage. The usage is undefined if the model did not answer. */
 export interface PaidFor {
   settle(usage: ReportedUsage | undefined): void;
 }

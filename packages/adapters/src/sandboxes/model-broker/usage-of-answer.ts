@@ -29,7 +29,7 @@ export interface AnswerTap {
   readonly onUsage: (usage: ReportedUsage) => void;
 }
 
-/** A request that was sent, as far as the cost of a lost answer depends on it. */
+/** The parts of a sent request that decide what a lost answer may have cost. */
 export interface AskedAnswer {
   readonly bytes: number;
   /** The longest answer that the request asks for. */

@@ -44,7 +44,8 @@ function isCurrent({ bytes, mtime }: IndexEntry, stat: Stats): boolean {
 
 async function addFromLog(heads: Heads, id: string): Promise<void> {
   const path = heads.path(id);
-  // Synchronous, because nothing else happens at open, and for small files it is several times as fast as a thread.
+  // The files are read synchronously, because nothing else happens at open, and for small files that is several times
+  // as fast as a thread.
   const contents = await withKnownErrors(path, async () => parsedLog(readFileSync(path), logName(id), id)).catch(
     (error: unknown) => {
       if (error instanceof KnownError) return error;

@@ -31,7 +31,7 @@ export interface ProcessLock {
  *
  * `lock/` contains a numbered file for each holder. The holder with the greatest number has the lock, and a number is
  * used only once, because creating an existing file fails. So two processes that find the same dead holder cannot both
- * take the lock. With a single lock file that is removed and created again, they could.
+ * take the lock. With a single lock file that is removed and created again, both could take it.
  */
 export async function lockFolder(folder: string, processes: Processes = thisSystem()): Promise<ProcessLock> {
   const lock = join(folder, "lock");

@@ -19,7 +19,7 @@ interface RecordLine {
 }
 
 const NAME = "records.jsonl";
-/** The file is rewritten when it has this many lines more than twice the number of current records. */
+/** The file is rewritten when its lines exceed twice the number of current records by this many. */
 const SPARE_LINES = 1000;
 
 /**

@@ -89,7 +89,7 @@ function statement(count: number): Statement {
     const parameters = Array.from({ length: PARAMETERS }, (__, place) => `$${index * PARAMETERS + place + 1}`);
     return `select skein.append(${parameters.join(", ")})`;
   });
-  // `patient`, because an import is one append and may have a hundred thousand events.
+  // The statement is `patient`, because an import is one append and may have a hundred thousand events.
   const made = { name: `skein-append-${count}`, text: branches.join("\nunion all\n"), patient: true };
   statements.set(count, made);
   return made;

@@ -120,7 +120,7 @@ function inTurn(query: Query): Query {
   };
 }
 
-/** Set by a statement: PgBouncer would reject it as a parameter of the connection. */
+/** A statement makes this setting, because PgBouncer would reject it as a parameter of the connection. */
 async function limitStatements(client: pg.ClientBase): Promise<void> {
   await client.query(`SET statement_timeout = ${STATEMENT_MS}`);
 }

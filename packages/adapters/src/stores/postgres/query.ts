@@ -56,7 +56,7 @@ export async function asked(
   }
 }
 
-/** Returns a function that gives a number that changes whenever bytes are received on a connection. */
+/** Returns a function for a number that changes whenever a connection receives bytes. */
 export function bytesOf(client: object): () => number {
   const { stream } = (client as { readonly connection: { readonly stream: Socket } }).connection;
   return () => stream.bytesRead + stream.bytesWritten;

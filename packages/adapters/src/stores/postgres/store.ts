@@ -57,7 +57,9 @@ const READ = statement(
   where e.session_id = $1 and e.sequence > $2 and e.sequence <= $3
     and ($4::text is null or exists (select from skein.heads h where h.session_id = $1 and h.tenant = $4))`,
 );
-/** Reads rows until their bodies fill this many bytes, so that no more is fetched of a log with large events than needed. */
+/**
+ * Reads rows until their bodies fill this many bytes, so that a log with large events is not read further than needed.
+ */
 const READ_STRETCH = statement(
   "read-stretch",
   `with recursive stretch as (

@@ -32,7 +32,8 @@ export const ACTIONS_PER_EVENT = 8;
  * The table agent_runs: one branch per action, generated from the same table as the documents.
  *
  * A branch has its type of fact and its type of action as constants, so that a query for one action reads only the
- * facts it comes from, through the index of types, already in the order of time. (sqlite's index has rare types only.)
+ * facts from which the action is made. The index of types finds these facts in the order of time. (sqlite's index has
+ * only rare types.)
  */
 export function agentRunsSelect(sql: ActionSql): string {
   const types = Object.keys(DIALECTS) as FactType[];

@@ -168,7 +168,7 @@ function answerHtml(block: Value, view: View): string {
   });
 }
 
-/** Shows images. Of documents only the title is shown, blocks of other types as JSON. */
+/** Shows images, the titles of documents, and blocks of other types as JSON. */
 function otherHtml(block: Value): string {
   if (block["type"] === "image") return imageHtml(block);
   if (block["type"] === "document") {

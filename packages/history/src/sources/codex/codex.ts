@@ -28,7 +28,7 @@ const rollouts = new Map<string, ReadonlyMap<string, string>>();
 function findThreads(root: string): Found {
   const problems: Problem[] = [];
   const byId = new Map<string, string>();
-  // An active thread takes precedence over its archived copy, and a plain file before a compressed one.
+  // An active thread takes precedence over its archived copy, and a plain file over a compressed file.
   const places = [join(root, "sessions"), join(root, "archived_sessions")];
   for (const path of places.flatMap((folder) => filesNamed(folder, rolloutName, problems).toSorted(plainFirst))) {
     const id = rolloutName.exec(basename(path))?.[1];

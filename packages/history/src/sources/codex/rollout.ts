@@ -199,8 +199,8 @@ interface CopyGate {
 }
 
 /**
- * Finds which lines of a fork were copied from its parent: all up to the first turn that the parent does not have. Without
- * the parent's file: those that were written in one burst.
+ * Finds which lines of a fork were copied from its parent: all up to the first turn that the parent does not have. If
+ * the parent's file is missing: all lines that were written in one burst.
  */
 function createCopyGate(turnsOf: (threadId: string) => ReadonlySet<string> | undefined): CopyGate {
   let parentTurns: ReadonlySet<string> | undefined;

@@ -102,7 +102,7 @@ function usageOf(root: string, problems: Problem[] = []): Usage {
   if (before?.stamp === stamp) return before;
   const problemsBefore = problems.length;
   const usage = { stamp, rows: callRows(database, problems), spans: chatSpans(paths, problems) };
-  // What could not be read is tried again, and reported again.
+  // A file that could not be read is tried again, and its problem is reported again.
   if (problems.length === problemsBefore) known.set(root, usage);
   else known.delete(root);
   return usage;

@@ -10,7 +10,7 @@ export interface Chat {
 interface Recorded {
   value: Value;
   from: string;
-  /** The message before it at the time when it was first written. */
+  /** The message that preceded this one when this one was first written. */
   readonly parent: string | null;
   /** The counters of the last record that had any. */
   tokens?: Value;

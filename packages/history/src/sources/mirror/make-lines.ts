@@ -56,7 +56,8 @@ export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: Mi
       const agent = agentTitles[source.name];
       writer.damage(`${aboutDamage}no record of ${agent} in it: is it of another agent, or of a newer version?`);
     }
-    // Last and without a line feed, as in the original, so that the lines still grow when the agent goes on.
+    // The torn line is written last and without a line feed, as in the original, so that the file still grows when the
+    // agent goes on.
     waiting.push(torn.join("\n"));
     flush();
   } catch (error) {

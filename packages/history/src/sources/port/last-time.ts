@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
 import { openPlainFile } from "../../scan/read-file.ts";
 
-/** Enough for most last lines. A line with a large result may have its time before the result. */
+/** This much is enough for most last lines. A line with a large result may have its time before the result. */
 const tailBytes = 4096;
 const mostBytes = 16 * 1024 * 1024;
 const tail = Buffer.allocUnsafeSlow(tailBytes);

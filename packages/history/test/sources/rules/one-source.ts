@@ -45,7 +45,7 @@ export interface Read {
   readonly id: string;
   readonly unit: Unit;
   readonly lines: readonly Value[];
-  /** What was written as it is because it could not be read. */
+  /** The records that were written unchanged because they could not be read. */
   readonly damage: readonly string[];
   readonly parentId: string | undefined;
   readonly meta: Readonly<Record<string, string>>;

@@ -38,7 +38,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   let time = session.startedAt.getTime();
   /** A user line that nobody typed: it begins a run if the model answers it. */
   let unanswered: UserLine | null = null;
-  /** Answers before the first run that a rewind removed. */
+  /** Answers that a rewind removed, from before the first run. */
   const leftBehind: Answer[] = [];
 
   function writeLines(until: number): void {
@@ -49,7 +49,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     }
   }
 
-  /** Claude Code's own id, or a new one if that is missing or invalid here. */
+  /** Claude Code's own id, or a new id if Claude Code's is missing or not valid in Skein. */
   function idOf({ uuid }: TranscriptMessage): string {
     const id = Uuid.safeParse(uuid).success && !seen.has(uuid) ? uuid : ids();
     seen.add(id);

@@ -2,7 +2,10 @@ import { FileHistoryDelta, FileHistorySnapshot } from "@skein/history/format";
 import { isAbsolute, join } from "node:path";
 import type { ClaudeSession } from "./claude-session.ts";
 
-/** The files that were changed after each user message whose files Claude Code kept, as absolute paths. */
+/**
+ * For each user message for which Claude Code kept copies of files: the files that were changed after it, as absolute
+ * paths.
+ */
 export function checkpointsOf({ lines, cwd }: ClaudeSession): ReadonlyMap<string, ReadonlySet<string>> {
   const checkpoints = new Map<string, Set<string>>();
   /** The copy of each file in the newest snapshot: a newer one shows that the file changed in between. */

@@ -26,7 +26,10 @@ export interface Migration {
   readonly concurrent?: boolean;
 }
 
-/** In order. An applied migration is never changed; 2 and 3 were functions, which are created again when they change. */
+/**
+ * The migrations in order. An applied migration is never changed; 2 and 3 were functions, which are created again when
+ * they change.
+ */
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: "tables", sql: tables },
   { number: 4, name: "session lists", sql: sessionLists },

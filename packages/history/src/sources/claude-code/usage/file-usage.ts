@@ -44,7 +44,8 @@ export const usageFacet: Facet<FileUsage> = {
     const needles = needlesOf(search);
     if (state.cwds.length === 0) notePlace(state, region);
     eachLineWith(region, search, needles.usage, (start, end, hit) => {
-      // If there are two, one may be in the input of a tool. Only reading the whole line shows which one counts.
+      // If a line has two `usage` keys, one may be in the input of a tool. Only reading the whole line shows which one
+      // counts.
       const isOnly = search.find(needles.usage, hit + needles.usage.length, end) < 0;
       // A record that was glued to a piece of another one begins with `{"parentUuid":`.
       const isOne = !mayBeBroken(search, start, end) && search.find(needles.record, start + 1, end) < 0;

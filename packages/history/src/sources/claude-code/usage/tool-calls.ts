@@ -3,7 +3,7 @@ import { arrayOf, objectOf, stringOf } from "../../../model/value.ts";
 import { forEachLine } from "../../../scan/line-splitter.ts";
 import { parseLine } from "../../../scan/parse-line.ts";
 
-/** The tool calls of one file: each is identified by its id, because resumes and forks write it again. */
+/** The tool calls of one file: each is identified by its id, because resumes and forks write the call again. */
 export interface FileToolCalls {
   readonly calls: Map<string, { readonly name: string; readonly time: number }>;
   /** Calls whose result says that they failed. */
