@@ -21,12 +21,12 @@ export default defineConfig({
     // that scripts/test.ts names serves the workers and the processes that tests start.
     experimental: { viteModuleRunner: false },
     execArgv: ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning"],
-    // Tests wait for conditions, never for time. These limits only end what hangs, also on a machine that is busy.
+    // Tests wait for conditions, never for time. These limits only end tests that hang, also on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     pool: "forks",
     // Files that run in the same worker share what they import: importing the server takes a second of processor time.
-    // So a file leaves nothing behind: its servers are closed, and what it changed of the process is as it was.
+    // So a file leaves nothing behind: its servers are closed, and its changes to the process are undone.
     isolate: false,
     // Most files wait longer than they compute (four of them: 12 s of processor time in 51 s), so five files run at
     // once on two cores.

@@ -32,7 +32,7 @@ const store = "sqlite";
 const HELLO = `Say hello. ${script([{ text: "Hello." }])}`;
 /** An answer of five minutes, long enough to be measured. */
 const LONG = `Speak. ${script([{ text: "Word. ".repeat(1500), chunk: 6, chunkDelayMs: 200 }])}`;
-/** Busy without output, so that the measurement does not depend on the elapsed time. */
+/** The session is busy without output, so that the measurement does not depend on the elapsed time. */
 const THINKING = `Think. ${script([{ text: "Later.", delayMs: 600_000 }])}`;
 
 interface Bench {
@@ -172,10 +172,10 @@ async function warmTurns({ folder, apiUrl, quick }: Bench): Promise<readonly Res
 async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const count = quick ? 8 : 32;
   let up = 0;
-  // One folder for all of them, as for the sessions of one tenant.
+  // All sessions share one folder, as the sessions of one tenant do.
   const home = folder();
   const sessions: BareSession[] = [];
-  // Two at a time, as the server starts them. Started all at once, they would slow each other down.
+  // Starts two processes at a time, as the server does. If all started at once, they would slow each other down.
   const lane = async (): Promise<void> => {
     while (sessions.length < count) {
       const session = bareSession(home, apiUrl);

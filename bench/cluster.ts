@@ -87,7 +87,10 @@ interface Readers {
   readonly missed: number;
 }
 
-/** Readers of one session, half of them at each api process, while 10 events per second are written at the first. */
+/**
+ * Readers of one session, half of them at each api process, while 10 events per second are written at the first api
+ * process.
+ */
 async function follow({ processes, apiKey }: Cluster, { client, agentId }: Bench): Promise<Readers> {
   const apis = processes.filter(({ role }) => role === "api");
   const { id } = await client.createSession({ body: { agent_id: agentId } });

@@ -138,7 +138,7 @@ async function compared(
 ): Promise<Result> {
   const times = { small: [] as number[], large: [] as number[] };
   for (let at = -5; at < rounds; at++)
-    // Measured alternately, so that other load affects both.
+    // The two databases are measured alternately, so that other load affects both.
     for (const name of ["small", "large"] as const) {
       const began = performance.now();
       await ask(name === "small" ? small : large, at + 5);

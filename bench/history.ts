@@ -165,7 +165,7 @@ function largeRows(work: string, isQuiet: boolean): Row[] {
   ];
 }
 
-/** On standard error, so that the table is alone on standard output. */
+/** Printed on standard error, so that standard output has only the table. */
 const progress = (what: string): void => console.error(`${what} …`);
 
 /** The time until an appended line is reported. */
@@ -332,7 +332,7 @@ function isMissed(figure: Figure | undefined, goal: Goal | undefined): boolean {
 function printTable(rows: readonly Row[]): boolean {
   const width = Math.max(...rows.map(([what]) => what.length));
   console.log(
-    `Load of the machine: ${loadavg()[0]?.toFixed(1)}. With more than 1 the times are those of a shared machine.`,
+    `Load of the machine: ${loadavg()[0]?.toFixed(1)}. Above 1, other programs used the processors too, and the times are longer than on an idle machine.`,
   );
   console.log(`${"".padEnd(width)}  ${"ms".padStart(8)}  ${"cpu ms".padStart(8)}  ${"max MB".padStart(7)}  goal`);
   let missed = 0;

@@ -79,7 +79,7 @@ async function turns(
   const ours: number[] = [];
   const bare: number[] = [];
   const first: number[] = [];
-  // Both are warmed up first, because compiling code is not part of a turn.
+  // Both sides are warmed up first, because compiling code is not part of a turn.
   for (let i = 0; i < 150; i++) await Promise.all([agent.run(PROMPT), bareTurn(url)]);
   counts.clear();
   for (let i = 0; i < count; i++) {
@@ -149,7 +149,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
   const last = quick ? 100 : 500;
   const store = await open();
   const agent = benchAgent(url, store);
-  // Warmed up first: compiling code during the measurement would make the early turns slow, and the late ones look fast in
+  // The code is warmed up first. Otherwise compilation would make the early turns slow, and the late turns look fast in
   // comparison.
   for (let turn = 0; turn < 150; turn++) await Promise.all([agent.run(PROMPT), bareTurn(url)]);
   const early: number[] = [];
@@ -165,7 +165,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
         ours: () => timed(() => agent.run(PROMPT, { sessionId })),
         bare: () => timed(async () => (history = await bareTurn(url, history))),
       };
-      // The two take turns in running first, because the second pays for the garbage collection of the first.
+      // The two sides take turns in running first, because the second one pays for the garbage collection of the first.
       const order = turn % 2 === 0 ? (["ours", "bare"] as const) : (["bare", "ours"] as const);
       const times = { ours: 0, bare: 0 };
       for (const which of order) times[which] = await measured[which]();

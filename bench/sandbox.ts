@@ -105,7 +105,7 @@ async function heavy(server: Served, quick: boolean): Promise<readonly Result[]>
       passed: ended <= 6000,
     },
     {
-      what: "p99 of a read beside 20 of them",
+      what: "p99 of a read beside 20 endless statements",
       store: "sqlite",
       value: busy,
       unit: "ms",

@@ -92,7 +92,8 @@ async function reads(server: Served, quick: boolean): Promise<Result[]> {
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-    // Each runs twice, alternating, and the faster run counts, because other load only makes them slower.
+    // Each side runs twice, alternating with the other. Its faster run counts, because other load only makes a run
+    // slower.
     const { url, key, cpu } = server;
     const pairs = [];
     for (let at = 0; at < 2; at++)

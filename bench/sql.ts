@@ -49,7 +49,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     };
     const print = (): boolean => {
       console.log(
-        `Load of the machine: ${loadavg()[0]?.toFixed(1)}. With more than 1 the times are those of a shared machine.\n`,
+        `Load of the machine: ${loadavg()[0]?.toFixed(1)}. Above 1, other programs used the processors too, and the times are longer than on an idle machine.\n`,
       );
       console.log(table(["what", "figure", "processor", "at most", "goal"], rows));
       return isMet;
@@ -142,7 +142,7 @@ interface Measured {
   readonly processorMs: number;
 }
 
-/** Measured in turn, so that other load does not affect only one of them. */
+/** The variants are measured in turn, so that other load does not affect only one of them. */
 function measure(
   at: number,
   { cache, times }: Omit<Place, "folder">,
@@ -203,7 +203,7 @@ function build({ folder, cache }: Place, work: string): Measured & { readonly me
   return { ms: performance.now() - start, processorMs, megabytes: statSync(file).size / 2 ** 20 };
 }
 
-/** From the start of the process to the first byte of the answer. */
+/** The time from the start of the process to the first byte of the answer. */
 async function startOf({ folder, cache, times }: Place, work: string): Promise<number> {
   let least = Infinity;
   for (let n = 0; n <= times; n += 1) {
@@ -217,7 +217,7 @@ async function startOf({ folder, cache, times }: Place, work: string): Promise<n
   return least;
 }
 
-/** On standard error, so that standard output has only the table. */
+/** Printed on standard error, so that standard output has only the table. */
 const progress = (text: string): void => console.error(`${text} …`);
 
 const ms = (value: number): string => `${Math.round(value)} ms`;

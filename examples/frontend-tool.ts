@@ -18,7 +18,7 @@ const agent = createAgent({ name: "Painter", store, tools: [pickColour] });
 const [, , , sessionId, toolUseId] = process.argv;
 
 if (sessionId && toolUseId) {
-  // The other process: it might be a server that hears from a browser, days later.
+  // This part could be another process, days later: for example a server that gets the answer from a browser.
   const sessions = await agent.sessions();
   const answered = await sessions.answer(sessionId, toolUseId, { content: "blue" });
   console.log(`The other process: ${answered.disposition}`);

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * Below the ports that systems give to outgoing connections (Linux from 32768, others from 49152): such a connection
- * could take a port between this check and its use.
+ * These ports are below those that systems give to outgoing connections (Linux from 32768, others from 49152). An
+ * outgoing connection could take a port between this check and its use.
  */
 const [LOWEST, HIGHEST] = [15_000, 32_000];
 /** The ports that this process was given. A process that is restarted keeps its port. */

@@ -32,7 +32,7 @@ const MOST_MEGABYTES = 60;
 
 interface Figure {
   readonly what: string;
-  /** Null if it was not measured. */
+  /** Null if the figure was not measured. */
   readonly before: number | null;
   readonly now: number;
   readonly goal: number | null;

@@ -117,7 +117,7 @@ function checkedOptions(): Options | undefined {
   const [first, count] = [Number(seed ?? values.start), seed === undefined ? Number(values.seeds) : 1];
   if (!Number.isSafeInteger(first) || first < 0 || !Number.isSafeInteger(count) || count < 1)
     return wrong("--seed, --start and --seeds are whole numbers, and at least one seed is needed.");
-  if (values.trace && seed === undefined) return wrong("--trace needs --seed: the trace of one seed is long enough.");
+  if (values.trace && seed === undefined) return wrong("--trace needs --seed, because a trace shows one seed.");
   return {
     first,
     count,

@@ -25,7 +25,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** In a separate process, because this one was not started with the condition for running from sources. */
+/** Migrates in a separate process, because this process was not started with the condition for running from sources. */
 function migrate(url: string): void {
   const program = `
     const { createPostgresStore } = await import("@skein/adapters/stores/postgres");

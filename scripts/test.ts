@@ -28,11 +28,11 @@ interface Report {
 /** Processes that tests start load the same sources again and again: Node's compiled code is cached. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "../node_modules/.cache/skein-test-compile");
 
-/** If more files than this fail, it is not by chance. */
+/** If more files than this fail, a busy machine is not the cause. */
 const MOST_AGAIN = 4;
 
 const folder = mkdtempSync(join(tmpdir(), "st-"));
-// The same rights as the temporary directory: some tests start programs as another user.
+// The folder gets the rights of the temporary directory, because some tests start programs as another user.
 chmodSync(folder, 0o1777);
 process.env["TMPDIR"] = folder;
 const REPORT = "report.json";
@@ -57,7 +57,7 @@ try {
   const passed = first.report.numPassedTests + (again ? again.report.numPassedTests - passedIn(broken) : 0);
   const last = again ?? first;
   const left = readdirSync(folder).filter((name) => name !== REPORT);
-  // Removed below with the folder. Named here, because a test should clean up after itself.
+  // The files are removed below with the folder. They are named here, because a test should clean up after itself.
   if (left.length > 0) console.log(`Tests left these in their temporary directory: ${left.join(", ")}`);
   // A file that fails to load counts no tests; without this, the summary would be "0 failed".
   const failed = last.report.numFailedTests || (last.status === 0 ? 0 : 1);

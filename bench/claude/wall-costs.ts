@@ -85,7 +85,7 @@ async function turnsAndMemory(
   const medians: [number[], number[]] = [[], []];
   for (let round = 0; round < 9; round++) {
     const times: [number[], number[]] = [[], []];
-    // They alternate, so that other load affects both.
+    // The sessions with and without the sandbox take turns in random order, so that other load affects both.
     for (let turn = 0; turn < turns; turn++)
       for (const side of shuffled([0, 1] as const)) {
         const { server, ids } = sides[side] ?? { server: servers.with, ids: [] };

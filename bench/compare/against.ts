@@ -41,7 +41,7 @@ export async function runAgainst(name: string, args: readonly string[], root: st
     for (let round = 0; round < rounds; round++) {
       process.stderr.write(`round ${round + 1} of ${rounds} …\n`);
       const measure = (where: string): Promise<readonly Line[]> => measured(where, [name, ...rest], stop.signal);
-      // The two take turns in running first, so that neither always runs after the other.
+      // The two checkouts take turns in running first, so that neither always runs after the other.
       const isEarlierFirst = round % 2 === 0;
       const first = await measure(isEarlierFirst ? folder : root);
       const second = await measure(isEarlierFirst ? root : folder);
@@ -97,7 +97,7 @@ async function measured(folder: string, args: readonly string[], signal: AbortSi
     signal,
     killSignal: "SIGTERM",
   });
-  // Awaited together, because an interrupt rejects the exit while the output is still open.
+  // The exit and the output are awaited together, because an interrupt rejects the exit while the output is still open.
   const [output] = await Promise.all([text(child.stdout), once(child, "exit")]);
   const lines = linesOf(output);
   // The exit code is also 1 if a goal was missed, so only an empty output is a failure.

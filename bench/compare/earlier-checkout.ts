@@ -12,7 +12,7 @@ export interface Checkout {
 /** `root` is the current checkout; its installed packages are reused if their versions match. */
 export function checkOut(root: string, commit: string): Checkout {
   const parent = mkdtempSync(join(tmpdir(), "skein-against-"));
-  // Other users can read it, because a benchmark may start servers as another user.
+  // Other users can read the folder, because a benchmark may start servers as another user.
   chmodSync(parent, 0o755);
   const folder = join(parent, "checkout");
   const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: "pipe" });

@@ -21,7 +21,7 @@ export interface Compared {
   readonly highest: number;
 }
 
-/** Lines that only one of the two has, or that are not above 0 in any round, have no ratio and are left out. */
+/** Lines that only one of the two commits has, or that are not above 0 in any round, have no ratio and are left out. */
 export function compare(rounds: readonly Round[]): readonly Compared[] {
   const lines = rounds[0]?.now ?? [];
   return lines.flatMap(({ what, store, unit }) => {

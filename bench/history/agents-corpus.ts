@@ -19,7 +19,10 @@ const sizeOf = (session: number, average: number): number => (sizes[session % si
 
 const spanMinutes = 40 * 24 * 60;
 
-/** Spread over the same 40 days as Claude Code's generated sessions, so that the newest sessions are of all agents. */
+/**
+ * The sessions are spread over the same 40 days as Claude Code's generated sessions, so that the newest sessions are of
+ * all agents.
+ */
 const startOf = (session: number): number => Date.UTC(2026, 9, 1) + ((session * 7919) % spanMinutes) * 60_000;
 const timeOf = (session: number, turn: number): string => new Date(startOf(session) + turn * 1000).toISOString();
 

@@ -38,7 +38,7 @@ export function agentRows(work: string, runs: number): readonly Row[] {
       what,
       times(() => once(roots, cache ?? freshCache(work), call)),
     );
-  // They run in turn, so that a change of the machine's load affects both.
+  // The two calls are measured in turn, so that a change of the machine's load affects both.
   const pairs = Array.from({ length: runs }, () =>
     [[alone], all].map((roots) => once(roots, freshCache(work), "usage")),
   );
@@ -90,7 +90,10 @@ function medianOf(measured: readonly Timed[]): Timed {
   return sorted[Math.floor(sorted.length / 2)] ?? { ms: 0, mb: 0, cpu: 0 };
 }
 
-/** The memory of a call depends on how much garbage V8 lets pile up, which the command limits; so memory has its goals there. */
+/**
+ * The memory of a call depends on how much garbage V8 lets pile up. The command limits that garbage, so only the rows
+ * of the command have goals for memory.
+ */
 const goals: Readonly<Record<string, Row[2]>> = {
   "agents: list of 10,000, page of 50": { ms: 250 },
   "agents: list of 10,000, every session, with the index": { ms: 250 },

@@ -19,7 +19,7 @@ export interface Served {
   readonly peak: () => number;
   /** The processor seconds that the process has used. */
   readonly cpu: () => number;
-  /** Its memory after a garbage collection. */
+  /** The memory of the process after a garbage collection. */
   readonly holds: () => Promise<Held>;
   readonly call: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
   readonly close: () => Promise<void>;
@@ -31,7 +31,7 @@ interface Held {
   readonly heap: number;
   readonly timers: number;
   readonly sockets: number;
-  /** The longest time that its event loop was blocked since the last question, in milliseconds. */
+  /** The longest time that the event loop of the process was blocked since the last question, in milliseconds. */
   readonly stall: number;
 }
 

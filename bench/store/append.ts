@@ -46,7 +46,7 @@ async function compare(
   const ours = await appender(store, { ...(await places.fresh(store)), poolSize: writers }, { kind, writers });
   const rates: { floor: number; ours: number }[] = [];
   try {
-    // They alternate in each round, so that other load affects both.
+    // The floor and the store take turns in each round, so that other load affects both.
     for (let round = -1; round < ROUNDS; round++) {
       const length = round < 0 ? roundMs / 4 : roundMs;
       const floorRate = floor ? await rate(floor, writers, length) : 0;

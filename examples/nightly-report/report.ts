@@ -49,7 +49,7 @@ if (existsSync(page)) {
   const result = begun ? await agent.resume(begun.id) : await agent.run(prompt);
   if (!result.output) throw new Error(`There is no report: ${result.error?.message ?? result.stopReason}`);
   const { headline, summary } = result.output;
-  // Written under another name and then moved, so that nobody reads an incomplete page.
+  // The page is written under another name and then moved, so that nobody reads an incomplete page.
   writeFileSync(`${page}.new`, `# ${day}: ${headline}\n\n${summary}\n\nCost: $${result.cost?.total_cost ?? 0}\n`);
   renameSync(`${page}.new`, page);
   console.log(`Written: ${page}`);

@@ -56,7 +56,7 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   return text === "" ? undefined : (JSON.parse(text) as unknown);
 }
 
-// Only this machine: put your own login in front of it before others can reach it.
+// The server listens on this machine only. Put your own login in front of it before others can reach it.
 server.listen(Number(port), "127.0.0.1", () =>
   console.log(`http://127.0.0.1:${(server.address() as { port: number }).port}/`),
 );

@@ -12,7 +12,7 @@ export interface Places {
   readonly workers: string;
   readonly model: { readonly url: string; readonly key: string };
   readonly apiKey: string;
-  /** Encrypts secrets in the store. Every process needs the same. */
+  /** Encrypts secrets in the store. Every process needs the same key. */
   readonly secretsKey: string;
 }
 

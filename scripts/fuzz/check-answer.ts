@@ -54,7 +54,7 @@ function successProblems({ operation, method }: FuzzRequest, answer: FuzzAnswer)
       : [`content of the type "${type}", but the description has ${operation.produces.join(" or ")}`];
   }
   if (operation.produces.includes(type.split(";")[0] ?? "")) return [];
-  if (!type.startsWith("application/json")) return [`content of the type "${type}" , but the description has JSON`];
+  if (!type.startsWith("application/json")) return [`content of the type "${type}", but the description has JSON`];
   const parsed = operation.response.safeParse(json(text));
   return parsed.success ? [] : [`outside its schema: ${JSON.stringify(parsed.error.issues.slice(0, 3))}`];
 }

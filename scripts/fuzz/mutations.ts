@@ -59,7 +59,7 @@ function once(value: unknown, random: Random): unknown {
 /** Repeats a value, up to a few megabytes. */
 function many(item: unknown, count: number): unknown[] {
   const size = (JSON.stringify(item) ?? "").length;
-  // Copies, because a shared value that is mutated again would change in all its places.
+  // Copies the value, because a shared value that is mutated again would change in all its places.
   return Array.from({ length: Math.min(count, Math.ceil(2_000_000 / (size + 1))) }, () => structuredClone(item));
 }
 

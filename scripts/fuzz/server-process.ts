@@ -29,7 +29,7 @@ const settings = serveSettings(
   readConfig({
     // Webhooks go to the "discard" port of this machine, where nobody listens.
     SKEIN_ALLOWED_WEBHOOK_ADDRESSES: "127.0.0.1",
-    // Off, because thousands of queries would start thousands of processes.
+    // Claude Code is off, because thousands of queries would start thousands of processes.
     SKEIN_CLAUDE_CODE: "off",
     ...(modelUrl !== undefined && { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: modelUrl }),
   }),

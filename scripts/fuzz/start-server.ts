@@ -24,7 +24,7 @@ export interface Served {
   readonly url: string;
   readonly keys: ServedKeys;
   readonly pid: number;
-  /** What it has written to standard error so far. */
+  /** What the server has written to standard error so far. */
   complaints(): string;
   isRunning(): boolean;
   close(): Promise<void>;

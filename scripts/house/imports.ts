@@ -8,7 +8,7 @@ export interface Import {
   readonly names: readonly string[] | undefined;
   /** Whether the import is not loaded at run time: `import type`. `import { type … }` is loaded. */
   readonly isType: boolean;
-  /** Whether it is loaded only when it is reached: `import()`. */
+  /** Whether the module is loaded only when the code reaches the import: `import()`. */
   readonly isDynamic: boolean;
 }
 

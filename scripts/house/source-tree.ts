@@ -24,14 +24,14 @@ export interface SourceFile {
 }
 
 export interface Package {
-  /** Its name for imports. */
+  /** The package's name for imports. */
   readonly name: string;
   readonly folder: string;
-  /** Its entries by their name for imports, each with its file in `src`. */
+  /** The package's entries by their name for imports, each with its file in `src`. */
   readonly entries: ReadonlyMap<string, string>;
-  /** The files that its commands start. */
+  /** The files that the package's commands start. */
   readonly commands: readonly string[];
-  /** Packages that it works without: optional peers and optional dependencies. */
+  /** Packages that the package works without: optional peers and optional dependencies. */
   readonly optional: ReadonlySet<string>;
 }
 

@@ -16,14 +16,14 @@ export interface Writer {
   readonly ready: Promise<unknown>;
   /** Resolves when the process has ended by itself and its journal is complete. */
   ended(): Promise<void>;
-  /** Ends it with SIGKILL and waits until its journal is complete. */
+  /** Ends the process with SIGKILL and waits until its journal is complete. */
   kill(): Promise<void>;
 }
 
 export interface StartOptions {
   /** A command that runs the process, such as strace with its options. */
   readonly under?: readonly string[];
-  /** Another program than the one that writes until it is killed. */
+  /** The program to start. Default: `writer.ts`, which writes until it is killed. */
   readonly program?: "writer.ts" | "short-run.ts";
 }
 

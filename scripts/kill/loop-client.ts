@@ -116,7 +116,10 @@ export async function createLoopClient(store: Store, count: number, random: Rand
   }
 }
 
-/** Two calls side by side, one more, then an answer; a few milliseconds each, so that a kill usually hits an open call. */
+/**
+ * The model makes two calls side by side, one more call, then an answer. Each takes a few milliseconds, so that a kill
+ * usually hits an open call.
+ */
 function steps(random: Random) {
   const delayMs = random.int(40);
   return [

@@ -95,7 +95,7 @@ function libraries(): readonly (readonly string[])[] {
     .map(([library, names]) => [library, names.join(", "), licensed(join(root, "node_modules", library)).license]);
 }
 
-/** Each text once, with the packages that have it. */
+/** Each licence text once, with the packages that have it. */
 function licenceTexts(packages: readonly Licensed[]): string {
   const texts = new Map<string, string[]>();
   for (const { name, license, text } of packages) {
@@ -115,7 +115,7 @@ function licensed(folder: string): Licensed {
 
 function readJson(folder: string): unknown {
   const file = join(folder, "package.json");
-  if (!existsSync(file)) throw new Error(`${folder} is not installed: npm install.`);
+  if (!existsSync(file)) throw new Error(`${folder} is not installed. Run npm install.`);
   return JSON.parse(readFileSync(file, "utf8"));
 }
 

@@ -89,7 +89,7 @@ describe("every path that a document names exists", () => {
   /** A file name without its folder: the folder is in the sentence. */
   const isSomewhere = (path: string): boolean => files.some((file) => file === path || file.endsWith(`/${path}`));
 
-  test.each(pages)("%s", (page) => {
+  test.each(pages)("every path that %s names exists", (page) => {
     const paths = [...text(page).matchAll(FROM_ROOT)].map(([path]) => path);
     const names = [...text(page).matchAll(FILE_NAME)].map(([, name = ""]) => name);
     expect(paths.filter((path) => isChecked(path) && !isThere(path))).toEqual([]);
@@ -103,7 +103,7 @@ describe("code in documents is valid", () => {
   );
 
   test("code in documents type-checks", { timeout: 120_000 }, () => {
-    // Inside the repository, so that package names are resolved as in the repository.
+    // The snippets are inside the repository, so that package names are resolved as in the repository.
     const folder = mkdtempSync(join(root, "examples/.snippets-"));
     try {
       const files = snippets.map(({ page, index, code }) => {

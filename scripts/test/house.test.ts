@@ -109,12 +109,12 @@ describe("a mistake fails with one line that says where it is and where the thin
     [
       "a dialect without its test that has only schemas so far",
       { "packages/protocol/src/dialects/ag-ui/frames.ts": "export const frames = 1;" },
-      'packages/protocol/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. It belongs in packages/server/test/dialects/ag-ui.test.ts, by that protocol\'s own published client.',
+      'packages/protocol/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. Its test belongs in packages/server/test/dialects/ag-ui.test.ts, by that protocol\'s own published client.',
     ],
     [
       "a dialect without its test",
       { "packages/server/src/dialects/ag-ui/frames.ts": "export const frames = 1;" },
-      'packages/server/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. It belongs in packages/server/test/dialects/ag-ui.test.ts, by that protocol\'s own published client.',
+      'packages/server/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. Its test belongs in packages/server/test/dialects/ag-ui.test.ts, by that protocol\'s own published client.',
     ],
     [
       "an optional part that the main entry of another package loads at once",
@@ -134,7 +134,7 @@ describe("a mistake fails with one line that says where it is and where the thin
     ],
   ];
 
-  test.each(MISTAKES)("%s", (_, files, sentence) => {
+  test.each(MISTAKES)("the check of the layout finds %s", (_, files, sentence) => {
     for (const [path, text] of Object.entries(files)) plant(path, text);
     expect(failures()).toEqual([sentence]);
   });
@@ -194,7 +194,7 @@ describe("what is allowed passes", () => {
     ],
   ];
 
-  test.each(ALLOWED)("%s", (_, files) => {
+  test.each(ALLOWED)("the check of the layout allows %s", (_, files) => {
     for (const [path, text] of Object.entries(files)) plant(path, text);
     expect(failures()).toEqual([]);
   });

@@ -23,7 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/adapters/src/runtimes": ["@skein/core", "@skein/protocol", "@skein/history/format"],
 };
 
-/** Node's own modules: allowed where I/O is, rejected where there must be none. */
+/** Node's own modules: allowed in folders that do I/O, rejected in the others. */
 const NODE: readonly (readonly [folder: string, module: string, refused: RegExp | null])[] = [
   ["packages/protocol/src", "node:fs", /runs in browsers/],
   ["packages/protocol/src", "node:fs/promises", /runs in browsers/],

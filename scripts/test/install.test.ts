@@ -16,7 +16,7 @@ interface Locked {
   readonly devOptional?: boolean;
 }
 
-test("a package that is for one system only is optional, so that npm install works on the others", () => {
+test("a package that is for one system only is optional, so that npm install works on other systems", () => {
   const { packages } = json("package-lock.json") as { readonly packages: Readonly<Record<string, Locked>> };
   const mandatory = Object.entries(packages)
     .filter(([, { os, cpu, optional, devOptional }]) => (os ?? cpu) && !optional && !devOptional)

@@ -70,7 +70,7 @@ async function twoWorkers(effectMs: number) {
   return { task, store, effects, first, client: await createLoopClient(store, 2, createRandom(3)) };
 }
 
-test("a second worker takes over a dead one's session within its lease and a second", async () => {
+test("a second worker takes over the session of a dead worker within the length of its lease plus one second", async () => {
   const { task, store, effects, first, client } = await twoWorkers(300);
   await client.feed();
   const second = await startWorker(task);

@@ -60,11 +60,11 @@ const exampleOf = (name: string): string =>
 
 test("the example of every package's README runs", async () => {
   const home = mkdtempSync(join(tmpdir(), "skein-readme-"));
-  // Inside the repository, so that package names are resolved as there.
+  // The examples are inside the repository, so that package names are resolved as there.
   const folder = mkdtempSync(join(root, "examples/.readmes-"));
   onTestFinished(() => [home, folder].forEach((one) => rmSync(one, { recursive: true, force: true })));
   for (const name of folders) writeFileSync(join(folder, `${name}.ts`), exampleOf(name));
-  // One process for all of them: they share their imports.
+  // One process runs all examples, because they share their imports.
   const all = folders.map((name) => `await import("./${name}.ts");\nconsole.log("ran ${name}");\n`).join("");
   writeFileSync(join(folder, "all.ts"), all);
   const { PATH, NODE_COMPILE_CACHE } = process.env;

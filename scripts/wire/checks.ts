@@ -75,7 +75,7 @@ function longestPause(times: readonly number[]): number {
   return Math.max(0, ...times.slice(1).map((time, at) => time - (times[at] ?? time)));
 }
 
-/** Checks that connections that send one request and then stay idle do not block others. */
+/** Checks that connections that send one request and then stay idle do not block other connections. */
 export async function idleConnections({ url }: Served, count: number): Promise<Finding> {
   const { port } = new URL(url);
   const sockets: Socket[] = [];

@@ -29,7 +29,7 @@ type Optional<Name extends RouteName> = {
 export type CallInput<Name extends RouteName> = {
   readonly [Key in Exclude<Part<Name>, Optional<Name>>]: Given<Name>[Key];
 } & { readonly [Key in Optional<Name>]?: Given<Name>[Key] } & {
-  /** A POST that is sent again with the same key does its work once. */
+  /** The idempotency key: a POST that is sent again with the same key is processed once. */
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;

@@ -16,7 +16,7 @@ export interface ConnectionOptions {
 export interface FollowOptions extends ConnectionOptions {
   /** The sequence of the last event that the caller has. Default: 0, follow from the first event. */
   readonly after?: number;
-  /** End when this run has ended. Without it, following continues with the next run. */
+  /** Following ends when this run has ended. Default: following continues with the next run. */
   readonly runId?: string;
 }
 
@@ -49,7 +49,7 @@ const LONGEST_WAIT_MS = 10_000;
 const SILENCE_MS = 45_000;
 
 /**
- * Follows a session for as long as the caller wants, over as many connections as it takes.
+ * Follows a session for as long as the caller wants, and reconnects as often as needed.
  *
  * Ends when the signal aborts, when the session is deleted, or with the run that was named. Throws errors that a retry
  * does not fix: a wrong key, an unknown session.
@@ -83,7 +83,7 @@ function endsRun({ event_type, data }: Event, runId: string): boolean {
 }
 
 /**
- * Follows which sessions change, over as many connections as it takes. A change may be delivered twice; no change is
+ * Follows which sessions change, and reconnects as often as needed. A change may be delivered twice; no change is
  * missed.
  */
 export async function* followChanges(
@@ -116,7 +116,7 @@ export type FollowedHistory =
       readonly change: "created" | "appended" | "rewritten" | "removed";
     };
 
-/** Follows which of Claude Code's sessions change, over as many connections as it takes. */
+/** Follows which of Claude Code's sessions change, and reconnects as often as needed. */
 export async function* followHistory(
   client: ClientOptions,
   options: ConnectionOptions = {},
@@ -129,8 +129,8 @@ export async function* followHistory(
 }
 
 /**
- * Frames of a stream, over as many connections as it takes. The path is computed before each connection and says where
- * to continue.
+ * Frames of a stream, which is continued over as many connections as needed. The path is computed before each
+ * connection and says where to continue.
  */
 async function* frames(
   client: ClientOptions,

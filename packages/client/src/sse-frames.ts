@@ -21,7 +21,7 @@ export async function* sseFrames(body: ReadableStream<Uint8Array>): AsyncGenerat
       const { done, value } = await reader.read();
       const text = done ? "" : decoder.decode(value, { stream: true });
       // A carriage return ends a line, and the parser waits for the line feed that may follow it. At the end of the
-      // stream none follows, so one is added.
+      // stream no line feed follows, so the parser adds one.
       parser.feed(done && endsInCarriageReturn ? "\n" : text);
       if (text !== "") endsInCarriageReturn = text.endsWith("\r");
       yield* complete.splice(0);

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { Uuid } from "./ids.ts";
 
 /**
- * The unfinished text of the current step. A draft has no sequence and is never stored; the fact that replaces it is.
+ * The unfinished text of the current step. A draft has no sequence and is never stored; the fact that replaces the
+ * draft is stored.
  *
  * `offset` counts characters of the same kind in this attempt before `delta`, so a reader that joins late can tell what
  * it missed.

@@ -30,7 +30,7 @@ export const ErrorCode = z.enum([
   "store_locked",
   /** The store's files or rows were changed or damaged since they were written. */
   "store_corrupt",
-  /** The store was written by a newer Skein. */
+  /** The store was written by a newer version of Skein. */
   "store_too_new",
   /** The store cannot be reached now; trying again later may help. */
   "store_unavailable",
@@ -42,13 +42,13 @@ export const ErrorCode = z.enum([
   "read_only",
   /** The store was closed. */
   "closed",
-  /** The operator of this server has not allowed this. */
+  /** The operator of this server has not allowed this operation. */
   "not_allowed",
   /** An argument of a child process that the operator has not allowed. */
   "arg_not_allowed",
   /** An address that this server does not call. */
   "url_not_allowed",
-  /** An event is of a type or version that this Skein does not know. */
+  /** An event is of a type or version that this version of Skein does not know. */
   "unreadable",
   /** DuckDB rejected the statement, or crashed on it. */
   "statement_failed",
@@ -58,7 +58,7 @@ export const ErrorCode = z.enum([
   "sandbox_missing",
   /** A secret cannot be decrypted: its key is missing, or the secret was changed. */
   "secret_sealed",
-  /** A package that this needs is not installed. */
+  /** An optional package that this operation needs is not installed. */
   "not_installed",
 ]);
 export type ErrorCode = z.infer<typeof ErrorCode>;

@@ -17,7 +17,7 @@ export type FactData<Type extends FactType> = z.infer<(typeof FACTS)[Type]>;
 /** Something that happened, before it has a place in a log. */
 export type Fact = { [Type in FactType]: { readonly event_type: Type; readonly data: FactData<Type> } }[FactType];
 
-/** A fact with the id that its writer minted: appending it again is recognised by that id. */
+/** A fact with the id that its writer made. The id shows when the same fact is appended again. */
 export type NewEvent = Fact & { readonly id: string };
 
 /** A fact with its place in the log of its session: the platform API's six keys. */

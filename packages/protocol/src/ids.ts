@@ -14,7 +14,10 @@ export function isKeptUuid(text: string): boolean {
   return Uuid.safeParse(text).data === text;
 }
 
-/** Makes a new UUID v7. Each is greater than the one before, also inside one millisecond and when the clock goes back. */
+/**
+ * Makes a new UUID v7. Each id is greater than the previous one, also inside one millisecond and when the clock goes
+ * back.
+ */
 export type Ids = () => string;
 
 export interface IdsDeps {

@@ -51,13 +51,13 @@ export const ModelSettings = z.strictObject({
   abilities: z
     .strictObject({
       tools: z.boolean(),
-      /** Several tool calls in one answer. */
+      /** The model may ask for several tool calls in one answer. */
       parallel_tools: z.boolean(),
       images: z.boolean(),
       pdf: z.boolean(),
       thinking: z.boolean(),
       output: z.boolean(),
-      /** The provider's cache for the beginning of a conversation. */
+      /** The provider caches the beginning of a conversation. */
       caching: z.boolean(),
     })
     .partial()

@@ -82,7 +82,7 @@ export const PRICES: readonly ModelPrice[] = [
  * quotes its maker. `gpt-5-3-codex` and the cached input of the Gemini 3 models were found in one source. The older Codex
  * models were not found again. What a model cost before its price changed is kept with the day of the change.
  *
- * The table has no models whose price no two sources agree on, and no models whose price changed on an unknown day. They
+ * The table leaves out models on whose price the sources disagree, and models whose price changed on an unknown day. They
  * are unpriced. Cached input of `grok-4-5` is $0.30 in xAI's list; some tables have the $0.50 of its successors. The
  * second cut of `gpt-5-6-sol` came between 2026-09-22 and 2026-10-01; until that day the price before it is used.
  * Cached input of the Gemini 2.5 models cost 2.5 times as much until an unknown day in 2025. Today's price is used:

@@ -38,8 +38,8 @@ export function earlierPrice(model: string, at: number): ModelPrice | undefined 
 }
 
 /**
- * The price for a sum of several calls. How long each of them was is unknown, so each is priced as a short one: a sum would
- * nearly always look like a long one.
+ * The price for a sum of several calls. The length of each call is unknown, so each call is priced as a short one. By
+ * its sum, it would nearly always look like a long call.
  */
 export function priceOfSum(model: string, at: number): ModelPrice | undefined {
   const price = (at > 0 ? earlierPrice(model, at) : undefined) ?? findPrice(model)?.price;
@@ -159,10 +159,7 @@ export function freeCall(model: string): CallCost {
   return { ...callCost(model, none), long_context_applied: false };
 }
 
-/**
- * The exact parts of a cost. Facts from before 2026-11-16 have only micro-dollars; for them these are the exact
- * amounts.
- */
+/** The exact parts of a cost. Facts from before 2026-11-16 have only micro-dollars; these count as exact. */
 export function exactCost(cost: CallCost): ExactParts & { readonly total: bigint } {
   const { picos } = cost;
   const amount = (part: keyof NonNullable<typeof picos>): bigint =>

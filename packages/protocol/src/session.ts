@@ -6,7 +6,7 @@ import { CostBreakdown, CostTotals, UsageTotals } from "./usage.ts";
 
 const Instant = z.iso.datetime();
 
-/** What a session is doing. How its last run ended is in the run. */
+/** What a session is doing. The outcome of its last run is in the run. */
 export const SessionStatus = z.enum(["idle", "running", "awaiting"]);
 export type SessionStatus = z.infer<typeof SessionStatus>;
 
@@ -54,7 +54,7 @@ export const Session = z.object({
   forked_from_sequence: z.int().positive().nullable(),
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
-  /** The name of the key that opened it; null if no key was used. */
+  /** The name of the key that opened the session; null if no key was used. */
   opened_by: z.string().nullable(),
   total_runs: z.int().nonnegative(),
   total_turns: z.int().nonnegative(),
@@ -102,8 +102,8 @@ export const Run = z.object({
   cost: CostBreakdown.nullable(),
   ...CostTotals,
   /**
-   * The most that its interrupted calls may have cost beyond their known cost, as of its last call. Not part of any
-   * total.
+   * The most that interrupted calls of the run may have cost beyond their known cost, as of the run's last call. Not
+   * part of any total.
    */
   reserved_micros: z.int().nonnegative(),
   /** The totals by model, in the order of the models' names. */

@@ -78,7 +78,7 @@ test.each([
   expect(priceCall(model, { input_tokens: 5, output_tokens: 5 })).toBeUndefined();
 });
 
-test("a long request of another agent's model has the rates of long requests, and writing to its cache those of input", () => {
+test("a long request of another agent's model has the rates of long requests, and its cache writes have the rates of input", () => {
   const short = priceCall("gpt-5.4", { input_tokens: 1_000, output_tokens: 1_000_000 });
   const long = priceCall("gpt-5.4", { input_tokens: 272_001, output_tokens: 1_000_000 });
   expect([short?.output_micros, long?.output_micros]).toEqual([15_000_000, 22_500_000]);
@@ -102,7 +102,7 @@ test.each([
   expect([cost?.input_micros, cost?.output_micros]).toEqual([input / 10, output / 10]);
 });
 
-test("a price that never changed has no earlier one, and neither has a call without a time", () => {
+test("a price that never changed has no earlier price, nor has a call without a time", () => {
   expect(earlierPrice("gpt-5.5", 0)).toBeUndefined();
   expect(earlierPrice("nobody-knows", 0)).toBeUndefined();
   expect(earlierPrice("gpt-5.6-sol", Number.NaN)).toBeUndefined();

@@ -10,7 +10,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
 export function solveSum(text: string): string | null {
   const plain = WORDS.reduce((said, [word, sign]) => said.replaceAll(word, sign), text);
   const expression = /[-(]*\s*\d[\d\s.()*/+-]*[+*/-][\d\s.()*/+-]*\d[\s)]*/.exec(plain)?.[0];
-  // A date such as 2026-11-18 looks like a calculation, but is none.
+  // A date such as 2026-11-18 looks like a calculation, but is not one.
   if (expression === undefined || expression.length > 200 || /^\s*\d+(-\d+){2}\s*$/.test(expression)) return null;
   const value = evaluate(expression);
   if (value === null) return null;

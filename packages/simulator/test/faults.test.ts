@@ -121,7 +121,7 @@ describe("silence", () => {
     expect(await call).toBeInstanceOf(Anthropic.APIConnectionError);
   });
 
-  test("a client that leaves a slow stream is noticed", async () => {
+  test("a call whose client leaves a slow stream is recorded as aborted", async () => {
     const { client, simulator } = await rig();
     const stream = client.messages.stream(play({ text: "slow ".repeat(100), chunk: 5, chunkDelayMs: 20 }));
     stream.once("text", () => stream.abort());

@@ -97,7 +97,7 @@ describe("a transcript is refused", () => {
       [{ role: "robot", content: "hi" }],
       "messages.0.role: Input should be 'user' or 'assistant'",
     ],
-  ])("%s", async (_, messages, message) => {
+  ])("a transcript is refused %s", async (_, messages, message) => {
     expect(await send({ ...base, messages })).toEqual({ status: 400, type: "invalid_request_error", message });
   });
 });
@@ -206,7 +206,7 @@ describe("a body is refused", () => {
       { ...base, messages: [{ role: "user", content: "[[script:W10=]]" }] },
       "script: expected a non-empty list of steps",
     ],
-  ])("%s", async (_, body, message) => {
+  ])("a body is refused %s", async (_, body, message) => {
     expect(await send(body)).toEqual({ status: 400, type: "invalid_request_error", message });
   });
 });
@@ -227,7 +227,7 @@ describe("the API's version decides", () => {
       { ...base, messages: [{ role: "user", content: [cited] }] },
       "messages.0.content.0.text.citations: citations are not permitted in `user` messages",
     ],
-  ])("%s", async (_, body, message) => {
+  ])("the API's version decides %s", async (_, body, message) => {
     expect(await send(body, "2023-06-01")).toEqual({ status: 200 });
     expect(await send(body, "2026-10-21")).toMatchObject({ status: 400, message });
   });

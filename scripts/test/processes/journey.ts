@@ -22,7 +22,7 @@ for (const args of [
   ["history", "usage", "--by", "month"],
   ["history", "search", "the"],
   ["sql", "SELECT count(*) FROM claude.messages"],
-  // DuckDB would fetch an extension for each of these, unless that is turned off.
+  // DuckDB would fetch an extension for each of these statements, unless fetching is turned off.
   ["sql", "SELECT * FROM read_xlsx('a.xlsx')"],
   ["doctor", "--json"],
 ])

@@ -135,8 +135,9 @@ function nameOf(piece: DraftPiece | undefined): string {
 }
 
 /**
- * Passes on the pieces of an attempt in their order, each once. If some are missing it asks for them, and passes nothing on
- * until they arrive: a draft with a gap is worse than none, and the fact that follows has the whole text.
+ * Passes on the pieces of an attempt in their order, each once. If pieces are missing, asks the other machine for them,
+ * and passes nothing on until they arrive: a draft with a gap is worse than none, and the fact that follows has the
+ * whole text.
  */
 function createInOrder(hand: (piece: DraftPiece) => void, ask: () => void) {
   let attempt = "";

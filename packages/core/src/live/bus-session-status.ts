@@ -3,7 +3,7 @@ import type { Bus } from "../ports/bus.ts";
 import { platformStatus } from "../sessions/platform-status.ts";
 import type { Store } from "../ports/store.ts";
 
-/** The status of a session is published at its first change, and then at most once in this time. */
+/** The shortest time between two publications of a session's status. The first change is published at once. */
 const SHOW_MS = 1000;
 /** How often the lock of a session that is driven here is published again, because published locks expire. */
 const LOCK_MS = 60_000;
@@ -44,7 +44,10 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
     resting.set(id, { changed: false, timer });
   }
 
-  /** One at a time: nobody waits for the published status, and requests of sessions to the store come first. */
+  /**
+   * Statuses are published one at a time: nobody waits for the published status, and requests of sessions to the store
+   * come first.
+   */
   function showInTurn(id: string): void {
     showing = showing.then(() => show(id));
   }

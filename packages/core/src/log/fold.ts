@@ -37,7 +37,7 @@ export function fold(state: SessionState, events: readonly Event[]): SessionStat
     if (!isFactType(event.event_type))
       throw new KnownError(
         "unreadable",
-        `Session ${state.sessionId}: event ${event.sequence} is of type "${String(event.event_type)}", which this Skein does not know. A newer one wrote it.`,
+        `Session ${state.sessionId}: event ${event.sequence} is of type "${String(event.event_type)}", which this version of Skein does not know. A newer version wrote it. Update Skein.`,
       );
     state.sequence = event.sequence;
     apply(state, event);

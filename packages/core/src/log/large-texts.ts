@@ -18,7 +18,7 @@ export interface LargeTextsDeps {
 const LARGE_BODY = 256 * 1024;
 /** The shortest text that is moved to a file, in characters. */
 const LARGE_TEXT = 16 * 1024;
-/** How many characters of a moved text stay in the log, so that lists and SQL show how it begins. */
+/** How many characters of a moved text stay in the log, so that lists and SQL show how the text begins. */
 const SHOWN = 200;
 /** How much recently read or written text is kept in memory, in characters. */
 const CACHED = 16 * 1024 * 1024;

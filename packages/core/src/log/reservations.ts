@@ -32,7 +32,8 @@ export interface OpenEnded {
 }
 
 /**
- * What a call may have cost beyond its known cost, as fields of its fact; undefined if that is nothing or if the model has no price.
+ * What a call may have cost beyond its known cost, as fields of its fact; undefined if the amount is 0 or the model has
+ * no price.
  */
 export function reservationFor(
   state: SessionState,

@@ -21,7 +21,7 @@ export interface StateCache {
    * `put`.
    */
   take(sessionId: string, lastSequence: number): Promise<SessionState>;
-  /** The state from the cache, if it is there. The caller owns it until it gives it back. */
+  /** The state from the cache, if it is there. The caller owns the state until the caller calls `put`. */
   takeKnown(sessionId: string): SessionState | undefined;
   /** Gives a state back that is exactly the fold of its log. */
   put(state: SessionState): void;

@@ -176,7 +176,7 @@ function titled(text: string): readonly Fact[] {
 }
 
 interface FailedCall {
-  /** Kept here, because a cancel that is not stored yet may already have removed the call from the state. */
+  /** The call is kept here, because a cancel that is not stored yet may already have removed it from the state. */
   readonly call: FactData<"step.started">;
   readonly durationMs: number;
   readonly arrived: Arrived;

@@ -43,7 +43,7 @@ function decideRun(state: SessionState, current: RunState, now: number, view: Vi
 
 /** Decides about a run that this driver has started or resumed. */
 function decideOwn(state: SessionState, current: RunState, now: number, view: View): Decision {
-  // This is checked before orphaned calls, so that a cancelled run repeats no call.
+  // The end of the run is checked before orphaned calls, so that a cancelled run repeats no call.
   const over = forcedEnd(state, current, view.lastProblem);
   if (over) return end(state, current, { now, view }, over);
   const lost = orphans(state, current, { now, price: view.model.price });

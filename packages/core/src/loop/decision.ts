@@ -43,7 +43,7 @@ export interface View {
 export interface Checks {
   /** Steps and calls, by their names, that a hook has seen. */
   readonly seen: Set<string>;
-  /** Whether a person is asked about a call, or a promise of that. */
+  /** Whether a person is asked about a call. A promise while an asynchronous rule decides. */
   readonly approvals: Map<string, boolean | Promise<boolean>>;
 }
 

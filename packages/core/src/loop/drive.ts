@@ -73,7 +73,7 @@ export function createLoop(deps: LoopDeps): Runtime {
         // An unavailable store is not the fault of the run.
         if (isKnownError(error, "store_unavailable", "disk_full")) return;
         problems.set(sessionId, sentenceOf(error));
-        // If this fails too, the lease expires by itself.
+        // If the session cannot be given back, the lease expires by itself.
         await putDown(claimed, deps).catch(() => undefined);
       } finally {
         ear.stop();

@@ -25,7 +25,7 @@ export function createMemoryRecords({ now }: { readonly now: () => number }): Re
   };
 }
 
-/** The record after a put, from the record before. */
+/** The record after a put, made from the record before the put. */
 export function storedRecord(
   { tenant, kind, id, value, fields }: RecordPut,
   before: StoredRecord | undefined,

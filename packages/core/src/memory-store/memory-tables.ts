@@ -30,7 +30,7 @@ const DEFAULT_LIMIT = 50;
 /** The projections of one session, as rows in memory. */
 export interface SessionTables {
   session: Session;
-  /** The sums of its usage and cost. */
+  /** The sums of the session's usage and cost. */
   readonly counters: Counters;
   readonly runs: RunTable[];
   readonly messages: MessageInsert[];

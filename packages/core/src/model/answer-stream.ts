@@ -17,7 +17,7 @@ export interface AnswerStream {
   begin(): void;
   text(piece: string): number;
   thinking(piece: string): number;
-  /** A call has begun, with the provider's id of it. */
+  /** A tool call has begun, with the id that the provider gave it. */
   call(call: { readonly id: string; readonly name: string }): number;
   input(index: number, json: string): void;
   /** Sets what must be sent back to the provider with this block. */

@@ -12,7 +12,10 @@ export interface Reader {
   readonly abilities: Pick<ModelAbilities, "images" | "pdf">;
 }
 
-/** The conversation as one model can read it, and what had to be left out. The same array if nothing was left out. */
+/**
+ * The conversation as one model can read it, and what had to be left out. Contains the same array if nothing was left
+ * out.
+ */
 export function carriedOver(
   turns: readonly Turn[],
   reader: Reader,

@@ -1,7 +1,7 @@
 import { nearestName } from "@skein/protocol";
 import { type KeyPolicy, type Policy, isHostAmong, policyOf, tenantRules } from "./policy.ts";
 
-/** What a server has that its policy may name. */
+/** The things of a server that its policy may name. */
 export interface KnownNames {
   /**
    * Names of tools: of this server's code, of Claude Code, and of MCP servers. An MCP server is given by the prefix of
@@ -25,8 +25,8 @@ export function policyProblem(policy: Policy, known: KnownNames): string | undef
   const own = ruleProblem(general, known);
   if (own !== undefined) return `policy.${own}`;
   for (const [name, rules] of Object.entries(keys)) {
-    // Checked together with the general rules: a rule of the key must not depend on something that a general rule
-    // forbids.
+    // The rules of a key are checked together with the general rules: a rule of the key must not depend on something
+    // that a general rule forbids.
     const whole = policyOf(policy, { name, tenant: "" });
     const problem = ruleProblem(rules, known) ?? ruleProblem(whole, known);
     if (problem !== undefined) return `policy.keys.${name}.${problem}`;
@@ -44,7 +44,7 @@ export function policyProblem(policy: Policy, known: KnownNames): string | undef
 /** A percentage of a cap that is not set has no effect. */
 function capProblem({ spendPerDayUsd, spendAskAtPercent }: KeyPolicy): string | undefined {
   return spendPerDayUsd === undefined && spendAskAtPercent !== undefined
-    ? "spendAskAtPercent: It is a share of spendPerDayUsd, which is not set. Set both, or leave it out."
+    ? "spendAskAtPercent: This is a percentage of spendPerDayUsd, which is not set. Set both, or leave spendAskAtPercent out."
     : undefined;
 }
 
@@ -67,7 +67,7 @@ function ruleProblem(rules: KeyPolicy, known: KnownNames): string | undefined {
 function emptyList(rules: KeyPolicy): string | undefined {
   for (const name of ["runtimes", "models", "permissionModes"] as const)
     if (rules[name]?.length === 0)
-      return `${name}: The list is empty, so nothing could run. Name one, or leave it out.`;
+      return `${name}: The list is empty, so nothing could run. Name at least one entry, or leave the list out.`;
   return undefined;
 }
 
@@ -78,7 +78,7 @@ function unknownName({ tools = [], folders = [], hosts = [] }: KeyPolicy, known:
   if (folder !== undefined)
     return `folders: "${folder}" is neither a name in claude.folders nor a path inside of claude.roots.`;
   const host = hosts.find((name) => !isHostAmong(known.hosts, name));
-  if (host !== undefined) return `hosts: "${host}" is not opened by claude.hosts. Add it there first.`;
+  if (host !== undefined) return `hosts: "${host}" is not opened by claude.hosts. Add the host there first.`;
   return undefined;
 }
 

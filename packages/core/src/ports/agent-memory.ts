@@ -15,6 +15,6 @@ export interface AgentMemory {
   beforeCompaction(state: SessionState): Promise<Record<string, unknown>>;
   /** Called after a compaction, to restore something. The result is recorded in the fact `memory.restored`. */
   afterCompaction(state: SessionState): Promise<Record<string, unknown>>;
-  /** A session is deleted: removes what was kept of it. A custom memory may leave this out. */
+  /** A session is deleted: removes what was kept of the session. A custom memory may leave this out. */
   forget?(session: { readonly tenant: string; readonly sessionId: string }): Promise<void>;
 }

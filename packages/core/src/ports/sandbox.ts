@@ -75,7 +75,7 @@ export interface SandboxLimits {
 
 /** Where the programs of one session run: the session's own folder, and the sandbox around them. */
 export interface Workplace {
-  /** The folder for tools that were given none. */
+  /** The folder of tools that got no folder of their own. */
   readonly folder: string;
   /** Undefined if no sandbox is wanted, or if one is preferred but this machine has none. */
   readonly sandbox: Sandbox | undefined;

@@ -19,7 +19,7 @@ import type { Records } from "./records.ts";
 /** The right to drive one session for a limited time. During that time nobody else can append the driver's facts. */
 export interface Lease {
   readonly sessionId: string;
-  /** It only grows: every claim and every release increases it. A writer with an old fence is rejected. */
+  /** The fence only grows: every claim and every release increases it. A writer with an old fence is rejected. */
   readonly fence: number;
   readonly owner: string;
   readonly leaseMs: number;
@@ -213,7 +213,7 @@ export interface SessionSummary {
     readonly text: string;
     readonly created_at: string;
   } | null;
-  /** The kinds of its open awaits, each once. Empty for a session that is idle. */
+  /** The kinds of the session's open awaits, each once. Empty for a session that is idle. */
   readonly openAwaits: readonly Await["kind"][];
 }
 
@@ -250,11 +250,13 @@ export interface PageOptions {
  *
  * 1. An append is all or nothing and durable before it is answered. Sequences are 1..n without gap or repeat, however
  *    many write at once. They come from a counter on the session's head, never from `MAX()+1`.
- * 2. Ids are minted by the writer. Appending the same ids again returns what is stored, so an append whose answer was
+ * 2. The writer makes the ids. Appending the same ids again returns what is stored, so an append whose answer was
  *    lost can be repeated.
- * 3. Facts of the driver need the current lease, or take it with their append (`claim`). An append by a writer that lost
+ * 3. Facts of the driver need the current lease, or take it with their append (`claim`). An append by a writer that
+ *    lost
  *    or released its lease is rejected as a whole. The append that begins a session needs no lease.
- * 4. `due_at` says when a session must be driven: null is never, the past is now, the future is a timer. A due session is
+ * 4. `due_at` says when a session must be driven: null is never, the past is now, the future is a timer. A due session
+ *    is
  *    claimed by exactly one worker at a time. A wake-up that arrives while a session is put to sleep is not lost.
  * 5. Readers see events in the order of their sequence; a reader never sees n+1 before n. `follow` has no gap and no
  *    repeat, also when other processes write.

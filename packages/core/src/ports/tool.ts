@@ -10,7 +10,7 @@ export interface ToolContext {
   readonly sessionId: string;
   readonly runId: string;
   readonly toolUseId: string;
-  /** The same for every attempt of this call. Pass it to services that must act only once. */
+  /** The same key for every attempt of this call. Pass it to services that must act only once. */
   readonly idempotencyKey: string;
   readonly workingDirectory: string | null;
   /**

@@ -6,7 +6,7 @@ export interface Arrived {
   readonly callKey: string;
   /** The id of the message that the answer would become. Its drafts have this id. */
   readonly messageId: string;
-  /** The model that the stream names; null until it has begun. */
+  /** The model that the stream names; null until the stream has begun. */
   readonly model: string | null;
   /**
    * The counts of the stream so far. If more output has arrived than the stream has counted, the output is estimated
@@ -68,7 +68,7 @@ export function createArrivingAnswer(callKey: string, messageId: string): Arrivi
       const told = usages.reduce<Usage>(counts, { input_tokens: 0, output_tokens: 0 });
       const encoder = new TextEncoder();
       const bytes = pieces.reduce((sum, piece) => sum + encoder.encode(piece).length, 0);
-      // Rounded down: the recorded usage must never be more than what is billed.
+      // The estimate is rounded down: the recorded usage must never be more than what is billed.
       const measured = Math.floor(bytes / BYTES_PER_TOKEN);
       const output_tokens = isCounted ? told.output_tokens : Math.max(told.output_tokens, measured);
       const content = [...texts.values()]

@@ -43,7 +43,7 @@ export async function openingOf(
   const expect = state.sequence;
   fold(state, withPlaces(sessionId, events, { first: expect + 1, createdAt: new Date(now()).toISOString() }));
   const added = (await runtime.opening?.(state)) ?? [];
-  // The state of a new session is kept by the cache itself, which hears its first event.
+  // The state of a new session is kept by the cache itself, which is told about the first event.
   return { expect, events: added, keep: () => (begins ? undefined : states?.put(state)) };
 }
 

@@ -13,7 +13,7 @@ interface ParkedSession {
   readonly problem: string;
 }
 
-/** Sets sessions aside that fail in every worker, so that they do not delay others. */
+/** Parks sessions that fail in every worker, so that they do not delay other sessions. */
 export interface Parking {
   /** Wraps a runtime: sessions that fail repeatedly are parked. */
   guard(runtime: Runtime): Runtime;
@@ -39,7 +39,7 @@ interface ParkingDeps {
 const KIND = "parked-session";
 /** How many attempts a session has before it is parked. */
 const PATIENCE = 5;
-/** The delay after the first failure. It doubles with each further one. */
+/** The delay after the first failure. The delay doubles with each further failure. */
 const AGAIN_MS = 100;
 /** For how many sessions failures are counted. */
 const REMEMBERED = 1000;
@@ -86,7 +86,7 @@ export function createParking({ store, now, report }: ParkingDeps): Parking {
           // An unavailable store or a lost lease is not the session's fault.
           if (isKnownError(error, "lease_lost", "not_found", "closed", "store_unavailable", "disk_full")) return;
           report(error);
-          // If this fails too, the lease expires and the session is tried again.
+          // If the failure cannot be recorded, the lease expires and the session is tried again.
           await failed(claimed, error).catch(() => undefined);
         }
       },

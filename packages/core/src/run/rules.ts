@@ -23,8 +23,8 @@ export interface RunEnd {
 }
 
 /**
- * How many workers may take over a run without progress. After one more, the run itself counts as the cause of the
- * crashes.
+ * How many workers may take over a run without progress. After one more worker, the run itself counts as the cause of
+ * the crashes.
  */
 const POISON_AFTER = 5;
 

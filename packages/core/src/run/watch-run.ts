@@ -28,7 +28,7 @@ export interface WatchedRun {
    * the session cannot continue until somebody answers.
    */
   readonly stopsAtWait: "never" | "run" | "session";
-  /** Cancels the run when it aborts. The watching continues until the run has ended. */
+  /** A signal that cancels the run when it aborts. The watching continues until the run has ended. */
   readonly cancelOn?: AbortSignal | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { Records } from "../ports/records.ts";
 export interface WorkerInfo {
   /** `api` drives no sessions, `worker` answers no requests, `all` does both. */
   readonly role: "all" | "api" | "worker";
-  /** The name under which it holds leases. */
+  /** The name under which the process holds leases. */
   readonly owner: string;
   readonly runtimes: readonly AgentConfig["runtime"][];
   /** Agents that are defined in this process's code. */
@@ -15,7 +15,7 @@ export interface WorkerInfo {
   readonly tools: readonly string[];
   /** Skills that stored agents may name. */
   readonly skills: readonly string[];
-  /** Where its model calls go. */
+  /** Where the model calls of the process go. */
   readonly model: string;
 }
 

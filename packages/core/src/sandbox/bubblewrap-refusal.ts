@@ -6,7 +6,7 @@ const REFUSALS: readonly (readonly [says: RegExp, advice: string])[] = [
   ],
   [
     /Can't set hostname/i,
-    "the seccomp profile of this container does not allow it. Use one that does, such as deploy/seccomp.json",
+    "the seccomp profile of this container does not allow bubblewrap. Use a profile that does, such as deploy/seccomp.json",
   ],
   [
     /setting up uid map: Permission denied|RTM_NEWADDR/i,

@@ -140,7 +140,10 @@ const argument = (index: number): number => 16 + 8 * index;
 
 const load = (from: number): Uint8Array => instruction(0x20, from);
 const answer = (what: number): Uint8Array => instruction(0x06, what);
-/** Each skips the next instruction unless the loaded value is equal, is at least this, or has one of these bits. */
+/**
+ * Each of these instructions skips the next instruction unless the loaded value is equal, is at least this, or has one
+ * of these bits.
+ */
 const unlessEqual = (value: number): Uint8Array => instruction(0x15, value, [0, 1]);
 const unlessAtLeast = (value: number): Uint8Array => instruction(0x35, value, [0, 1]);
 const unlessAny = (bits: number): Uint8Array => instruction(0x45, bits, [0, 1]);

@@ -31,7 +31,7 @@ export interface Agents {
   /** The versions of an agent, the newest first; with a cursor, only the versions before it. */
   versions(id: string, page?: { limit?: number; cursor?: string }): Promise<Page<Agent>>;
   list(query?: { status?: Agent["status"]; tag?: string; limit?: number; cursor?: string }): Promise<Page<Agent>>;
-  /** Changes what is given. With `expect`, only if the agent is still at that version. */
+  /** Changes the given fields. With `expect`, only if the agent is still at that version. */
   patch(id: string, patch: Partial<z.input<typeof CreateAgent>>, expect?: number): Promise<Agent>;
   archive(id: string): Promise<Agent>;
   /** Restores an archived agent. */

@@ -15,10 +15,11 @@ import type { AppendOptions, Store } from "../ports/store.ts";
 /**
  * The outcome of an answer to an await:
  *
- * - `accepted`: it is in the log, and the run continues with it;
+ * - `accepted`: the answer is in the log, and the run continues with it;
  * - `duplicate`: the call was answered before, by this caller or another;
- * - `stale`: the session no longer waits for it, because of a cancel or a timeout;
- * - `refused`: the session never waited for it, or somebody else answers it (a subagent). Reasons: decision 050.
+ * - `stale`: the session no longer waits for the answer, because of a cancel or a timeout;
+ * - `refused`: the session never waited for the answer, or somebody else answers it (a subagent). Reasons: decision
+ *   050.
  */
 type Disposition = "accepted" | "duplicate" | "stale" | "refused";
 
@@ -97,7 +98,7 @@ async function dispositionOf(
   const [run] = open ? (await store.runs(sessionId, { tenant, limit: 1 })).items : [];
   let events = await store.read(sessionId, { tenant, after: run ? run.first_sequence - 1 : 0 });
   let opened = events.findLastIndex((event) => opens(event, toolUseId));
-  // That run may have ended in the meantime, and another one may have begun.
+  // The run that was read may have ended in the meantime, and another one may have begun.
   if (opened === -1 && run) {
     events = await store.read(sessionId, { tenant });
     opened = events.findLastIndex((event) => opens(event, toolUseId));

@@ -11,7 +11,10 @@ const IMAGES: Readonly<Record<string, readonly (readonly number[])[]>> = {
   "image/webp": [[0x52, 0x49, 0x46, 0x46]],
 };
 
-/** Why a model would reject this content, as a sentence. It is rejected before it enters a transcript, where it would fail every later call. */
+/**
+ * Why a model would reject this content, as a sentence. Such content is rejected before it enters a transcript, where
+ * it would fail every later call.
+ */
 export function contentProblem(
   content: Content,
 ): { readonly tooLarge: boolean; readonly sentence: string } | undefined {
@@ -61,7 +64,7 @@ export function isBlank(block: ContentBlock): boolean {
 const NOT_SAID = new Set(["tool_use", "tool_result", "server_tool_use", "thinking", "redacted_thinking"]);
 
 function notSaid(type: string): string {
-  const hint = type === "tool_result" ? " Answer the call that it belongs to instead." : "";
+  const hint = type === "tool_result" ? " Answer the call that the result belongs to instead." : "";
   return `A prompt may not have blocks of the type ${type}, which only runs make.${hint}`;
 }
 

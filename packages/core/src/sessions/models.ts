@@ -4,7 +4,7 @@ import { createSecrets } from "../secrets/secrets.ts";
 import type { AgentsDeps } from "./agents.ts";
 import { parseInput } from "./parse-input.ts";
 
-/** Everything that reaching a model needs, except its name. */
+/** The settings with which a model is reached. They do not include its name. */
 export interface ReachedModel {
   readonly settings: ModelSettings;
   /** The reference of its key, where the key is in the store. */

@@ -6,7 +6,7 @@ import type { Page, SessionFilter, SessionQuery } from "../ports/store.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** A page of these sessions. They are given newest first. */
+/** A page of these sessions. The caller gives the sessions newest first. */
 export function listSessions(newestFirst: Iterable<Session>, query: SessionQuery): Page<Session> {
   const { cursor, offset = 0, limit = DEFAULT_LIMIT } = query;
   if (query.order === "cost" || query.order === "title") {

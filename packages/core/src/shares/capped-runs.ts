@@ -18,8 +18,8 @@ export interface CappedRunsDeps extends DriverLogDeps {
 }
 
 /**
- * How often the first session in the queue checks again. Others check less often. Usually a session is woken before
- * that.
+ * How often the first session in the queue checks again. The other sessions check less often. Usually a session is
+ * woken before it checks.
  */
 const ASK_AGAIN_MS = 1000;
 const ASK_AGAIN_AT_MOST_MS = 30_000;

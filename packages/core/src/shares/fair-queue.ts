@@ -3,8 +3,9 @@
  *
  * - A free place goes to the waiting tenant that has the fewest, and among equals to the one that was served longest
  *   ago. So a tenant waits at most one turn of each other tenant, however long their backlogs are.
- * - With several tenants, a tenant that already has a place gets another one only while it would have at most three times
- *   what stays free. So one tenant never takes all places, and a tenant without one finds one without waiting.
+ * - With several tenants, a tenant that already has a place gets another place only while it would then have at most
+ *   three times what stays free. So one tenant never takes all places, and a tenant without a place gets one without
+ *   waiting.
  * - A tenant without a place is never overtaken, even if its request is large.
  */
 export interface FairQueue {

@@ -126,7 +126,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
       const ofTenant = [...waiting].filter(([, other]) => other === tenant).map(([id]) => id);
       return {
         place: ofTenant.indexOf(sessionId) + 1,
-        reason: `Sessions with messages of ${places / 1024 / 1024} MiB are driven at the same time, shared by all tenants.`,
+        reason: `This process drives sessions with at most ${places / 1024 / 1024} MiB of long texts in total at the same time, over all tenants.`,
       };
     },
   };

@@ -52,7 +52,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
     afterEach(async () => {
       await Promise.all(workers.map(({ engine }) => engine.stop()));
       await under.close();
-      expect(problems, "nothing that should never happen was reported").toEqual([]);
+      expect(problems, "no unexpected error was reported").toEqual([]);
     });
 
     async function worker(
@@ -197,7 +197,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(runtime.most()).toBe(2);
     });
 
-    test("a tenant with one session waits for only a few sessions of a tenant with many", async () => {
+    test("a tenant with one session waits for only a few sessions of a tenant with many sessions", async () => {
       const gate = Promise.withResolvers<void>();
       const { runtime } = await worker({ concurrency: 1, work: () => gate.promise });
       const many = await Promise.all(Array.from({ length: 16 }, () => session("many")));

@@ -92,7 +92,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     });
   });
 
-  test("of several appends that take the lease of a session at once, one is stored", async () => {
+  test("one of several concurrent appends that take the lease of a session is stored", async () => {
     const { ids, store } = fixture();
     const { sessionId } = await fixture().created();
     const options = (n: number) => ({ expect: 1, dueAt: 0, claim: { owner: `w${n}`, leaseMs: 60_000 } });
@@ -246,7 +246,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await heldUntil()).toBeGreaterThan(appended);
   });
 
-  test("no wake-up is lost that arrives while a session is put to sleep", async () => {
+  test("a wake-up that arrives while a session is put to sleep is not lost", async () => {
     const script = await fixture().created();
     await script.prompt("first");
     const lease = leaseOf(await claim());
@@ -290,7 +290,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
   });
 
   test.skipIf(cannot.another)(
-    withReason("of two processes one gets the session, and the writes of the other are rejected", cannot.another),
+    withReason("one of two processes gets the session, and the writes of the other are rejected", cannot.another),
     async () => {
       const script = await fixture().created();
       const other = await fixture().another();

@@ -133,7 +133,7 @@ export function describeLists(fixture: () => StoreFixture): void {
       (await sessions.create(agent, { workingDirectory: "/srv/a", tags: ["blue"] })).id;
     const made = [await begun(), await begun(), await begun()] as const;
     const elsewhere = await sessions.create(agent);
-    // If both had the same time, the session with the greater id would come first.
+    // If both sessions had the same time, the session with the greater id would come first.
     while (Date.now() <= Date.parse(elsewhere.created_at)) await new Promise((resolve) => void setTimeout(resolve, 1));
     const script = createScript({ store, ids, sessionId: made[0] });
     const { runId, messageId } = await script.prompt("hi");

@@ -17,7 +17,7 @@ export function describeRecords(name: string, records: () => Records): void {
       expect(await records().get("a", "note", id)).toEqual(second);
     });
 
-    test("records are put all or none, and a put with an unknown version is rejected", async () => {
+    test("several records are put together or not at all, and a put with an unknown version is rejected", async () => {
       const [first, second] = [ids(), ids()];
       await records().put([note(first, 1)]);
       const stale = records().put([note(second, 2, { expect: 0 }), note(first, 2, { expect: 7 })]);

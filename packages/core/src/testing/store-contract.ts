@@ -130,7 +130,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     await expect(theirs).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a store stores repeated ids once, however many repeat them at once", async () => {
+  test("a store stores repeated ids once, however many writers repeat them at once", async () => {
     const { sessionId, event } = await fixture().created();
     const events = [event(edited("a"))];
     const answers = await Promise.all(Array.from({ length: 20 }, () => fixture().store.append(sessionId, events)));
@@ -139,7 +139,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("a store stores one append per idempotency key, however many arrive at once", async () => {
+  test("a store stores one append per idempotency key, however many appends arrive at once", async () => {
     const { sessionId, event } = await fixture().created();
     const key = { id: "k1", fingerprint: "f" };
     const answers = await Promise.all(
@@ -244,7 +244,7 @@ function describeAppending(fixture: () => StoreFixture): void {
 }
 
 function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): void {
-  test("a store returns bodies exactly: unusual text, key order, numbers, prototypes", async () => {
+  test("a store returns bodies unchanged: unusual text, key order, numbers, prototypes", async () => {
     const { sessionId, append } = await fixture().created();
     const metadata = JSON.parse(
       '{"z":1,"__proto__":{"admin":true},"a":[1.5,-0,1e21,null,{"constructor":{"prototype":{}}}]}',
@@ -283,7 +283,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(await sequences(99)).toEqual([]);
   });
 
-  test("a store scans every event of every session in order, and resumes anywhere", async () => {
+  test("a store scans every event of every session in order, and can begin after any event", async () => {
     const scripts = await Promise.all([
       fixture().created(),
       fixture().created(),

@@ -54,7 +54,7 @@ test.each([
     false,
   ],
   [
-    "pieces of a step without a start fact are shown when the results are there",
+    "pieces of a step without a start fact are shown when the results are stored",
     [began, generated(1, "t1"), entered("m1", 1), entered("t1", 1)],
     unannounced(2),
     true,

@@ -471,7 +471,7 @@ describe("what follows from several facts", () => {
     expect(state.run?.cancelRequested).toBe(false);
   });
 
-  test("a run that ends before its prompt was read leaves nothing behind", () => {
+  test("a run that ends before its prompt was read leaves no pending content", () => {
     expect(after(...running, completed).pending).toEqual({});
   });
 
@@ -486,7 +486,7 @@ describe("what follows from several facts", () => {
     expect(state).toMatchObject({ queue: [], run: { runId: run } });
   });
 
-  test("results enter the transcript as one message, in the order of the calls, errors marked", () => {
+  test("results enter the transcript as one message, in the order of the calls, with errors marked", () => {
     const second = { ...toolCompleted.data, tool_use_id: "t2", is_error: false, content: "yes", part: 1 };
     const state = after(
       ...asked,
@@ -524,7 +524,7 @@ describe("what follows from several facts", () => {
 
   test.each<[string, Fact, number]>([
     ["the result of a tool", toolCompleted, 0],
-    ["a result that nobody knows", { ...toolCompleted, data: { ...toolCompleted.data, outcome: "unknown" } }, 2],
+    ["an unknown result", { ...toolCompleted, data: { ...toolCompleted.data, outcome: "unknown" } }, 2],
     ["a wait that is cancelled", resolvedAs("cancelled"), 2],
     ["a wait that is answered", resolvedAs("answered"), 0],
   ])("%s sets the count of resumes without progress from 2 to the number of this row", (_, fact, count) => {
@@ -562,7 +562,7 @@ describe("what follows from several facts", () => {
     expect(Object.keys(state.pending)).toEqual([message]);
   });
 
-  test("a file keeps the run that made it when a later one writes it again", () => {
+  test("a file keeps the run that made it when a later run writes the file again", () => {
     const second: Fact[] = [
       completed,
       prompt(later, later),
@@ -591,13 +591,13 @@ describe("what follows from several facts", () => {
   const answered: Fact = { event_type: "await.answered", data: { tool_use_id: "t1", content: "", is_error: false } };
   const one = [...running, stepStarted, generated("t1")];
   test.each([
-    ["no run is idle", [created], "idle"],
-    ["a prompt alone is still idle", [created, prompt(message, run)], "idle"],
-    ["a run is running", running, "running"],
-    ["a call that waits makes it awaiting", [...one, opened], "awaiting"],
-    ["a call that waits beside one that works keeps it running", [...asked, opened], "running"],
-    ["an answer that nobody has looked at makes it running", [...one, opened, answered], "running"],
-    ["an ended run is idle", [...running, completed], "idle"],
+    ["a session without a run is idle", [created], "idle"],
+    ["a session with only a prompt is still idle", [created, prompt(message, run)], "idle"],
+    ["a session with a run is running", running, "running"],
+    ["a call that waits makes the session awaiting", [...one, opened], "awaiting"],
+    ["a call that waits beside a call that works keeps the session running", [...asked, opened], "running"],
+    ["an answer that the driver has not handled makes the session running", [...one, opened, answered], "running"],
+    ["a session whose run has ended is idle", [...running, completed], "idle"],
   ] as const)("%s", (_, facts, status) => {
     expect(statusOf(after(...facts))).toBe(status);
   });

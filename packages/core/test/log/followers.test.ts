@@ -127,7 +127,8 @@ test("large events wait in the store for a follower that does not keep up, not i
     if (sequence === 500) break;
   }
   expect(seen).toEqual(numbers(1, 500));
-  // 50 MB were appended while the reader was busy. It read them from the store; they were not kept for it in memory.
+  // 50 MB were appended while the reader was busy. The reader read them from the store, because no queue kept them in
+  // memory.
   expect(reads()).toBeGreaterThan(0);
 });
 

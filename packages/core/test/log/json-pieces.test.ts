@@ -16,7 +16,7 @@ test.each([
   expect([...jsonPieces(value)].join("") === JSON.stringify(value)).toBe(true);
 });
 
-test("no piece of a long string has more than the escapes of 256 Ki characters", () => {
+test("a piece has at most 256 Ki characters of a long string", () => {
   const pieces = [...jsonPieces({ data: "x".repeat(5 * MIB) })];
   expect(Math.max(...pieces.map(({ length }) => length))).toBe(256 * 1024);
 });

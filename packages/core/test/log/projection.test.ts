@@ -222,7 +222,7 @@ describe("the rows of a message", () => {
         ["tool_result", { result: [], error: null }, "s"],
       ],
     ],
-  ])("%s", (_, content, expected) => {
+  ])("the rows of a message: %s", (_, content, expected) => {
     const rows = rowsOf(id, "user", content);
     expect(rows.map(({ role, content: shown, toolCallId }) => [role, shown, toolCallId])).toEqual(expected);
     expect(rows.map(({ part }) => part)).toEqual(rows.map((__, index) => index));

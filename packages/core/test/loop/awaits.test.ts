@@ -247,7 +247,7 @@ function results(history: readonly { content: unknown }[]): readonly unknown[] {
   );
 }
 
-test("an await that nobody answered in time continues without an answer when a process resumes it, and accepts none later", async () => {
+test("an await that nobody answered in time continues without an answer when a process resumes it, and rejects later answers", async () => {
   const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
   const store = storeUrl("sqlite");
   const first = await simulatedAgent({ name: "Hurried", tools: [hurried], store });

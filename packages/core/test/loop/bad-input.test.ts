@@ -189,7 +189,7 @@ test("a prompt that the API rejects is left out of later requests", async () => 
   expect(JSON.stringify(transcript)).toContain("poisonous");
 });
 
-test("a prompt without an answer for another reason is still sent", async () => {
+test("a prompt that got no answer for another reason stays in later requests", async () => {
   const { agent, simulator } = await simulatedAgent({ max_retries: 0 });
   const first = await agent.run(scripted("unlucky", [{ error: { status: 500, times: 1 } }]));
   expect(first.stopReason).toBe("error");
@@ -240,7 +240,7 @@ const garbage: [string, RequestListener][] = [
   ],
 ];
 
-test("a block with a very high index uses no memory for the missing ones", async () => {
+test("a block with a very high index uses no memory for the missing blocks", async () => {
   const { agent } = await answering(events([start, block({ type: "text", text: "x" }, 1e9), ...stop]));
   expect(await agent.run("Hello")).toMatchObject({ finalAnswer: "x" });
 });

@@ -119,7 +119,7 @@ test("a run with many steps is compacted in its middle", async () => {
   expect(biggest).toBeLessThan(7500);
 });
 
-test("sliding_window also shortens a single long run: old steps go, its prompt and the first one stay", async () => {
+test("sliding_window also shortens a single long run: old steps are dropped, its prompt and the first prompt stay", async () => {
   const write = defineTool({
     name: "write",
     description: "Writes.",
@@ -140,7 +140,7 @@ test("sliding_window also shortens a single long run: old steps go, its prompt a
   expect(biggest).toBeLessThan(5500);
 });
 
-test("a long system prompt counts too: the conversation beside it is compacted although it is short", async () => {
+test("a long system prompt counts too: even a short conversation beside it is compacted", async () => {
   const { agent, simulator } = await simulatedAgent({
     tools: [look],
     compactor_type: "sliding_window",

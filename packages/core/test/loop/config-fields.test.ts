@@ -202,7 +202,7 @@ test("temperature and top_p in api_kwargs are sent to the API version that accep
   expect(simulator.ledger.calls()[0]?.headers["anthropic-version"]).toBe("2023-06-01");
 });
 
-test("a model that does not accept both fails the run at once with the API's message, and another model may continue", async () => {
+test("a model that accepts only one of temperature and top_p fails the run at once with the API's message, and another model may continue", async () => {
   const api_kwargs = { temperature: 0.7, top_p: 0.9 };
   const { agent, simulator } = await simulatedAgent({ model: "claude-sonnet-4-5", api_kwargs });
   const { sessionId, error } = await agent.run(scripted("Warm", [{ text: "Hello" }]));
@@ -293,7 +293,7 @@ test("prompt-cache breakpoints: a session of several turns reads its prefix from
     const before = usages[index - 1];
     const known = (before?.cache_read_input_tokens ?? 0) + (before?.cache_creation_input_tokens ?? 0);
     expect(usage.cache_read_input_tokens, `call ${index + 1} reads what call ${index} wrote`).toBe(known);
-    // Only the new words are neither read from the cache nor written to it.
+    // Everything but the new words is read from the cache or written to it.
     expect(usage.input_tokens).toBeLessThan(50);
   }
 });

@@ -239,7 +239,7 @@ test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
   ],
   [
     // The store rejects the append, because the lease is lost.
-    "a tool call of the worker that took the run over is not run by the worker that began it",
+    "a worker does not run a tool call of another worker that took over the run",
     [...calling("look"), resumed, toolStarted("t0", "once")],
     ["run.resumed"],
   ],

@@ -11,7 +11,7 @@ import { folder } from "./world.ts";
 const rows = (result: AgentResult, action: string) =>
   result.agentLogs.filter(({ actionType }) => actionType === action);
 
-test("what one session learned is shown to the model in another, ranked, with rows in the log", async () => {
+test("memories of one session are shown to the model in another session, ranked, with rows in the log", async () => {
   const { agent, simulator } = await simulatedAgent({ memory_store_type: "full_text" });
   const learned = await agent.run(scripted("When does the harbour open?", [{ text: "The harbour opens at nine." }]));
   expect(rows(learned, "memory_retrieval")[0]?.actionData).toEqual({
@@ -53,7 +53,7 @@ test("memory does not break the cached prefix of a long session", async () => {
     const before = own[index - 1]?.usage;
     const known = (before?.cache_read_input_tokens ?? 0) + (before?.cache_creation_input_tokens ?? 0);
     expect(usage?.cache_read_input_tokens, `turn ${index + 1}`).toBe(known);
-    // Only the new words are neither read from the cache nor written to it.
+    // Everything but the new words is read from the cache or written to it.
     expect(usage?.input_tokens).toBeLessThan(50);
   }
 });

@@ -95,7 +95,7 @@ const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", 
 const paused = { text: "Let me look. ", blocks: [search], stop: "pause_turn" as const };
 const web = { server_tools: [{ type: "web_search_20250305", name: "web_search" }] };
 
-test("a search that was interrupted by the limit of steps is not sent with the summary, nor later", async () => {
+test("a search that was interrupted by the limit of steps is not sent with the summary, nor in later requests", async () => {
   const { agent } = await simulatedAgent({ ...web, max_steps: 1 });
   const result = await agent.run(scripted("search", [paused, { text: "Summary." }]));
   expect(result).toMatchObject({ stopReason: "max_steps", finalAnswer: "Summary.", error: null });

@@ -78,7 +78,7 @@ test("a model call whose process died is made again; the possible cost of the lo
   expect(row).toMatchObject({ estimated_calls: 1, reserved_micros: 0 });
 });
 
-test("a run that waits survives its process, and continues in another one", async () => {
+test("a run that waits survives its process, and continues in another process", async () => {
   const call = { name: "pick", input: { of: ["red"] }, id: "toolu_1" };
   const prompt = scripted("waits", [{ tools: [call] }, { text: "You said $LAST" }]);
   const { first, sessionId, next } = await twoProcesses(prompt);
@@ -106,7 +106,7 @@ test("a run that waits is answered from another process, and continues in its ow
   expect(await next().resume(sessionId)).toMatchObject({ finalAnswer: `You said ${winner}` });
 });
 
-test("a run that is queued when its process dies starts in the next one", async () => {
+test("a run that is queued when its process dies starts in the next process", async () => {
   const prompt = scripted("queued", [{ text: "First.", hang: { times: 1 } }]);
   const { first, sessionId, simulator, next } = await twoProcesses(prompt);
   await until(() => simulator.ledger.calls({ outcome: "open" }).length);

@@ -140,7 +140,7 @@ async function opened(kind: string): Promise<{ url: string; rows?: (sessionId: s
   return { url: database.url, rows: (id) => postgresRows(database.url, id) };
 }
 
-/** The keys of the specification's examples, and which of the three figures beside them each example has. */
+/** For each action of the specification's examples: its keys, and which of three figures it has beside them. */
 const EXAMPLES: Readonly<Record<string, readonly [keys: string, figures: string]>> = {
   run_started: ["user_message queue_present formatter", ""],
   memory_retrieval: ["memories_found memories_injected memory_store_type", "messages tokens duration"],

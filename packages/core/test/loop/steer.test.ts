@@ -84,7 +84,7 @@ test("a prompt that steers a waiting run returns the run's awaits, and is read a
   expect(end).toMatchObject({ runId, finalAnswer: "Steered.", stopReason: "end_turn" });
 });
 
-test("a run that replaces another reads the prompts that were steering that one, and its result says so", async () => {
+test("a run that replaces another run reads the prompts that steered the other run", async () => {
   const { tool, started } = gate();
   const { agent } = await simulatedAgent({ tools: [tool] });
   const first = agent.run(scripted("first", [{ tools: [{ name: "gate" }] }, { text: "Never." }]));

@@ -9,7 +9,7 @@ import { storeOf } from "../../../server/test/any-store.ts";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { child, collected, eventsOf, folder, storeUrl, until } from "./world.ts";
 
-test("a process that stops lets a running tool finish, and another one continues after it", async () => {
+test("a process that stops lets a running tool finish, and another process continues after the tool", async () => {
   const simulator = await createSimulator();
   const store = createMemoryStore();
   let runs = 0;

@@ -75,7 +75,7 @@ test("answers with calls are not checked before their calls are done, and refusa
   expect(seen).toEqual([]);
 });
 
-test("a log whose last call has no result is repaired before the next model call, with a fact", async () => {
+test("a log whose last call has no result is repaired before the next model call, and the repair is a fact", async () => {
   const simulator = await createSimulator();
   const store = await openStore("memory:");
   const agent = createAgent({ apiKey: "test", baseUrl: simulator.url, store });

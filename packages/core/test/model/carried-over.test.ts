@@ -37,7 +37,7 @@ const ROWS: readonly (readonly [string, Reader, ContentBlock, readonly unknown[]
     ["image"],
   ],
   [
-    "a PDF, to a model that reads none",
+    "a PDF, to a model that reads no PDFs",
     BLIND,
     pdf,
     [{ type: "text", text: expect.stringContaining("cannot read documents") }],

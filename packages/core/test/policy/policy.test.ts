@@ -14,7 +14,7 @@ describe("the rules of a key", () => {
     keys: { ci: { tools: ["Read", "Bash"] }, "acme/ci": { concurrentRuns: 2 } },
   });
 
-  test("a rule of a key replaces the general rule, and the others stay", () => {
+  test("a rule of a key replaces the general rule, and the other general rules stay", () => {
     expect(policyOf(policy, ci)).toEqual({ tools: ["Read", "Bash"], spendPerDayUsd: 10, concurrentRuns: 2 });
     expect(policyOf(policy, { name: "ci", tenant: "other" })).toEqual({ tools: ["Read", "Bash"], spendPerDayUsd: 10 });
     expect(policyOf(policy, { name: "guest", tenant: "acme" })).toEqual({ tools: ["Read"], spendPerDayUsd: 10 });
@@ -61,7 +61,7 @@ describe("what a key asks for", () => {
     ["a model", { models: ["claude-haiku-*"] }, { models: [null, "claude-opus-5"] }, /model "claude-opus-5"/],
     ["a host", { hosts: ["*.example.com"] }, { hosts: ["a.example.com", "evil.test"] }, /host "evil.test"/],
     ["a mode", { permissionModes: ["default"] }, { permissionMode: "acceptEdits" }, /permission mode "acceptEdits"/],
-  ])("%s", (_, policy, asked, sentence) => {
+  ])("rules of a policy are compared with what a key asks for: %s", (_, policy, asked, sentence) => {
     const refusal = useRefusal(policy, asked);
     if (sentence) expect(refusal).toMatch(sentence);
     else expect(refusal).toBeUndefined();
@@ -101,7 +101,7 @@ describe("the sandbox of a server whose operator chose none", () => {
     ["an address that others reach", { isLoopback: false, keys: [admin] }, "required"],
     ["a key that is not an admin's", { isLoopback: true, keys: [admin, { ...admin, scopes: ["run"] }] }, "required"],
     ["a second tenant", { isLoopback: true, keys: [admin, { ...admin, tenant: "acme" }] }, "required"],
-  ])("%s", (_, situation, mode) => {
+  ])("the sandbox that a server chooses depends on who can reach it: %s", (_, situation, mode) => {
     expect(chosenSandboxMode(undefined, situation).mode).toBe(mode);
   });
 
@@ -133,8 +133,11 @@ describe("a policy that cannot be meant", () => {
     [{ folders: ["/srv/workshop"] }, 'policy.folders: "/srv/workshop" is neither'],
     [{ hosts: ["example.org"] }, 'policy.hosts: "example.org" is not opened by claude.hosts.'],
     [{ models: [] }, "policy.models: The list is empty"],
-    [{ spendAskAtPercent: 50 }, "policy.spendAskAtPercent: It is a share of spendPerDayUsd, which is not set."],
-    [{ tenants: { acme: { spendAskAtPercent: false } } }, "policy.tenants.acme.spendAskAtPercent: It is a share of"],
+    [{ spendAskAtPercent: 50 }, "policy.spendAskAtPercent: This is a percentage of spendPerDayUsd, which is not set."],
+    [
+      { tenants: { acme: { spendAskAtPercent: false } } },
+      "policy.tenants.acme.spendAskAtPercent: This is a percentage of",
+    ],
     [
       { tenants: { acme: { concurrentRuns: 4 } }, keys: { "acme/ci": { concurrentRuns: 10 } } },
       'policy.keys.acme/ci.concurrentRuns: 10 is more than the 4 of its tenant "acme".',

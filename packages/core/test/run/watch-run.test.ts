@@ -168,7 +168,7 @@ test("a run that is cancelled in the queue never starts", async () => {
   expect(await watch({ runId, stopsAtWait: "run" })).toEqual({ runId, ending: "never-started", awaiting: [] });
 });
 
-test("a signal cancels the run, and the watcher sees it through to its end", async () => {
+test("a signal cancels the run, and the watcher reads the run to its end", async () => {
   const { append, lease, sessions, sessionId, runId, failed, watch } = await waiting();
   const cancelled = async ({ event_type }: Event): Promise<unknown> =>
     event_type === "cancel.requested" && append([failed(runId)], { lease });

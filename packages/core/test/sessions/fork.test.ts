@@ -147,7 +147,7 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
     expect(entries[9]?.["compactMetadata"]).toEqual({ preservedSegment: { headUuid: entries[7]?.["uuid"] } });
   });
 
-  test("a fork's transcript closes the calls of its last message, also one that had its result", async () => {
+  test("a fork's transcript closes the calls of its last message, also a call that had its result", async () => {
     const { entries, state } = await forkedAt(1);
     expect(from(entries).slice(0, 4)).toEqual([1, 2, 3, 5].map(uuid));
     const [, , first, second, closing] = entries;

@@ -321,7 +321,7 @@ test("the state is folded from a snapshot, or from the start if the snapshot's v
   expect((await sessions.state(id)).transcript).toEqual(whole.transcript);
 });
 
-test("a deleted session is gone", async () => {
+test("a deleted session no longer exists", async () => {
   const { sessions } = bench();
   const { id } = await sessions.create(agent);
   await sessions.delete(id);
@@ -330,7 +330,7 @@ test("a deleted session is gone", async () => {
 });
 
 describe("a prompt for an idle session only", () => {
-  test("a prompt for an idle session is accepted, and of several at once exactly one is", async () => {
+  test("a prompt for an idle session is accepted, and exactly one of several concurrent prompts is accepted", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const tried = await Promise.allSettled(

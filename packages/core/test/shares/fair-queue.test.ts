@@ -38,7 +38,7 @@ describe("a fair queue", () => {
     expect(queue.figures()).toEqual({ places: 4, taken: 4, waiting: 2, tenants: 1 });
   });
 
-  test("a fair queue keeps a quarter free as soon as there are several tenants", async () => {
+  test("a fair queue keeps a quarter of its places free as soon as there are several tenants", async () => {
     const queue = createFairQueue({ places: 64, isShared: () => true });
     const { ask, served } = line(queue);
     ask("a", 200);
@@ -53,7 +53,7 @@ describe("a fair queue", () => {
   });
 
   test.each([1, 2, 3, 4, 8, 32, 64])(
-    "a fair queue leaves one of %i places for a new tenant, or gives it the next",
+    "a fair queue leaves one of %i places for a new tenant, or gives it the next place that becomes free",
     async (places) => {
       const queue = createFairQueue({ places, isShared: () => true });
       const { ask, served, endOne } = line(queue);
@@ -104,7 +104,7 @@ describe("a fair queue", () => {
     expect(served.slice(10)).toEqual(["b"]);
   });
 
-  test("a request that is larger than everything is served alone", async () => {
+  test("a request that is larger than all places together is served alone", async () => {
     const queue = createFairQueue({ places: 4, isShared: () => true });
     const { ask, served, endOne } = line(queue);
     ask("a");

@@ -30,7 +30,7 @@ async function goodHistory(): Promise<History> {
   await fork.append([{ event_type: "message.copied", data: copy }]);
   const stored = async (id: string): Promise<StoredSession> => {
     const session = await store.get(id);
-    if (!session) throw new Error("It was created above.");
+    if (!session) throw new Error("The session that the test created is missing.");
     const runs = (await store.runs(id)).items.toReversed();
     const log = corrected(await store.read(id));
     return { sessionId: id, session, runs, events: log, messages: (await store.messages(id)).items };
@@ -153,7 +153,7 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
   ],
   [
     "I5",
-    "an old fence writes after a new one",
+    "a writer with an old fence writes after a writer with a new fence",
     (draft) => {
       const append = at(draft.acts, 1);
       draft.acts = [
@@ -264,7 +264,7 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
 ];
 
 describe("the checker finds", () => {
-  test.each(cases)("%s: %s", (invariant, _, change) => {
+  test.each(cases)("the checker finds a violation of %s: %s", (invariant, _, change) => {
     expect(found(changed(change))).toContain(invariant);
   });
 });

@@ -48,7 +48,7 @@ describe("planted bugs are found", () => {
   /** With these bugs something never happens, which shows only after the end of the faults. */
   const onlyLiveness: ReadonlySet<Mutant> = new Set<Mutant>(["lost-wake-up", "no-poison"]);
 
-  test.each(Object.entries(MUTANTS))("%s: %s", async (name) => {
+  test.each(Object.entries(MUTANTS))("the planted bug %s is found: %s", async (name) => {
     const mutant = name as Mutant;
     const found = await firstFound(mutant, budgets[mutant] ?? 100);
     expect(found, `${mutant} was not found`).toBeDefined();

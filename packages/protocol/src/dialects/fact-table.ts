@@ -40,9 +40,9 @@ export type FrameType = "init" | "message" | "partial" | "question" | "result" |
  */
 export interface ActionRow {
   readonly action: ActionType;
-  /** Only when this key of the data has this value. */
+  /** The row exists only when this key of the data has this value. */
   readonly when?: readonly [key: string, value: string | boolean];
-  /** Not when this key of the data has this value. */
+  /** The row does not exist when this key of the data has this value. */
   readonly unless?: readonly [key: string, value: string | boolean];
   /** Key in `action_data` → key in the fact's data. `!key` negates, `=text` is a constant. */
   readonly data: Readonly<Record<string, string>>;

@@ -41,7 +41,7 @@ export const contextFacts = {
     current_tokens: Count,
     threshold: Count,
     tokens_after: Count,
-    /** The messages that the model is shown in place of everything before; null when not applied. */
+    /** The messages that the model is shown in place of all earlier messages; null when not applied. */
     messages: z.array(z.object({ role: z.string(), content: Content })).nullable(),
   }),
   "file.generated": z.object({ ...inStep, file_id: z.string(), filename: z.string() }),

@@ -72,7 +72,7 @@ export const sessionFacts = {
     content: Content,
     model: Line.max(100).nullable(),
     max_cost_micros: Count.nullable(),
-    /** The name of the API key that asked: caps of that key count for the run. */
+    /** The name of the API key that sent the prompt: caps of that key count for the run. */
     key_name: Line.max(100).optional(),
     /** How this run differs from its session, in the format of the session's runtime (see `claude/options.ts`). */
     options: JsonObject.optional(),

@@ -129,8 +129,8 @@ export const stepFacts = {
         /** The session that works on the call, for a subagent. */
         session_id: Uuid.nullable(),
         /**
-         * Further information for the person who decides: why it is asked, and rules that would allow such calls from
-         * now on.
+         * Further information for the person who decides: why the person is asked, and rules that would allow such
+         * calls from now on.
          */
         about: JsonObject.optional(),
       }),
@@ -141,11 +141,11 @@ export const stepFacts = {
     tool_use_id: z.string(),
     content: Content,
     is_error: z.boolean(),
-    /** What a subagent and its own subagents spent: it counts against the budgets of the caller. */
+    /** What a subagent and its own subagents spent. The amount counts against the budgets of the caller. */
     cost_micros: z.int().nonnegative().optional(),
     /** `cost_micros`, exactly. */
     cost_picos: Picos.optional(),
-    /** What interrupted calls of the subagent may have cost beyond that. */
+    /** What interrupted calls of the subagent may have cost beyond `cost_micros`. */
     reserved_micros: Count.optional(),
   }),
   "await.resolved": z.object({

@@ -48,7 +48,7 @@ describe("the lines of the specified example run come out of facts", () => {
     tokens_after: 450,
   };
 
-  test("compaction, checked and not applied", () => {
+  test("a check without a compaction is one action, compaction", () => {
     expect(actionsOf("compaction.checked", { ...check, applied: false, messages: null })).toEqual([
       [
         "compaction",
@@ -64,7 +64,7 @@ describe("the lines of the specified example run come out of facts", () => {
     ]);
   });
 
-  test("compaction, applied: the message list was changed too", () => {
+  test("an applied compaction is also the action context_transformation", () => {
     const applied = { ...check, applied: true, tokens_after: 100, messages: [{ role: "user", content: "short" }] };
     expect(actionsOf("compaction.checked", applied)).toMatchObject([
       ["compaction", { compaction_applied: true }],
@@ -120,7 +120,7 @@ describe("the lines of the specified example run come out of facts", () => {
     ]);
   });
 
-  test("final_summary_generation, for the call after the last step", () => {
+  test("the call after the last step also has the action final_summary_generation", () => {
     expect(actionsOf("step.generated", { ...reply, purpose: "summary" }).map(([action]) => action)).toEqual([
       "api_response_received",
       "final_summary_generation",
@@ -156,7 +156,7 @@ describe("the lines of the specified example run come out of facts", () => {
     ]);
   });
 
-  test("tool_error and error, for a tool that failed", () => {
+  test("a failed tool also has the actions tool_error and error", () => {
     const failed = actionsOf("tool.completed", { ...executed, outcome: "failed", is_error: true });
     expect(failed).toMatchObject([
       ["tool_execution", { success: false }],
@@ -198,7 +198,7 @@ describe("the lines of the specified example run come out of facts", () => {
   test.each([
     ["failed", ["run_failed", "error"]],
     ["cancelled", ["run_failed"]],
-  ] as const)("run_failed, for a run that %s", (outcome, actions) => {
+  ] as const)("a run that %s has the action run_failed", (outcome, actions) => {
     const error = { code: "api_error", message: "it broke" };
     const data = { run_id: id, step: 3, outcome, stop_reason: "error" as const, error, usage, ...totals };
     expect(actionsOf("session.failed", data).map(([action]) => action)).toEqual(actions);

@@ -6,7 +6,8 @@ export interface StreamEvent {
   readonly text: string | Buffer;
   /**
    * `start` comes before all content. `delta` events are counted by `chunk…` and `after…Chunks` of a step. `end`
-   * reports how the answer ended, or follows that report; an interrupted answer has none. `part` is everything else.
+   * reports how the answer ended, or follows that report; an interrupted answer has no `end` event. `part` is
+   * everything else.
    */
   readonly kind: "start" | "part" | "delta" | "end";
 }

@@ -121,7 +121,7 @@ describe("a request that OpenAI would reject is answered with a 400", () => {
       { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: PIXEL } }] }] },
       "Expected a base64-encoded data URL",
     ],
-  ])("%s", async (_, more, sentence) => {
+  ])("a request with %s is answered with a 400", async (_, more, sentence) => {
     const { openai, simulator } = await rig();
     const failed = openai.chat.completions.create(ask("hi", more));
     await expect(failed).rejects.toBeInstanceOf(OpenAI.BadRequestError);

@@ -94,7 +94,7 @@ test("usage counts the cached prefix in the prompt, and thoughts beside the answ
   });
 });
 
-test("an answer with a schema is JSON, and one that is cut short says so", async () => {
+test("an answer with a schema is JSON, and an answer that is cut short has that finish reason", async () => {
   const { google } = await rig();
   const json = {
     tools: [],

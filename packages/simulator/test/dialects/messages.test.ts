@@ -48,7 +48,7 @@ test("the events of a stream come in the order of the API", async () => {
   ]);
 });
 
-test("a ping follows the start of a stream, in the bytes", async () => {
+test("a stream has a ping after its first event", async () => {
   const { simulator } = await rig();
   const response = await fetch(`${simulator.url}/v1/messages?beta=true`, {
     method: "POST",

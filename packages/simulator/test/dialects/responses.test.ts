@@ -19,7 +19,7 @@ const ask = (input: NonNullable<Body["input"]>, more: Partial<Body> = {}): Body 
   ...more,
 });
 
-/** Without the fields that differ in every response. */
+/** A response without the fields that differ in every response. */
 const shapeOf = (response: OpenAI.Responses.Response) =>
   response.output.map((item) => ({
     type: item.type,

@@ -6,7 +6,7 @@ type AuthClient = NonNullable<NonNullable<ConstructorParameters<typeof Anthropic
 
 const PATH = "/v1/projects/p-1/locations/europe-west1/publishers/anthropic/models/claude-sonnet-5-5";
 
-/** The unmodified client with an invented token, so that it asks nobody for one. */
+/** The unmodified client with an invented token, so that it requests no token. */
 async function vertex() {
   const { simulator } = await rig();
   const authClient = { getRequestHeaders: async () => new Headers({ authorization: "Bearer invented" }) };

@@ -1,5 +1,6 @@
 /**
- * The only place where facts of a run are constructed, whichever runtime drives it. packages/core/test/run/fact-constructors.test.ts fails for any other.
+ * The only place where facts of a run are constructed, whichever runtime drives it.
+ * packages/core/test/run/fact-constructors.test.ts fails if a fact is constructed elsewhere.
  */
 export * from "./call-facts.ts";
 export * from "./context-facts.ts";

@@ -11,7 +11,7 @@ export function messageEntered(state: SessionState, messageId: string): FactOf<"
   const pending = state.pending[messageId];
   const role: Message["role"] = isResults ? "user" : (pending?.role ?? "user");
   const content: unknown = isResults ? run.calls.map((call) => call.result) : pending?.content;
-  // The model measured its own reply when it made it.
+  // The model measured its own reply when it made the reply.
   const isMeasured = run.replyId === messageId;
   return messageCreated(run, {
     messageId,
@@ -63,7 +63,7 @@ export function titleGenerated(title: string): FactOf<"title.generated"> {
   return { event_type: "title.generated", data: { title } };
 }
 
-/** The agent's own check of the final answer has run. `problem` is what it found. */
+/** The agent's own check of the final answer has run. `problem` is what the check found. */
 export function answerValidated(place: Place, problem: string | undefined): FactOf<"answer.validated"> {
   return {
     event_type: "answer.validated",
@@ -76,7 +76,7 @@ export function transcriptRepaired(place: Place, repairs: readonly JsonObject[])
   return { event_type: "transcript.repaired", data: { ...inStep(place), repairs: [...repairs] } };
 }
 
-/** Entries of a Claude Code transcript; `subpath` names one that is not the session's own. */
+/** Entries of a Claude Code transcript; `subpath` names a transcript that is not the session's own. */
 export function transcriptAppended(
   entries: readonly JsonObject[],
   subpath: string | null,

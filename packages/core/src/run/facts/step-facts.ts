@@ -219,7 +219,7 @@ function kept(answer: InterruptedAnswer | undefined) {
   return answer && { message_id: answer.messageId, content: [...answer.content] };
 }
 
-/** A message of a subagent that works inside the runtime. `usage` is null if it was counted already. */
+/** A message of a subagent that works inside the runtime. `usage` is null if the usage was counted already. */
 export function subagentMessaged(message: {
   readonly runId: string;
   readonly messageId: string;

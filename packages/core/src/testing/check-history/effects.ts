@@ -11,7 +11,9 @@ function checkTools(history: History, effects: NonNullable<History["effects"]>, 
   const byCall = Map.groupBy(effects, ({ sessionId, toolUseId }) => `${sessionId}/${toolUseId}`);
   for (const [call, done] of byCall)
     if (done[0]?.policy === "once" && done.length > 1)
-      report("I8", `The tool call ${call} may take effect once and did ${done.length} times.`, { effects: done });
+      report("I8", `The tool call ${call} may take effect once, but took effect ${done.length} times.`, {
+        effects: done,
+      });
 
   for (const { sessionId, events } of history.sessions) {
     const intents = new Map<string, number>();

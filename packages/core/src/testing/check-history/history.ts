@@ -47,7 +47,7 @@ export interface StoredSession {
   readonly messages: readonly MessageRow[];
 }
 
-/** Something that the store granted or accepted. `until` is the end of the lease after that. */
+/** Something that the store granted or accepted. `until` is the time at which the lease then ends. */
 export interface Act {
   readonly kind: "claim" | "append" | "renew" | "release" | "free";
   readonly at: number;

@@ -47,7 +47,10 @@ interface Walk {
   open: string | null;
   readonly started: Set<string>;
   readonly ended: Set<string>;
-  /** Runs that were cancelled or interrupted: the run whose prompt or cancel did it, and the sequence. */
+  /**
+   * Runs that were cancelled or interrupted. For each run: the runs whose prompt or cancel stopped it, with the
+   * sequence.
+   */
   readonly stopped: Map<string, Map<string, number>>;
   /** Accepted prompts that have not entered the transcript: message id by run id. */
   readonly waiting: Map<string, string>;

@@ -126,7 +126,7 @@ export function describeModel(
       expect(under.model().prepare({ ...first, turns }).leftOut).toEqual([]);
     });
 
-    test("the same call is prepared the same in two models, and its request begins like the previous one", async () => {
+    test("the same call is prepared to the same body by two instances of a model", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING]);
       const body = JSON.stringify(under.model().prepare(first));

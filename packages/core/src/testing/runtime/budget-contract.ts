@@ -84,7 +84,7 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
   );
 
   test.skipIf(cannot.subagentCost)(
-    withReason("what a subagent spends counts against the limit of the run that asked for it", cannot.subagentCost),
+    withReason("the spending of a subagent counts against the limit of the run that asked for it", cannot.subagentCost),
     async () => {
       const { under, name } = fixture();
       const task = under.prompt(spending({ input_tokens: DEAR }), name());

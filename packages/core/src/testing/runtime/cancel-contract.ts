@@ -26,7 +26,7 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
     expect(under.asked(prompted.label)).toHaveLength(1);
   });
 
-  test("a cancel ends a run whose model is silent, and its request", async () => {
+  test("a cancel ends a run whose model is silent, and ends the request to the model", async () => {
     const { under, host } = fixture();
     const prompted = await fixture().run([{ text: "Never.", hang: true }]);
     await until(() => under.asked(prompted.label).length > 0);
@@ -60,7 +60,7 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
     expect(transcript.filter(({ interrupted }) => interrupted).at(-1)?.content).toEqual(lost?.data.content);
   });
 
-  test("a run that is cancelled in the queue never starts, and the other runs do", async () => {
+  test("a run that is cancelled in the queue never starts, and the other runs start", async () => {
     const { under, host, name } = fixture();
     const effect = name();
     const first = await fixture().run([{ tools: [under.calls.held(effect)] }, { text: "First." }]);
@@ -129,7 +129,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a prompt that steers is read by the run in progress, after the result of its call, and once", async () => {
+  test("a prompt that steers is read once by the run in progress, after the result of its call", async () => {
     const { under, host } = fixture();
     const { sessionId, prompted, effect, go } = await working();
     const sentence = `Use the red yarn for ${effect}.`;
@@ -156,7 +156,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a prompt that steers while the last answer is written is also answered: in that run, or in its own", async () => {
+  test("a prompt that steers while the last answer is written is also answered: in that run, or in a run of its own", async () => {
     const { host } = fixture();
     const long = { text: "Word. ".repeat(10), chunk: 6, chunkDelayMs: 60 };
     const prompted = await fixture().run([long, { text: "And this." }]);

@@ -66,7 +66,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
   test("a run that was resumed too often without progress is given up, and the session continues", async () =>
     expectGivenUp(await dying(PATIENCE + 1, beforeTheModel)));
 
-  test("a run that was resumed too often is given up although its end closes an open call", async () => {
+  test("a run that was resumed too often is given up, even if its end closes an open call", async () => {
     const name = fixture().name();
     const prompted = await dying(PATIENCE + 1, { steps: calling(name), after: ["tool.started", 1] });
     await expectGivenUp(prompted);

@@ -151,7 +151,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
 
 /** The text of a step while it is generated. */
 export function describeDrafts(fixture: () => RuntimeFixture): void {
-  test("the drafts of a step join to the text that the log has, also for a reader who joins in the middle", async () => {
+  test("the joined drafts of a step are the text in the log, also for a reader who joins in the middle", async () => {
     const { under, host, name } = fixture();
     const sessionId = await fixture().session();
     const pieces: DraftPiece[] = [];
@@ -183,7 +183,7 @@ function joined(pieces: readonly DraftPiece[]): ReadonlyMap<string, string> {
     if (event_type !== "step.generating") continue;
     const { message_id, offset, delta } = data;
     const text = texts.get(message_id) ?? "";
-    expect(offset, "a draft begins where the one before it ended").toBe(text.length);
+    expect(offset, "a draft begins where the previous draft ended").toBe(text.length);
     texts.set(message_id, text + delta);
   }
   return texts;

@@ -15,7 +15,7 @@ export interface Host {
   readonly sessions: Sessions;
   readonly live: Live;
   readonly owner: string;
-  /** Unexpected errors that it reported in this test. */
+  /** Unexpected errors that the process reported in this test. */
   readonly problems: unknown[];
   stop(): Promise<void>;
 }
@@ -140,7 +140,7 @@ export function createRuntimeFixture(under: RuntimeUnderTest, store: Store): Run
         if (!state.run && state.queue.length === 0) idle.set(kind, [...(idle.get(kind) ?? []), sessionId]);
       }
       used.clear();
-      expect(problems, "nothing that should never happen was reported").toEqual([]);
+      expect(problems, "no unexpected error was reported").toEqual([]);
     },
     async close() {
       await Promise.all(hosts.map((one) => one.stop()));

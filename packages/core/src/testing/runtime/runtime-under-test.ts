@@ -12,7 +12,7 @@ export interface ModelStep {
   readonly tools?: readonly ScriptedCall[];
   /** The usage to report instead of the counted one. */
   readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number };
-  /** Characters per delta, and the pause between two. */
+  /** Characters per delta, and milliseconds between two deltas. */
   readonly chunk?: number;
   readonly chunkDelayMs?: number;
   /** If true, the model never answers. */
@@ -106,13 +106,13 @@ export type FactPlace = readonly [type: string, nth: number];
 
 /** What a runtime cannot do, and why. */
 export interface RuntimeExceptions {
-  /** Why it has no tools that the client runs. */
+  /** Why the runtime has no tools that the client runs. */
   readonly frontend?: string;
-  /** Why it calls the model although no money is left. */
+  /** Why the runtime calls the model although no money is left. */
   readonly spentBefore?: string;
-  /** Why it enforces no cost limit for a model without a price. */
+  /** Why the runtime enforces no cost limit for a model without a price. */
   readonly unpriced?: string;
-  /** Why it does not know everything that its subagents were billed for. */
+  /** Why the runtime does not know everything that its subagents were billed for. */
   readonly subagentUsage?: string;
   /** Why the cost of subagents does not count against a limit. */
   readonly subagentCost?: string;

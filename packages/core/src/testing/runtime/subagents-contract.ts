@@ -36,7 +36,10 @@ export function describeSubagents(fixture: () => RuntimeFixture, cannot: Runtime
     expect(JSON.stringify(said)).not.toContain("Looking.");
     const steps = only(await fixture().ended(prompted), "step.generated");
     const own = steps.reduce((sum, { data }) => sum + (data.cost ? exactCost(data.cost).total : 0n), 0n);
-    expect(spent(after) - spent(before) > own, "its cost is counted beside the run's own").toBe(true);
+    expect(
+      spent(after) - spent(before) > own,
+      "the cost of the subagent is counted separately from the run's own cost",
+    ).toBe(true);
     await fixture().sound(prompted);
   });
 

@@ -63,7 +63,10 @@ const NO_FAULTS: Faults = {
 
 /** Clients stop by themselves; the faults of a safety run continue a little longer, those of a liveness run stop earlier. */
 const SAFETY_TAIL_MS = 20_000;
-/** After the faults: long enough for every lease, retry and poisoned run of the last one. */
+/**
+ * The longest time of a liveness run after its last fault: long enough for every lease and retry, and for a poisoned
+ * run to end.
+ */
 const LIVENESS_BOUND_MS = 600_000;
 
 /** Long enough for a reader that has just connected to receive everything. */

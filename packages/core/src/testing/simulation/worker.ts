@@ -36,7 +36,7 @@ export interface WorkerDeps {
 
 /** A worker that is restarted whenever it dies, each time as a new owner. */
 export interface Worker {
-  /** How often in a row it found nothing to do, neither now nor later. */
+  /** How often in a row the worker found nothing to do, neither now nor later. */
   idleFor(): number;
   /** Resets `idleFor` to 0: earlier checks say nothing about prompts that were accepted since. */
   countAnew(): void;
@@ -237,7 +237,7 @@ interface Keeping {
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** Appends renew a lease; this covers the time in which nothing is appended. */
+/** Appends renew a lease. This renewal covers the time in which nothing is appended. */
 async function keepLease({ store, claimed: { lease, clock }, held, stop, now, sleep }: Keeping): Promise<void> {
   for (;;) {
     await sleep(Math.floor(lease.leaseMs / 3));

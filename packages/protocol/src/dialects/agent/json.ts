@@ -2,7 +2,7 @@ import type { Envelope } from "./envelope.ts";
 
 /** The most bytes of one frame, as clients of the agent tables expect it. */
 export const FRAME_BYTES = 2048;
-/** The most bytes of an envelope beside its text. */
+/** The most bytes of an envelope without its text. */
 const LABEL_LENGTH = 200;
 
 const utf8 = new TextEncoder();

@@ -109,7 +109,7 @@ export const ControlRequest = z.strictObject({
 });
 
 export const RewindRequest = z.strictObject({
-  /** The id of a checkpoint, or of the user message that it was made at. */
+  /** The id of a checkpoint, or of the user message at which the checkpoint was made. */
   checkpoint_id: z.string().min(1).max(100),
   /** Returns what would change, and changes nothing. */
   dry_run: z.boolean().default(false),
@@ -152,7 +152,7 @@ export const ClaudeSocketMessage = z.discriminatedUnion("type", [
     .strictObject({
       type: z.literal("prompt"),
       ...QueryRequest.shape,
-      /** The specification has the text under `content`, the system that it describes under `prompt`. */
+      /** The specification calls the text `content`. The system that the specification describes calls it `prompt`. */
       prompt: Prompt.optional(),
       content: Prompt.optional(),
     })

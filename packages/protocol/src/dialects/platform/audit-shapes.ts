@@ -7,7 +7,7 @@ export const AuditEntry = z.object({
   created_at: z.iso.datetime(),
   /** What was done or tried: `key.create`, `session.delete`, `await.answer`. */
   action: z.string(),
-  /** What it was done to: an id, or a name. Null if the action has no target. */
+  /** The target of the action: an id, or a name. Null if the action has no target. */
   target: z.string().nullable(),
   outcome: z.enum(["done", "refused", "failed"]),
   /** The name of the key; `operator` for a command on the server's machine, null for a caller without a valid key. */
@@ -17,7 +17,7 @@ export const AuditEntry = z.object({
   /** The address of the caller; null for the server itself. */
   address: z.string().nullable(),
   request_id: z.string().nullable(),
-  /** Why it was rejected or failed, in a sentence. */
+  /** Why the action was rejected or failed, in a sentence. */
   detail: z.string().nullable(),
 });
 export type AuditEntry = z.infer<typeof AuditEntry>;

@@ -17,7 +17,7 @@ export const HistorySession = z.object({
   title: z.string().nullable(),
   project_path: z.string(),
   git_branch: z.string().nullable(),
-  /** The version of the agent that wrote it. */
+  /** The version of the agent that wrote the session. */
   version: z.string(),
   created_at: Instant,
   last_activity_at: Instant,
@@ -25,7 +25,7 @@ export const HistorySession = z.object({
   message_count: Count,
   subagents: z.array(z.string()),
   size_bytes: Count,
-  /** The cost of its model calls by the price table; null while it is not computed yet. */
+  /** The cost of the session's model calls by the price table; null while it is not computed yet. */
   cost_micros: Count.nullable(),
 });
 export type HistorySession = z.infer<typeof HistorySession>;
@@ -78,7 +78,7 @@ const HistoryUsage = z.object({
 
 /** A message of a transcript, with the blocks of the Messages API. */
 export const HistoryMessage = z.object({
-  /** The id of its line; `line:` and its position if it has none. */
+  /** The id of the message's line; `line:` and the position of the line if the line has no id. */
   id: z.string(),
   parent_id: z.string().nullable(),
   /** The lines of one answer have the same `message_id`, also across pages. */
@@ -113,7 +113,7 @@ export const HistoryMessageQuery = z.strictObject({
   before: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
   /** Messages from this position on. */
   after: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
-  /** The transcript of this subagent instead. */
+  /** The transcript of this subagent instead of the session's own. */
   agent_id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,100}$/)
@@ -145,7 +145,7 @@ export const HistorySearchQuery = z.strictObject({
 /** A place where the words were found. */
 const HistoryMatch = z.object({
   session_id: z.string(),
-  /** The agent whose session it is. */
+  /** The agent of the session. */
   source: z.string(),
   title: z.string().nullable(),
   project_path: z.string(),

@@ -19,7 +19,9 @@ export const ModelInput = z.strictObject({
   name: LlmModel.shape.name,
   is_default: z.boolean().default(false),
   settings: ModelSettings.optional(),
-  /** The key of its provider. The key is stored encrypted, sent only to the model's address, and never shown. */
+  /**
+   * The key of the model's provider. The key is stored encrypted, sent only to the model's address, and never shown.
+   */
   key: z
     .string()
     .max(8000)
@@ -32,10 +34,11 @@ export const ModelInput = z.strictObject({
 
 /** A model of the list. Admins also see its settings. */
 export const ApiModel = LlmModel.extend({
-  /** Null where the model has none, and for callers who are not admins. */
+  /** Null if the model has no settings, and for callers who are not admins. */
   settings: ModelSettings.nullable(),
   /**
-   * Where its key is: in the store, or in an environment variable of the server. Null in the same cases as `settings`.
+   * Where the model's key is: in the store, or in an environment variable of the server. Null in the same cases as
+   * `settings`.
    */
   key: z.enum(["stored", "environment", "none"]).nullable(),
 });

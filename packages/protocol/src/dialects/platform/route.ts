@@ -6,7 +6,7 @@ export type Scope = "open" | "read" | "run" | "sql" | "admin";
 
 export interface Route {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** With `{name}` for each parameter. */
+  /** The path, with `{name}` for each parameter. */
   readonly path: string;
   readonly scope: Scope;
   readonly summary: string;
@@ -39,7 +39,7 @@ export const inRun = inSession.extend({ run_id: Uuid });
 export const session = { underAgent: true, params: inSession } as const;
 export const run = { underAgent: true, params: inRun } as const;
 
-/** The paths of a route: its own, and the one under its agent. */
+/** The paths of a route: its own path, and the path below an agent. */
 export function pathsOf(route: Route): readonly string[] {
   return route.underAgent ? [route.path, route.path.replace("/v1/", "/v1/agents/{agent_id}/")] : [route.path];
 }

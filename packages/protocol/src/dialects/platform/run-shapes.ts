@@ -11,9 +11,9 @@ const Count = z.int().nonnegative();
 /** A run with the fields of conversation_history. */
 export const ApiRun = z.object({
   ...Run.shape,
-  /** Some of its usage was measured from answers that broke off. */
+  /** Some of the run's usage was measured from answers that broke off. */
   estimated: z.boolean(),
-  /** The built-in simulation answered: it costs nothing. */
+  /** The built-in simulation answered: the run costs nothing. */
   simulated: z.boolean(),
   /**
    * `queued`: the prompt waits for the run before it. Whether a running run waits for an answer is a field of the
@@ -34,7 +34,7 @@ export const ApiRun = z.object({
 
 /** One run with its messages. */
 export const ApiRunWithMessages = ApiRun.extend({
-  /** Null while it is queued, or if it was cancelled before it began. */
+  /** Null while the run is queued, or if the run was cancelled before it began. */
   started_at: Instant.nullable(),
   /** Null if the run never began. */
   number: ApiRun.shape.number.nullable(),
@@ -109,9 +109,9 @@ export const SentRequest = z.object({
       /** `tools`, `system.0`, or `messages.2.0` for a block of a message. */
       path: z.string(),
       origin: z.enum(["tools", "system", "memory", "compaction", "message", "model", "result"]),
-      /** The event that contains it; null for parts that come from the agent or the loop. */
+      /** The event that contains the part; null for parts that come from the agent or the loop. */
       sequence: z.int().positive().nullable(),
-      /** Estimated from its length: a model counts only whole requests. */
+      /** Estimated from the length of the part: a model counts only whole requests. */
       tokens: Count,
     }),
   ),

@@ -12,7 +12,7 @@ const Count = z.int().nonnegative();
 /** Any JSON value. */
 const AnyValue = z.unknown();
 
-/** The position of a session in the queue (1 is next), and what it waits for. */
+/** The position of a session in the queue (1 is next), and what the session waits for. */
 const Queued = z.object({ place: z.int().positive(), reason: z.string() });
 
 /** A session in the platform API's fields and words, with additional fields of Skein. */
@@ -41,22 +41,22 @@ export const ApiSession = z.object({
   /** For a subagent's session: the session that called it, and the call that waits for it. */
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
-  /** The name of the key that opened it; null if no key was used. */
+  /** The name of the key that opened the session; null if no key was used. */
   opened_by: z.string().nullable(),
   total_runs: Count,
   /** When the last run began; null if there was none. */
   last_run_at: Instant.nullable(),
   usage: UsageTotals,
   ...CostTotals,
-  /** Some of its usage was measured from answers that broke off. */
+  /** Some of the session's usage was measured from answers that broke off. */
   estimated: z.boolean(),
   /**
-   * What those calls may have cost beyond `cost_micros`. It counts against budgets until `reserved_until` or the next
-   * answer, and is in no total.
+   * What calls that broke off may have cost beyond `cost_micros`. It counts against budgets until `reserved_until` or
+   * the next answer, and is in no total.
    */
   reserved_micros: Count,
   reserved_until: Instant.nullable(),
-  /** The built-in simulation answered in it. */
+  /** The built-in simulation answered in the session. */
   simulated: z.boolean(),
   /** Whether it is unknown if some tool call took effect: see the session's effects. */
   has_unknown_effect: z.boolean(),
@@ -85,7 +85,7 @@ export const SessionPatch = z.strictObject({
 
 const Tag = z.string().min(1).max(100);
 
-/** What a list of sessions can contain beside the sessions. */
+/** What a list of sessions can contain in addition to the sessions. */
 const INCLUDED = ["last_message", "open_awaits", "first_prompt", "has_queued_prompt"] as const;
 
 export const SessionQueryInput = z.strictObject({
@@ -165,14 +165,16 @@ export const ChangeFrame = z.discriminatedUnion("event", [
 /** How many awaits of each kind are open. */
 const OpenAwaits = z.object({ frontend_tool: Count, question: Count, approval: Count, subagent: Count });
 
-/** A session in a list, with what was asked for beside its row. */
+/** A session in a list, with what was asked for in addition to its row. */
 const ListedSession = ApiSession.extend({
   last_message: z
     .object({ role: z.enum(["user", "assistant"]), text: z.string(), created_at: Instant })
     .nullable()
     .optional(),
   open_awaits: OpenAwaits.optional(),
-  /** The beginning of the first prompt, for a session without a title; null if it has a title or no prompt yet. */
+  /**
+   * The beginning of the first prompt, for a session without a title; null if the session has a title or no prompt yet.
+   */
   first_prompt: z.string().nullable().optional(),
   /** Whether no run is in progress and a prompt waits for a worker. */
   has_queued_prompt: z.boolean().optional(),
@@ -245,7 +247,7 @@ export const AnswerInput = z.strictObject({
     error: "Expected text or a list of content blocks.",
   }),
   is_error: z.boolean().default(false),
-  /** Of an approval: the call runs with this input instead of the model's. */
+  /** For an approval: the call runs with this input instead of the model's. */
   updated_input: JsonObject.optional(),
 });
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Uuid } from "../../ids.ts";
 
-/** A process that drives sessions, and what it has for them. */
+/** A process that drives sessions, and what it has for the sessions. */
 export const ApiWorker = z.object({
   id: z.string(),
   runtimes: z.array(z.string()),

@@ -223,7 +223,7 @@ test("raw: the API's own events unchanged, and the same message again for a read
   expect(spoken(live).text).toBe("Hello ".repeat(30));
 });
 
-test("a reader who saw nothing, half, or all of an answer has the same in the end", async () => {
+test("a reader who saw nothing, half, or all of an answer has the same text in the end", async () => {
   const { agent } = await simulatedAgent(options);
   const source: (Event | DraftPiece)[] = [];
   const items = agent.text(scripted("Once", everything));
