@@ -2,10 +2,8 @@
  * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history beside the tools people use, on the same
  * files.
  *
- * Cold means no index, files in the page cache. Figures are medians over several processes. "First" is the first call
- * of
- * a process, which also pays for compiling the code; "then" is the next call of the same process, still without an
- * index.
+ * Cold means no index, files in the page cache. Figures are medians over several processes. "First" is the first call of
+ * a process, which also pays for compiling the code; "then" is the next call of the same process, still without an index.
  * The other tools are fetched from npm into a temporary folder.
  */
 import { execFileSync, spawnSync } from "node:child_process";

@@ -26,8 +26,7 @@ export interface Carry {
  * One call of a model, in the format of the log.
  *
  * It is computed from the log alone: it is the same now, after a crash, and whenever somebody asks what the model saw.
- * It
- * contains no key, no time and nothing random.
+ * It contains no key, no time and nothing random.
  */
 export interface ModelCall {
   /** The name by which the agent or the prompt refers to the model. */

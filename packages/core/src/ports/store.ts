@@ -253,11 +253,9 @@ export interface PageOptions {
  * 2. The writer makes the ids. Appending the same ids again returns what is stored, so an append whose answer was
  *    lost can be repeated.
  * 3. Facts of the driver need the current lease, or take it with their append (`claim`). An append by a writer that
- *    lost
- *    or released its lease is rejected as a whole. The append that begins a session needs no lease.
+ *    lost or released its lease is rejected as a whole. The append that begins a session needs no lease.
  * 4. `due_at` says when a session must be driven: null is never, the past is now, the future is a timer. A due session
- *    is
- *    claimed by exactly one worker at a time. A wake-up that arrives while a session is put to sleep is not lost.
+ *    is claimed by exactly one worker at a time. A wake-up that arrives while a session is put to sleep is not lost.
  * 5. Readers see events in the order of their sequence; a reader never sees n+1 before n. `follow` has no gap and no
  *    repeat, also when other processes write.
  * 6. The text of a body comes back exactly as `JSON.stringify` made it, NUL, lone surrogates and key order included.
