@@ -144,7 +144,7 @@ test("a session adopted from Claude Code cannot be continued in `run`, and the e
     });
 });
 
-test("the commands of docs/start.md that need no history work, one after the other", async () => {
+test("each command of docs/start.md that needs no history works, one after the other", async () => {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
   const page = readFileSync(join(root, "docs/start.md"), "utf8");
   const commands = [...page.matchAll(/```bash\n([^]+?)```/g)].flatMap(([, block = ""]) => block.split("\n"));

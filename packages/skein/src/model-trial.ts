@@ -18,7 +18,7 @@ const LONG = Array.from({ length: 600 }, (_, at) => `Rule ${at + 1}: answer brie
 
 type Ability = ModelTrial["ability"];
 
-/** A call that shows an ability, and what an answer that has it looks like. */
+/** A call that tries an ability, and the check of its answer. */
 interface Trial {
   readonly ability: Ability;
   readonly isThere: boolean;

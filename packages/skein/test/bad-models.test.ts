@@ -252,7 +252,7 @@ eachModel("%s gives empty answers: the run ends, is paid once, and the session c
 });
 
 test.each(OTHERS)(
-  "%s changes the ids of calls between stream and end: each call runs once, and is paired",
+  "%s changes the ids of calls between stream and end: each call runs once, and has its result",
   async (model) => {
     const { run, asked } = await agentOf(model);
     const tools = [

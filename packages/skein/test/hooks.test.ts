@@ -30,7 +30,7 @@ async function ask(hooks: Hooks, steps: readonly object[] = SUM, more: { tools?:
   return { agent, result, hooked, types, requests, events };
 }
 
-test("hooks that return nothing see each call once, and leave no trace", async () => {
+test("hooks that return nothing see each call once, and add nothing to the log", async () => {
   const seen: string[] = [];
   const { result, hooked, types } = await ask({
     beforeModelCall: ({ turns }, { signal }) => void seen.push(`model ${turns.length} ${signal.aborted}`),

@@ -311,27 +311,31 @@ test.each([
   ["anthropic", { tool_choice: { type: "auto", disable_parallel_tool_use: true } }],
   ["openai", { parallel_tool_calls: false }],
   ["openai-compatible", { parallel_tool_calls: false }],
-] as const)("%s: the provider is told about a model without parallel tools and caching", async (adapter, told) => {
-  const name = "own/model";
-  const bodyWith = (abilities: object) => {
-    const settings = { adapter, url: simulator.url, abilities };
-    const catalog = createModelCatalog({
-      claude: createAnthropicModel({ apiKey: "" }),
-      isGateway: false,
-      records: createMemoryStore().records,
-      configured: { [name]: settings },
-      keyIn: () => undefined,
-    });
-    const tools = [{ name: "add", description: "Adds.", input_schema: { type: "object" } }];
-    return catalog.named("default", name).prepare(sampleCall({ model: name, system: "S", tools, cache: "long" })).body;
-  };
-  const lacking = bodyWith({ parallel_tools: false, caching: false });
-  expect(lacking).toMatchObject(told);
-  expect(JSON.stringify(lacking)).not.toMatch(/cache/);
-  const usual = bodyWith({});
-  expect(JSON.stringify(usual)).not.toMatch(/parallel/);
-  if (adapter !== "openai-compatible") expect(JSON.stringify(usual)).toMatch(/cache/);
-});
+] as const)(
+  "%s: requests to a model without parallel tools and caching forbid parallel calls and set no cache marks",
+  async (adapter, told) => {
+    const name = "own/model";
+    const bodyWith = (abilities: object) => {
+      const settings = { adapter, url: simulator.url, abilities };
+      const catalog = createModelCatalog({
+        claude: createAnthropicModel({ apiKey: "" }),
+        isGateway: false,
+        records: createMemoryStore().records,
+        configured: { [name]: settings },
+        keyIn: () => undefined,
+      });
+      const tools = [{ name: "add", description: "Adds.", input_schema: { type: "object" } }];
+      return catalog.named("default", name).prepare(sampleCall({ model: name, system: "S", tools, cache: "long" }))
+        .body;
+    };
+    const lacking = bodyWith({ parallel_tools: false, caching: false });
+    expect(lacking).toMatchObject(told);
+    expect(JSON.stringify(lacking)).not.toMatch(/cache/);
+    const usual = bodyWith({});
+    expect(JSON.stringify(usual)).not.toMatch(/parallel/);
+    if (adapter !== "openai-compatible") expect(JSON.stringify(usual)).toMatch(/cache/);
+  },
+);
 
 test.each([
   [{}, { key: undefined, authorization: "Bearer sk-own" }],

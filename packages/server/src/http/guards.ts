@@ -109,7 +109,7 @@ function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): 
   };
 }
 
-/** The trace that the caller named, so that lines of the log can be found by it. */
+/** The trace that the caller named, so that lines of the log can be found by their trace. */
 function traceOf({ headers }: FastifyRequest): object {
   const { traceId, spanId } = parseTraceParent(headers["traceparent"]) ?? {};
   return traceId === undefined ? {} : { trace_id: traceId, span_id: spanId };
