@@ -5,6 +5,8 @@ import { forEachLine } from "../scan/line-splitter.ts";
 import { parseLine, type ParsedLine } from "../scan/parse-line.ts";
 import type { FileDamage } from "../model/types.ts";
 import { openPlainFile, readFile } from "../scan/read-file.ts";
+import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
+import { createLastLines, readLastLines, type LastLines } from "./last-lines.ts";
 import type { WatchEvent } from "./watch-event.ts";
 
 /** Follows the end of one file. */
@@ -15,11 +17,20 @@ export interface Tail {
 }
 
 export function createTail(first: DataFile, from: "start" | "end"): Tail {
+  const source = sourceOfRoot(first.root);
+  const recent = createLastLines();
   let file = first;
-  let offset = from === "start" ? 0 : endOfFile(first);
+  let offset = from === "start" ? 0 : endOfFile(first, recent);
   let seenSize = from === "start" ? 0 : first.size;
   // Line numbers are known only for files that were followed from their beginning.
   let line = from === "start" ? 0 : Number.NaN;
+  /** Continues after the lines that are still in their place, or at the beginning. Returns whether any line is. */
+  const goBack = (path: string): boolean => {
+    const kept = recent.findIn(path);
+    offset = kept?.end ?? 0;
+    line = kept ? line - kept.dropped : 0;
+    return kept !== undefined;
+  };
   return {
     file: () => file,
     read(now) {
@@ -30,11 +41,7 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
       if (!hasNews) return [];
       seenSize = now.size;
       const events: WatchEvent[] = [];
-      if (isOther) {
-        events.push({ type: "rewritten", file: now });
-        offset = 0;
-        line = 0;
-      }
+      if (isOther && !goBack(now.path)) events.push({ type: "rewritten", source, file: now });
       const lines: ParsedLine[] = [];
       const damage: FileDamage[] = [];
       try {
@@ -42,7 +49,10 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
           if (region.unterminated) return;
           forEachLine(region, (start, end) => {
             line += 1;
-            const place = { line: Number.isNaN(line) ? 0 : line, offset: region.offset + (start - region.start) };
+            const position = region.offset + (start - region.start);
+            const next = region.bytes.indexOf(0x0a, end) + 1 || region.end;
+            if (!recent.add(position, region.bytes.subarray(start, next))) return;
+            const place = { line: Number.isNaN(line) ? 0 : line, offset: position };
             const bytes = region.bytes.subarray(start, end);
             lines.push(...parseLine(bytes, place, (found) => damage.push({ path: now.path, ...found })));
           });
@@ -52,14 +62,14 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
         // The file was deleted again. The next check reports it.
         return events;
       }
-      if (lines.length > 0 || damage.length > 0) events.push({ type: "lines", file: now, lines, damage });
+      if (lines.length > 0 || damage.length > 0) events.push({ type: "lines", source, file: now, lines, damage });
       return events;
     },
   };
 }
 
 /** A line that is half written now is reported when it is complete. */
-function endOfFile({ path, size }: DataFile): number {
+function endOfFile({ path, size }: DataFile, recent: LastLines): number {
   let fd: number;
   try {
     fd = openPlainFile(path);
@@ -67,7 +77,7 @@ function endOfFile({ path, size }: DataFile): number {
     return size;
   }
   try {
-    return endOfLastLine(fd, size);
+    return readLastLines(fd, size, recent) || endOfLastLine(fd, size);
   } finally {
     closeSync(fd);
   }

@@ -2,6 +2,7 @@ import { watch as watchFolder, type FSWatcher } from "node:fs";
 import type { LibraryConfig } from "../config.ts";
 import { getProjectsPath } from "../sources/claude-code/discover/data-paths.ts";
 import { discover } from "../sources/discover.ts";
+import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
 import { createTail, type Tail } from "./tail.ts";
 import type { WatchEvent } from "./watch-event.ts";
 
@@ -78,7 +79,7 @@ function look(options: LibraryConfig, tails: Map<string, Tail>, queue: WatchEven
     present.add(file.path);
     let tail = tails.get(file.path);
     if (!tail) {
-      queue.push({ type: "session", file });
+      queue.push({ type: "session", source: sourceOfRoot(file.root), file });
       tail = createTail(file, "start");
       tails.set(file.path, tail);
     }
@@ -87,7 +88,8 @@ function look(options: LibraryConfig, tails: Map<string, Tail>, queue: WatchEven
   for (const [path, tail] of tails) {
     if (present.has(path)) continue;
     tails.delete(path);
-    queue.push({ type: "removed", file: tail.file() });
+    const file = tail.file();
+    queue.push({ type: "removed", source: sourceOfRoot(file.root), file });
   }
 }
 

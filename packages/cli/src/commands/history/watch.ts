@@ -4,6 +4,7 @@ import { EXIT } from "../../terminal/exit-codes.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Styled, styledText } from "../../terminal/styled.ts";
 import { shorten } from "../../terminal/width.ts";
+import { shortId } from "./short-names.ts";
 import { clock } from "../../terminal/times.ts";
 
 export const watchCommand = historyCommand({
@@ -18,19 +19,39 @@ export const watchCommand = historyCommand({
   ],
   async run({ screen, values, library, signal, refresh }) {
     screen.note(screen.paint.dim("Watching. Ctrl-C stops."));
+    const said = new Map<unknown, string>();
     for await (const event of watch({ ...library, signal, refresh })) {
       if (screen.isClosed) break;
       if (values.json) await screen.json(event, 0);
-      else await screen.print(...eventLines(event, screen, values.bookkeeping));
+      else await screen.print(...eventLines(withoutRepeats(event, said), screen, values.bookkeeping));
     }
     return EXIT.completed;
   },
 });
 
+const mostRemembered = 1000;
+
+/** The event without lines that came before and say the same, such as an answer that now has its tokens. */
+function withoutRepeats(event: WatchEvent, said: Map<unknown, string>): WatchEvent {
+  if (event.type !== "lines") return event;
+  const lines = event.lines.filter(({ value }) => {
+    const [id, text] = [value["uuid"], saidIn(value)];
+    if (id === undefined || text === undefined) return true;
+    const isRepeat = said.get(id) === text;
+    said.delete(id);
+    said.set(id, text);
+    if (said.size > mostRemembered) said.delete(said.keys().next().value);
+    return !isRepeat;
+  });
+  return { ...event, lines };
+}
+
 function eventLines(event: WatchEvent, screen: StyledScreen, showsAll: boolean): readonly Styled[] {
   const { paint } = screen;
-  const { sessionId = "", agentId } = event.file;
-  const who = paint.cyan(agentId === undefined ? sessionId.slice(0, 8) : `agent-${agentId.slice(0, 8)}`);
+  const { source, file } = event;
+  const { sessionId = "", agentId } = file;
+  const name = agentId === undefined ? shortId(sessionId) : `agent-${shortId(agentId)}`;
+  const who = paint.cyan(source === "claude-code" ? name : `${source} ${name}`);
   switch (event.type) {
     case "session":
       return [styledText`${who} ${paint.bold("new")} ${event.file.path}`];

@@ -82,7 +82,6 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
 }
 
 function readThread(unit: Unit, writer: TranscriptWriter): void {
-  writer.title(stringOf(unit.extra?.["title"]), "session_index.jsonl");
   let hasLostParent = false;
   const rollout = createRollout(unit.id, writer, (parentId) => {
     if (writer.wants === "head") return undefined;
@@ -94,6 +93,8 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
   const options = { writer, marks, needsAll: () => hasLostParent };
   eachRecord(unit.path, options, (value, from) => rollout.add(value, from));
   rollout.finish();
+  // Last, so that the lines before it stay in their places when the thread gets a name.
+  writer.title(stringOf(unit.extra?.["title"]), "session_index.jsonl");
   if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "" });
 }
 

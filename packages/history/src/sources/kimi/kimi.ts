@@ -30,10 +30,10 @@ export const kimi: TranslatedSource = {
     const { cwd, title, parent } = unit.extra ?? {};
     writer.place({ cwd: stringOf(cwd) });
     if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
-    writer.title(stringOf(title), "state.json");
     const wire = unit.extra?.["form"] === "code" ? createCodeWire(unit.id, writer) : createCliWire(unit.id, writer);
     eachRecord(unit.path, { writer, marks }, (record, from) => wire.add(record, from));
     wire.finish();
+    writer.title(stringOf(title), "state.json");
   },
   original: ({ path }, from) => originalLine(path, from),
 };

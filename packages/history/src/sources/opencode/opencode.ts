@@ -91,16 +91,35 @@ function sessionRows(database: OpenDatabase, form: 1 | 2): readonly Row[] {
     `(SELECT ${what} FROM ${of} WHERE ${of}.session_id = ${table}.id)`;
   const hasParts = form === 1 && database.columns("part").has("session_id");
   const known = database.columns(table);
+  const changed = newestChanges(database, form, table);
   const optional = ["directory", "parent_id"].filter((column) => known.has(column)).map((column) => `, ${column}`);
   return database.all(`SELECT id, time_updated${optional.join("")}, ${count(messages, "count(*)")} AS messages,
     ${form === 2 ? count(messages, "max(seq)") : count(messages, "max(time_created)")} AS newest,
-    ${hasParts ? count("part", "count(*)") : "0"} AS parts FROM ${table}`);
+    ${hasParts ? count("part", "count(*)") : "0"} AS parts, ${changed} AS changed FROM ${table}`);
+}
+
+/** A session that is older than this many others is not being written. */
+const mayBeWritten = 50;
+
+/**
+ * When the last two messages of a session changed. A tool call gets its result, and an answer its end, in a row that is
+ * already there. Looking up the messages of every session would take several times as long as the counts.
+ */
+function newestChanges(database: OpenDatabase, form: 1 | 2, table: string): string {
+  const [messages, order] = form === 2 ? ["session_message", "seq"] : ["message", "time_created"];
+  if (!database.columns(messages).has("time_updated")) return "0";
+  const last = (what: string): string =>
+    `SELECT ${what} FROM ${messages} WHERE session_id = ${table}.id ORDER BY ${order} DESC LIMIT 2`;
+  const parts = form === 1 && database.columns("part").has("time_updated");
+  const ofParts = `(SELECT max(time_updated) FROM part WHERE message_id IN (${last("id")}))`;
+  return `CASE WHEN ${table}.id IN (SELECT id FROM ${table} ORDER BY time_updated DESC LIMIT ${mayBeWritten})
+    THEN (SELECT max(time_updated) FROM (${last("time_updated")})) || ' ' || ${parts ? `coalesce(${ofParts}, 0)` : "0"} END`;
 }
 
 function unitOf(root: string, path: string, form: 1 | 2, row: Row): Unit {
-  const { id, time_updated: updated, messages, newest, parts, directory, parent_id: parent } = row;
+  const { id, time_updated: updated, messages, newest, parts, changed, directory, parent_id: parent } = row;
   const head = { cwd: stringOf(directory) || null, parentId: stringOf(parent) };
-  const stamp = `${form} ${String(updated)} ${String(messages)} ${String(newest)} ${String(parts)}`;
+  const stamp = `${form} ${String(updated)} ${String(messages)} ${String(newest)} ${String(parts)} ${String(changed)}`;
   return { id: String(id), root, path, bytes: 0, stamp, mtimeMs: Number(updated) || 0, head, extra: { form } };
 }
 

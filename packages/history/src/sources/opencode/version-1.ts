@@ -10,7 +10,6 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
   if (!session) return;
   writeHead(database, session, writer, parentCall);
   if (writer.wants === "head") return;
-  writer.title(stringOf(session["title"]), `session/${unit.id}`);
   const parts = new Map<string, Part[]>();
   // SQLite knows the length of a value without reading its overflow pages, and the end of a step is short.
   const chosen =
@@ -28,6 +27,8 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
     [unit.id],
     ({ id, data }) => writeMessage(String(id), jsonOf(data, writer), parts.get(String(id)) ?? [], writer),
   );
+  // After the messages, so that these stay in their places when the session gets another title.
+  writer.title(stringOf(session["title"]), `session/${unit.id}`);
   const revert = stringOf(session["revert"]);
   if (revert !== null) writer.other("revert", jsonOf(revert, writer), { from: `session/${unit.id}` });
 }

@@ -11,7 +11,6 @@ export function readSecond(database: OpenDatabase, unit: Unit, writer: Transcrip
   if (!session) return;
   writeHead(database, session, writer, parentCall);
   if (writer.wants === "head") return;
-  writer.title(stringOf(session["title"]), `session_v2/${unit.id}`);
   const [data, chosen] =
     writer.wants === "usage"
       ? [
@@ -24,6 +23,7 @@ export function readSecond(database: OpenDatabase, unit: Unit, writer: Transcrip
     const row = { id: String(id), type: String(type), at: Number(created), data: jsonOf(text, writer) };
     writeRow(row, writer);
   });
+  writer.title(stringOf(session["title"]), `session_v2/${unit.id}`);
 }
 
 interface MessageRow {

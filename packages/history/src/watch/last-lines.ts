@@ -1,0 +1,82 @@
+import { closeSync, readSync } from "node:fs";
+import { crc32 } from "node:zlib";
+import { openPlainFile } from "../scan/read-file.ts";
+
+/** How many lines are remembered: more than an agent changes at the end of a session. */
+const most = 128;
+const blockBytes = 64 * 1024;
+const mostBytes = 4 * 1024 * 1024;
+const LF = 0x0a;
+
+interface Line {
+  readonly start: number;
+  readonly end: number;
+  readonly check: number;
+}
+
+/**
+ * The last lines of a followed file. The translation of another agent's session is a new file when its last lines change,
+ * for example when an answer gets its tokens. With them, only the changed lines are reported again.
+ */
+export interface LastLines {
+  /** Remembers a whole line at this position, with its line feed. Returns false if it was already there before the file was replaced. */
+  add(start: number, bytes: Buffer): boolean;
+  /** Where the lines end that this file still has in their old place, and how many follow; undefined if none is left. */
+  findIn(path: string): { readonly end: number; readonly dropped: number } | undefined;
+}
+
+export function createLastLines(): LastLines {
+  let lines: Line[] = [];
+  let moved = new Set<number>();
+  return {
+    add(start, bytes) {
+      const check = crc32(bytes);
+      lines.push({ start, end: start + bytes.length, check });
+      if (lines.length > 2 * most) lines = lines.slice(-most);
+      return !moved.delete(check);
+    },
+    findIn(path) {
+      const at = lines.findLastIndex((line) => isIn(path, line));
+      moved = new Set(lines.slice(at + 1).map(({ check }) => check));
+      const dropped = lines.length - 1 - at;
+      lines = lines.slice(0, at + 1);
+      const last = lines.at(-1);
+      if (last) return { end: last.end, dropped };
+      moved.clear();
+      return undefined;
+    },
+  };
+}
+
+function isIn(path: string, { start, end, check }: Line): boolean {
+  let fd: number;
+  try {
+    fd = openPlainFile(path);
+  } catch {
+    return false;
+  }
+  try {
+    const bytes = Buffer.allocUnsafe(end - start);
+    return readSync(fd, bytes, 0, bytes.length, start) === bytes.length && crc32(bytes) === check;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Remembers the lines at the end of a file. Returns where the last whole line ends. */
+export function readLastLines(fd: number, size: number, lines: LastLines): number {
+  for (let length = Math.min(size, blockBytes); ; length = Math.min(size, mostBytes, length * 8)) {
+    const start = size - length;
+    const bytes = Buffer.allocUnsafe(length);
+    const block = bytes.subarray(0, readSync(fd, bytes, 0, length, start));
+    const end = block.lastIndexOf(LF) + 1;
+    const first = start === 0 ? 0 : block.indexOf(LF) + 1;
+    if (first >= end && length < Math.min(size, mostBytes)) continue;
+    for (let at = first; at < end;) {
+      const next = block.indexOf(LF, at) + 1;
+      lines.add(start + at, block.subarray(at, next));
+      at = next;
+    }
+    return end === 0 ? 0 : start + end;
+  }
+}
