@@ -1,10 +1,11 @@
 /** Finds the transcripts of every source: those that are read in place, and the mirrors of the others. */
-import { realpathSync, statSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import type { LibraryConfig } from "../config.ts";
 import { DataNotFoundError } from "../errors.ts";
 import type { DataFile, Discovered } from "../model/data-file.ts";
 import { dataPaths } from "./claude-code/discover/data-paths.ts";
 import { newWalk, walkRoot } from "./claude-code/discover/transcripts.ts";
+import { isFolder } from "./port/files.ts";
 import { markOf, sourceOfRoot, type RootMark } from "./mirror/source-of-root.ts";
 
 /** Every transcript in every data directory. The lines of other agents' sessions are prepared first. */
@@ -67,13 +68,9 @@ export function existingRoots(config: LibraryConfig): readonly string[] {
   const roots = new Set<string>();
   const wanted = dataPaths(config);
   for (const { path, expected } of wanted) {
-    if (isDirectory(path)) roots.add(realpathSync(path));
+    if (isFolder(path)) roots.add(realpathSync(path));
     else if (expected && config.dataPath !== undefined) throw new DataNotFoundError(path);
   }
   if (roots.size === 0) throw new DataNotFoundError(wanted[0]?.path ?? "");
   return [...roots];
-}
-
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -45,10 +45,11 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
   // of Claude Code, even if only Claude Code is requested.
   const alsoOpened = wanted.has("claude-code") && !wanted.has("claude-desktop") && config.dataPath === undefined;
   const opened = alsoOpened ? new Set([...wanted, "claude-desktop" as const]) : wanted;
-  const { found, looked } = await rootsOf(config, opened, places, asked?.length === 1 ? asked[0] : undefined);
+  const { found, looked, unread } = await rootsOf(config, opened, places, asked?.length === 1 ? asked[0] : undefined);
   const problems: (Problem & { source: SourceName })[] = found.flatMap(({ source, path, isGuess }) =>
     isGuess ? [{ source: source.name, path, message: UNKNOWN }] : [],
   );
+  problems.push(...unread.filter(({ source }) => wanted.has(source)));
   const inPlace = new Set<string>();
   const mirrors = new Map<string, Mirror>();
   for (const { source, path } of found) {
@@ -91,6 +92,8 @@ interface Root {
 interface Roots {
   readonly found: readonly Root[];
   readonly looked: readonly string[];
+  /** Places that this user may not look at. */
+  readonly unread: WithSources["problems"];
 }
 
 /** A given path is recognised by its layout, unless its agent is named. */
@@ -104,8 +107,14 @@ async function rootsOf(
     const { sources } = await registry();
     const chosen = sources.filter(({ name }) => wanted.has(name));
     const all = chosen.flatMap((source) => source.roots(places).map((path) => ({ source, path })));
-    const found = all.filter(({ source, path }) => isFolder(path) || (source.reads === "translated" && isFile(path)));
-    return { found, looked: all.map(({ path }) => path) };
+    const unread: (Problem & { source: SourceName })[] = [];
+    const found = all.filter(({ source, path }) => {
+      const problems: Problem[] = [];
+      const isThere = isFolder(path, problems) || (source.reads === "translated" && isFile(path));
+      unread.push(...problems.map((problem) => ({ ...problem, source: source.name })));
+      return isThere;
+    });
+    return { found, looked: all.map(({ path }) => path), unread };
   }
   const given = typeof config.dataPath === "string" ? [config.dataPath] : config.dataPath;
   const named = only === undefined ? undefined : (await registry()).sources.find(({ name }) => name === only);
@@ -120,7 +129,7 @@ async function rootsOf(
     .filter(({ source }) => wanted.has(source.name));
   const missing = found.find(({ source, path }) => source.reads === "in-place" && !isFolder(path));
   if (missing) throw new DataNotFoundError(missing.path, named ? noDataOf([named.name]) : "no data of a coding agent");
-  return { found, looked: given };
+  return { found, looked: given, unread: [] };
 }
 
 function orNone<T>(work: () => T): T | undefined {

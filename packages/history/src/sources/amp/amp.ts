@@ -30,9 +30,8 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
   const thread = documentOf(unit.path, writer);
   if (!thread) return;
   const [tree] = arrayOf(objectOf(objectOf(thread["env"])["initial"])["trees"]).map(objectOf);
-  const cwd = stringOf(tree?.["uri"])?.replace(/^file:\/\//, "");
   const branch = stringOf(objectOf(tree?.["repository"])["ref"])?.replace(/^refs\/heads\//, "");
-  writer.place({ cwd: cwd && decodeURIComponent(cwd), branch });
+  writer.place({ cwd: pathOf(stringOf(tree?.["uri"])), branch });
   const ledger = arrayOf(objectOf(thread["usageLedger"])["events"]).map(objectOf);
   const messages = arrayOf(thread["messages"]).map(objectOf);
   let time = numberOf(thread["created"]);
@@ -52,6 +51,17 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
   for (const [at, event] of ledger.entries())
     writeEvent(unit, { event, from: `usageLedger/events/${at}`, messages }, writer);
   writer.title(stringOf(thread["title"]), "title");
+}
+
+/** The path that a URI names. On Windows, it has a slash before the drive. */
+function pathOf(uri: string | null): string | null {
+  const path = uri?.replace(/^file:\/\//, "") ?? null;
+  if (path === null) return null;
+  try {
+    return decodeURIComponent(path).replace(/^\/(?=[A-Za-z]:)/, "");
+  } catch {
+    return path;
+  }
 }
 
 function timeOf(value: unknown): number | null {

@@ -1,5 +1,4 @@
 /** GitHub Copilot CLI: events in `session-state`, usage in `session-store.db`, in the events, or in OpenTelemetry files. */
-import { readFileSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { objectOf, stringOf } from "../../model/value.ts";
 import {
@@ -11,6 +10,7 @@ import {
   isFolder,
   originalLine,
   stampOf,
+  textAt,
 } from "../port/files.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { createEvents, placeOf } from "./events.ts";
@@ -47,7 +47,7 @@ function findSessions(root: string): Found {
   const entries = entriesIn(folder, problems);
   const units = new Map<string, Unit>();
   const add = (id: string, path: string, title: () => string | null): void => {
-    const found = units.has(id) ? undefined : fileStamp(path);
+    const found = units.has(id) ? undefined : fileStamp(path, problems);
     if (!found) return;
     const counted = `${rows.get(id)?.length ?? 0} ${spans.get(id)?.length ?? 0}`;
     const [{ mtimeMs }, name] = [found, title()];
@@ -76,7 +76,7 @@ function nameIn(path: string): string | null {
   // An exception for each session without the file takes longer than looking for it.
   if (!isFile(path)) return null;
   try {
-    const text = /^name:[ \t]*(.+)$/m.exec(readFileSync(path, "utf8"))?.[1]?.trim();
+    const text = /^name:[ \t]*(.+)$/m.exec(textAt(path))?.[1]?.trim();
     return text ? text.replace(/^(["'])(.*)\1$/, "$2") : null;
   } catch {
     return null;

@@ -53,8 +53,8 @@ function findTranscripts(root: string): Found {
       const extra = { project: project.name };
       if (entry.isDirectory()) {
         const main = join(path, `${entry.name}.jsonl`);
-        if (isFile(main)) units.push(unitOf(root, main, entry.name, extra));
-        for (const child of entriesIn(join(path, "subagents")))
+        if (isFile(main, problems)) units.push(unitOf(root, main, entry.name, extra));
+        for (const child of entriesIn(join(path, "subagents"), problems))
           if (child.isFile() && child.name.endsWith(".jsonl")) {
             const childPath = join(path, "subagents", child.name);
             units.push(unitOf(root, childPath, basename(child.name, ".jsonl"), { ...extra, parent: entry.name }));

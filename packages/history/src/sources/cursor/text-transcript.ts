@@ -1,11 +1,11 @@
 /** The older form of Cursor's transcripts: text with marks. */
-import { readFileSync } from "node:fs";
+import { textAt } from "../port/files.ts";
 import type { Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 import { folderNamed, promptOf, startOf } from "./transcript.ts";
 
 export function readText(unit: Unit, writer: TranscriptWriter): void {
-  const text = readFileSync(unit.path, "utf8");
+  const text = textAt(unit.path);
   const paths = [...text.matchAll(/^\s+\w+: (\/\S+)$/gm)].flatMap(([, path]) => path ?? []);
   writer.place({ cwd: folderNamed(String(unit.extra?.["project"]), paths) });
   const lines = text.split("\n");

@@ -1,7 +1,8 @@
 /** Gemini CLI: `.gemini/tmp/<project>/chats/`, one document per session until April 2026 and lines since then. */
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
+import { openPlainFile } from "../../scan/read-file.ts";
 import { arrayOf, isObject, objectOf, stringOf } from "../../model/value.ts";
 import {
   documentAt,
@@ -14,6 +15,7 @@ import {
   originalLine,
   originalPart,
   stampOf,
+  textAt,
 } from "../port/files.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
@@ -71,20 +73,26 @@ function chatFiles(chats: string, problems: Problem[]): readonly string[] {
 }
 
 /** The ids that are in the files, with the stamps of these files: a long-running process asks for thousands at each search. */
-const knownIds = new Map<string, { readonly stamp: string; readonly id: string | undefined }>();
+const knownIds = new Map<string, { readonly stamp: string; readonly id: string }>();
 
 function idOf(path: string, stamp: string): string | undefined {
   const before = knownIds.get(path);
   if (before?.stamp === stamp) return before.id;
   const id = sessionIdOf(path);
-  knownIds.set(path, { stamp, id });
+  if (id !== undefined) knownIds.set(path, { stamp, id });
   return id;
 }
 
 const head = Buffer.allocUnsafeSlow(4096);
 
 function sessionIdOf(path: string): string | undefined {
-  const fd = openSync(path, "r");
+  let fd: number;
+  try {
+    fd = openPlainFile(path);
+  } catch {
+    // Reading the chat reports why.
+    return undefined;
+  }
   try {
     const count = readSync(fd, head, 0, head.length, 0);
     return /"sessionId"\s*:\s*"([^"\\]+)"/.exec(head.toString("utf8", 0, count))?.[1];
@@ -106,7 +114,7 @@ function foldersByName(root: string): ReadonlyMap<string, string> {
 
 function projectRoot(folder: string, name: string, known: ReadonlyMap<string, string>): string | null {
   try {
-    const path = readFileSync(join(folder, ".project_root"), "utf8").trim();
+    const path = textAt(join(folder, ".project_root")).trim();
     if (path !== "") return path;
   } catch {
     // Older versions have no such file.

@@ -1,9 +1,8 @@
 /** Grok Build: a folder per session with its messages, and a log of updates with times and usage. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { inputOf } from "../codex/items.ts";
-import { documentAt, eachRecord, entriesIn, isFile, originalLine, stampOf } from "../port/files.ts";
+import { documentAt, eachRecord, entriesIn, isFile, originalLine, stampOf, textAt } from "../port/files.ts";
 import { SUM, type Found, type TranslatedSource, type Problem, type Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
@@ -31,7 +30,8 @@ function findSessions(root: string): Found {
       const [chat, updates, summary] = ["chat_history.jsonl", "updates.jsonl", "summary.json"].map((name) =>
         join(folder, entry.name, name),
       );
-      if (!entry.isDirectory() || !chat || !updates || !summary || (!isFile(chat) && !isFile(updates))) continue;
+      if (!entry.isDirectory() || !chat || !updates || !summary || (!isFile(chat, problems) && !isFile(updates)))
+        continue;
       const extra = { summary, updates, cwd: folderOf(folder, project.name) };
       units.push({ id: entry.name, root, path: chat, timed: updates, ...stampOf(chat, updates, summary), extra });
     }
@@ -41,7 +41,7 @@ function findSessions(root: string): Found {
 
 function folderOf(folder: string, name: string): string | null {
   try {
-    return name.startsWith("%") ? decodeURIComponent(name) : readFileSync(join(folder, ".cwd"), "utf8").trim();
+    return name.startsWith("%") ? decodeURIComponent(name) : textAt(join(folder, ".cwd")).trim();
   } catch {
     return null;
   }

@@ -47,7 +47,8 @@ function findSessions(root: string): Found {
     for (const entry of entriesIn(join(root, "sessions", project.name), problems)) {
       const folder = join(root, "sessions", project.name, entry.name);
       if (!entry.isDirectory()) continue;
-      if (isFile(join(folder, "wire.jsonl"))) units.push(...cliUnits(root, folder, folders.get(project.name) ?? null));
+      if (isFile(join(folder, "wire.jsonl"), problems))
+        units.push(...cliUnits(root, folder, folders.get(project.name) ?? null));
       else units.push(...codeUnits(root, folder));
     }
   }

@@ -1,11 +1,22 @@
 /** Functions for sources that read files. */
-import { lstatSync, readdirSync, readFileSync, statSync, type Dirent, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  type Dirent,
+  type Stats,
+} from "node:fs";
 import { sep } from "node:path";
 import { zstdDecompressSync } from "node:zlib";
 import { isObject, type Value } from "../../model/value.ts";
 import { parseLine } from "../../scan/parse-line.ts";
 import { forEachLine, type Region } from "../../scan/line-splitter.ts";
-import { readFile } from "../../scan/read-file.ts";
+import { NotAFileError, readFile } from "../../scan/read-file.ts";
 import { aboutDamage, type Problem, type Unit } from "./source.ts";
 import { eachMarkedLine } from "./marked-lines.ts";
 import type { TranscriptWriter } from "./transcript-writer.ts";
@@ -15,18 +26,44 @@ export function entriesIn(folder: string, problems?: Problem[]): readonly Dirent
   try {
     return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "cannot be read";
-    if (code !== "ENOENT" && code !== "ENOTDIR") problems?.push({ path: folder, message: code });
+    report(folder, error, problems);
     return [];
   }
 }
 
-export function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+/** False also for a path that this user may not look at, which is reported as a problem. */
+export function isFolder(path: string, problems?: Problem[]): boolean {
+  return statOf(path, problems)?.isDirectory() ?? false;
 }
 
-export function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+/** False also for a path that this user may not look at, which is reported as a problem. */
+export function isFile(path: string, problems?: Problem[]): boolean {
+  return statOf(path, problems)?.isFile() ?? false;
+}
+
+function statOf(path: string, problems?: Problem[]): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    report(path, error, problems);
+    return undefined;
+  }
+}
+
+function report(path: string, error: unknown, problems?: Problem[]): void {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "cannot be read";
+  if (code !== "ENOENT" && code !== "ENOTDIR") problems?.push({ path, message: code });
+}
+
+/** The text of a plain file, also behind a link. A pipe or a device, which may have no end, is an error. */
+export function textAt(path: string): string {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(fd).isFile()) throw new NotAFileError(path);
+    return readFileSync(fd, "utf8");
+  } finally {
+    closeSync(fd);
+  }
 }
 
 interface Stamped {
@@ -39,7 +76,7 @@ export function stampOf(...paths: readonly string[]): Stamped {
   const stamps: string[] = [];
   let newest = 0;
   for (const path of paths) {
-    const stat = lstatSync(path, { throwIfNoEntry: false });
+    const stat = linkStatOf(path);
     stamps.push(stat ? stampIn(stat) : "-");
     newest = Math.max(newest, stat?.mtimeMs ?? 0);
   }
@@ -47,12 +84,21 @@ export function stampOf(...paths: readonly string[]): Stamped {
 }
 
 /** The stamp of a plain file; undefined if there is none. */
-export function fileStamp(path: string): Stamped | undefined {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
+export function fileStamp(path: string, problems?: Problem[]): Stamped | undefined {
+  const stat = linkStatOf(path, problems);
   return stat?.isFile() ? { stamp: stampIn(stat), mtimeMs: stat.mtimeMs } : undefined;
 }
 
 const stampIn = ({ size, mtimeMs, ino }: Stats): string => `${size}.${mtimeMs}.${ino}`;
+
+function linkStatOf(path: string, problems?: Problem[]): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    report(path, error, problems);
+    return undefined;
+  }
+}
 
 /** One buffer for all heads: a list reads thousands of them, one after the other. */
 const headBuffer = Buffer.allocUnsafeSlow(16 * 1024);
@@ -102,24 +148,32 @@ export function eachRecord(
 ): void {
   if (writer.wants === "usage" && marks && !path.endsWith(".zst")) {
     eachMarkedLine(path, { marks, needsAll }, (bytes, offset) => {
-      for (const { value } of parseLine(bytes, { line: 1, offset }, () => {})) onRecord(value, `byte ${offset}`);
+      const records = parseLine(bytes, { line: 1, offset }, () => {});
+      for (const [at, { value }] of records.entries()) onRecord(value, placeOf(`byte ${offset}`, at));
     });
     return;
   }
   const onLine = (bytes: Buffer, number: number, unterminated: boolean): void => {
-    const records = parseLine(bytes, { line: number, offset: number - 1, unterminated }, ({ kind, text }) => {
+    const place = { line: number, offset: number - 1, unterminated };
+    const records = parseLine(bytes, place, ({ kind, message, text }) => {
       // Lines with these kinds of damage can still be read.
-      if (kind !== "glued" && kind !== "invalid-utf8" && kind !== "nul-bytes")
-        writer.damage(text ?? kind, kind === "torn");
+      if (kind === "glued" || kind === "invalid-utf8" || kind === "nul-bytes")
+        writer.damage(`${aboutDamage}line ${number}: ${message}`);
+      else writer.damage(text ?? kind, kind === "torn");
     });
-    for (const { value } of records) onRecord(value, `line ${number}`);
+    for (const [at, { value }] of records.entries()) onRecord(value, placeOf(`line ${number}`, at));
   };
   eachLine(path, onLine, writer.wants === "head" ? headBuffer : undefined);
 }
 
-/** The line that `line 12` refers to, as it is in the file. */
+/** The place of a record. Of several records that are glued into one line, each has a place of its own. */
+function placeOf(line: string, at: number): string {
+  return at === 0 ? line : `${line} record ${at + 1}`;
+}
+
+/** The line that `line 12` or `line 12 record 2` refers to, as it is in the file. */
 export function originalLine(path: string, from: string): string | undefined {
-  const wanted = Number(/^line (\d+)$/.exec(from)?.[1]);
+  const wanted = Number(/^line (\d+)(?: record \d+)?$/.exec(from)?.[1]);
   let found: string | undefined;
   eachLine(path, (bytes, number) => {
     if (number === wanted) found = bytes.toString("utf8");
@@ -146,7 +200,7 @@ export function firstRecord(path: string, most = 256 * 1024): Value | undefined 
 /** A JSON document; undefined if it does not exist or is not an object. */
 export function documentAt(path: string): Value | undefined {
   try {
-    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
+    const value: unknown = JSON.parse(textAt(path));
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
@@ -157,7 +211,7 @@ export function documentAt(path: string): Value | undefined {
 export function documentOf(path: string, writer: TranscriptWriter): Value | undefined {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = textAt(path);
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
     writer.damage(`${aboutDamage}a document that is not an object`);

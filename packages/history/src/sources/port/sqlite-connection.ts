@@ -18,6 +18,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
+import { NotAFileError } from "../../scan/read-file.ts";
 
 export interface Connection {
   readonly database: DatabaseSync;
@@ -29,6 +30,8 @@ export interface Connection {
 }
 
 export function connect(path: string): Connection {
+  // Opening a pipe would wait for its writer.
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw new NotAFileError(path);
   if (existsSync(path) && hasLog(path)) {
     if (isAtRest(path)) return openUnlocked(path);
     if (!existsSync(`${path}-shm`)) return openCopy(path);

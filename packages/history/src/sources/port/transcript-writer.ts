@@ -1,5 +1,6 @@
 /** Writes one session of another agent as lines in Claude Code's format. */
 import { createHash } from "node:crypto";
+import { aboutDamage } from "./source.ts";
 
 export interface WriterOptions {
   readonly source: string;
@@ -130,14 +131,26 @@ export function createTranscriptWriter({ source, sessionId, onLine, onTorn }: Wr
   const uuidOf = (id: string): string => toUuid(`${source}\0${id}`);
 
   const write = (line: string): void => onLine(`${line}\n`);
-  const emit = (value: object): void => write(JSON.stringify(value));
+  /** Returns false for a record that is nested too deeply to be written. */
+  const emit = (value: Block & { readonly from: string }): boolean => {
+    let line: string;
+    try {
+      line = JSON.stringify(value);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      write(`${aboutDamage}${value.from}: a record that is nested too deeply or is too long`);
+      return false;
+    }
+    write(line);
+    return true;
+  };
   /** The order of the keys is Claude Code's: the fast readers depend on it. */
   const chained = (placed: Placed, body: Block, tail: Block = {}): string => {
     const uuid = uuidOf(placed.id === undefined ? `${sessionId}\0${placed.from}` : `${sessionId}\0${placed.id}`);
     const time = timeOf(placed.at);
     const { side } = placed;
     const before = side === undefined ? last : (lastOfSide.get(side) ?? null);
-    emit({
+    const isWritten = emit({
       parentUuid: placed.parent === undefined ? before : placed.parent,
       isSidechain: parent !== undefined || side !== undefined,
       userType: "external",
@@ -152,6 +165,7 @@ export function createTranscriptWriter({ source, sessionId, onLine, onTorn }: Wr
       from: placed.from,
       ...tail,
     });
+    if (!isWritten) return before ?? "";
     if (side === undefined) last = uuid;
     else lastOfSide.set(side, uuid);
     return uuid;

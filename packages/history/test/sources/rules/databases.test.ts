@@ -187,6 +187,37 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
     expect(first).toMatchObject({ problems, ids: ["c", "d"] });
     expect(first).toMatchObject({ skipped: [closed] });
   });
+
+  test.each([
+    ["gemini", /1a2b3c4d\.jsonl$/],
+    ["copilot", /c0000000-0000-4000-8000-000000000001$/],
+    ["cursor", /d0000000-0000-4000-8000-000000000001$/],
+    ["kimi", /b1000000-0000-4000-8000-000000000001$/],
+    ["grok", /01999999-0000-7000-8000-000000000001$/],
+  ] as const)("a session of %s that may not be read is reported, and those beside it are listed", (agent, name) => {
+    const data = agentData(agent);
+    const cache = temporaryFolder();
+    for (const path of [data.folder, join(data.folder, "home")].filter((folder) => existsSync(folder)))
+      chmodSync(path, 0o755);
+    chmodSync(cache, 0o777);
+    const closed =
+      readdirSync(data.folder, { recursive: true, encoding: "utf8" }).find((path) => name.test(path)) ?? "";
+    chmodSync(join(data.folder, closed), 0);
+    const read = asNobody(`
+      const { config, problems } = await library.withSources({
+        dataPath: ${JSON.stringify(data.roots)}, sources: [${JSON.stringify(agent)}], cacheFolder: ${JSON.stringify(cache)} });
+      const { data } = await library.listSessions(config);
+      console.log(JSON.stringify({ problems, sessions: data.length }));`) as {
+      problems: { path: string }[];
+      sessions: number;
+    };
+    chmodSync(join(data.folder, closed), 0o755);
+    expect(read.problems.map(({ path }) => path)).toEqual(
+      expect.arrayContaining([expect.stringContaining(closed) as string]),
+    );
+    const top = data.sessions.filter(({ parent }) => !parent).length;
+    expect(read.sessions).toBeGreaterThanOrEqual(agent === "grok" ? 0 : top - 1);
+  });
 });
 
 test("a file that is not a database is an error that names the file, and is not changed", () => {
