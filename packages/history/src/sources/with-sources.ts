@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
 import { DataNotFoundError } from "../errors.ts";
 import { claudeCode } from "./claude-code/claude-code.ts";
@@ -114,9 +114,11 @@ async function rootsOf(
       unread.push(...problems.map((problem) => ({ ...problem, source: source.name })));
       return isThere;
     });
-    return { found, looked: all.map(({ path }) => path), unread };
+    return { found: eachOnce(found), looked: all.map(({ path }) => path), unread };
   }
-  const given = typeof config.dataPath === "string" ? [config.dataPath] : config.dataPath;
+  const given = (typeof config.dataPath === "string" ? [config.dataPath] : config.dataPath).map((path) =>
+    resolve(path),
+  );
   const named = only === undefined ? undefined : (await registry()).sources.find(({ name }) => name === only);
   // The first two sources of the registry. Most data belongs to one of them, and then the other sources are not loaded.
   const own = given.map((path) => [claudeDesktop, claudeCode].find((source) => source.owns(path)));
@@ -129,7 +131,32 @@ async function rootsOf(
     .filter(({ source }) => wanted.has(source.name));
   const missing = found.find(({ source, path }) => source.reads === "in-place" && !isFolder(path));
   if (missing) throw new DataNotFoundError(missing.path, named ? noDataOf([named.name]) : "no data of a coding agent");
-  return { found, looked: given, unread: [] };
+  return { found: eachOnce(found), looked: given, unread: [] };
+}
+
+/**
+ * Each root once, also if several paths lead to it. A root inside another one of the same agent is left out if the outer one
+ * has all its sessions.
+ */
+function eachOnce(roots: readonly Root[]): readonly Root[] {
+  const real = (path: string): string => orNone(() => realpathSync(path)) ?? path;
+  const byPlace = new Map(roots.toReversed().map((root) => [`${root.source.name}\0${real(root.path)}`, root]));
+  const once = roots.filter((root) => byPlace.get(`${root.source.name}\0${real(root.path)}`) === root);
+  return once.filter((inner) => {
+    const outer = once.find(
+      (root) => root.source === inner.source && real(inner.path).startsWith(`${real(root.path)}${sep}`),
+    );
+    return outer === undefined || !hasAllOf(outer, inner);
+  });
+}
+
+function hasAllOf(outer: Root, inner: Root): boolean {
+  const { source } = inner;
+  if (source.reads === "in-place") return false;
+  const unitsOf = ({ path }: Root): readonly string[] =>
+    orNone(() => source.units(path).units.map((unit) => `${unit.id}\0${realpathSync(unit.path)}`)) ?? [];
+  const all = new Set(unitsOf(outer));
+  return unitsOf(inner).every((unit) => all.has(unit));
 }
 
 function orNone<T>(work: () => T): T | undefined {

@@ -1,6 +1,16 @@
 /** What works on Claude Code's sessions works on those of other agents: watch, archive, blocks, the index, the choice of an agent. */
-import { appendFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { expect, test, vi } from "vitest";
 import {
   archive,
@@ -171,6 +181,27 @@ test("a transcript that Claude Desktop shows is not a session of Claude Code, ev
   rmSync(home, { recursive: true });
   await expect(idsOf(["claude-code"])).rejects.toThrow("There is no Claude Code data directory");
   vi.unstubAllEnvs();
+});
+
+test("a root that several paths lead to, and a root inside another one, are read once", async () => {
+  const [codex, opencode, pi] = [agentData("codex"), agentData("opencode"), agentData("pi")];
+  const elsewhere = temporaryFolder();
+  const link = join(elsewhere, "link");
+  symlinkSync(codex.folder, link);
+  const idsIn = async (...dataPath: readonly string[]): Promise<readonly string[]> => {
+    const { config } = await withSources({ dataPath, cacheFolder: temporaryFolder() });
+    return (await listSessions({ ...config, limit: Infinity })).data.map(({ id }) => id);
+  };
+  const threads = await idsIn(codex.folder);
+  expect(await idsIn(codex.folder, `${codex.folder}/`, relative(process.cwd(), codex.folder), link)).toEqual(threads);
+  expect(await idsIn(link, codex.folder)).toEqual(threads);
+  const sessions = await idsIn(opencode.folder);
+  expect(await idsIn(join(opencode.folder, "opencode.db"), opencode.folder)).toEqual(sessions);
+  expect(await idsIn(pi.folder, join(pi.folder, "sessions"))).toEqual(await idsIn(pi.folder));
+  // A root inside that has sessions of its own stays.
+  const inner = join(opencode.folder, "inner");
+  cpSync(join(opencode.folder, "opencode.db"), join(inner, "opencode.db"));
+  expect((await idsIn(opencode.folder, inner)).length).toBeGreaterThan(sessions.length);
 });
 
 test("a given root without data of the requested agent is an error that names the agent and the root", async () => {

@@ -2,6 +2,7 @@
  * Claude Desktop. Its sessions have Claude Code's format, but are stored elsewhere. Sessions of the Code tab are in Claude
  * Code's folder, and only a title and a project are stored here: such a session is shown once, as one of Desktop's.
  */
+import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { parseLine } from "../../scan/parse-line.ts";
@@ -9,7 +10,7 @@ import { documentAt, eachLine, entriesIn, filesNamed, isFile, isFolder, original
 import { appData } from "../port/places.ts";
 import { SUM, type Found, type TranslatedSource, type Problem, type Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
-import { getDefaultDataPath } from "../claude-code/discover/data-paths.ts";
+import { usualDataPaths } from "../claude-code/discover/data-paths.ts";
 
 const sidecarName = /^local_[0-9a-f-]+\.json$/;
 
@@ -17,10 +18,14 @@ export const claudeDesktop: TranslatedSource = {
   name: "claude-desktop",
   reads: "translated",
   roots(places) {
-    const { env, platform } = places;
+    const { env, homes, platform } = places;
     const store = env["LOCALAPPDATA"];
     const packaged = join("Packages", "Claude_pzs8sxrjxfjjc", "LocalCache", "Roaming", "Claude");
-    return [...appData(places, "Claude"), ...(platform === "win32" && store ? [join(store, packaged)] : [])];
+    const stores =
+      platform === "win32"
+        ? [store].filter((path) => path !== undefined)
+        : homes.filter((home) => home.startsWith("/mnt/")).map((home) => join(home, "AppData", "Local"));
+    return [...appData(places, "Claude"), ...stores.map((path) => join(path, packaged))];
   },
   owns: (path) => isFolder(join(path, "local-agent-mode-sessions")) || isFolder(join(path, "claude-code-sessions")),
   units: findSessions,
@@ -33,14 +38,7 @@ function findSessions(root: string): Found {
   const units: Unit[] = [];
   for (const path of filesNamed(join(root, "local-agent-mode-sessions"), sidecarName, problems, 2))
     units.push(...coworkUnits(root, path, problems));
-  const transcripts = new Map(
-    entriesIn(join(getDefaultDataPath(), "projects")).flatMap(({ name }) =>
-      entriesIn(join(getDefaultDataPath(), "projects", name)).map((entry): [string, string] => [
-        entry.name,
-        join(getDefaultDataPath(), "projects", name, entry.name),
-      ]),
-    ),
-  );
+  const transcripts = transcriptsFor(root);
   for (const path of filesNamed(join(root, "claude-code-sessions"), sidecarName, problems, 2)) {
     const sidecar = documentAt(path);
     const id = stringOf(sidecar?.["cliSessionId"]);
@@ -49,6 +47,18 @@ function findSessions(root: string): Found {
     units.push(...unitsOf(root, { path, sidecar, id, transcript, claims: transcript }));
   }
   return { units, problems };
+}
+
+/** The transcripts of Claude Code by their names. Under WSL, those of Windows are in the home folder of the same user. */
+function transcriptsFor(root: string): ReadonlyMap<string, string> {
+  const windowsHome = /^(\/mnt\/.+?)\/AppData\//.exec(root)?.[1];
+  const homes = windowsHome === undefined ? [homedir()] : [windowsHome, homedir()];
+  const found = new Map<string, string>();
+  for (const { path } of usualDataPaths(process.env, homes))
+    for (const project of entriesIn(join(path, "projects")))
+      for (const { name } of entriesIn(join(path, "projects", project.name)))
+        if (!found.has(name)) found.set(name, join(path, "projects", project.name, name));
+  return found;
 }
 
 /** A sandbox may contain several transcripts; the one that the sidecar names is the session. */

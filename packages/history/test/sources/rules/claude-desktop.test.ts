@@ -36,6 +36,14 @@ test("Claude Desktop: a session of the Code tab has the folder where it was open
   expect(data.map(({ source, summary }) => [source, summary])).toEqual([["claude-desktop", "Title"]]);
 });
 
+test("Claude Desktop: the transcript of the Code tab is found in each data directory of Claude Code", () => {
+  const second = folderWith({ "projects/-srv-tree/11111111-1111-4111-8111-111111111111.jsonl": [user("a", "q")] });
+  vi.stubEnv("CLAUDE_CONFIG_DIR", `${temporaryFolder()},${second}`);
+  const sidecar = { cliSessionId: "11111111-1111-4111-8111-111111111111", title: "Title" };
+  const root = folderWith({ [`${CODE}/local_1.json`]: sidecar });
+  expect(readAll("claude-desktop", root).map(threadOf)).toEqual([["q"]]);
+});
+
 test("Claude Desktop: if a sandbox has several transcripts, the one that the sidecar names is the session, and a new title counts as a change", () => {
   const folder = `${MODE}/local_1/.claude/projects/-sessions-fox`;
   const sidecar = { cliSessionId: "b", title: "Title", userSelectedFolders: ["/srv/chosen"] };

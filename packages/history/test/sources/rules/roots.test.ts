@@ -63,6 +63,7 @@ test("under WSL the home folders of Windows are searched too, with the paths tha
   expect(rootsOf("claude-desktop", {}, "linux", homes)).toEqual([
     "/home/ada/.config/Claude",
     "/mnt/c/Users/ada/AppData/Roaming/Claude",
+    "/mnt/c/Users/ada/AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude",
   ]);
   expect(rootsOf("goose", {}, "linux", homes)).toEqual([
     "/home/ada/.local/share/goose/sessions",
