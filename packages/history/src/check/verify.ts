@@ -3,7 +3,7 @@ import type { SkippedFile } from "../model/data-file.ts";
 import { chosenFiles } from "../list/chosen-files.ts";
 import type { FileDamage } from "../model/types.ts";
 import { createPause } from "../scan/pause.ts";
-import { aboutDamage } from "../sources/port/source.ts";
+import { aboutDamage } from "../sources/port/about-damage.ts";
 import { loadState } from "../sources/mirror/mirror-state.ts";
 import { markOf } from "../sources/mirror/source-of-root.ts";
 import { readLines } from "../scan/read-lines.ts";

@@ -12,7 +12,8 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { aboutDamage, agentTitles, type Unit } from "../port/source.ts";
+import { aboutDamage } from "../port/about-damage.ts";
+import { agentTitles, type Unit } from "../port/source.ts";
 import { createTranscriptWriter } from "../port/transcript-writer.ts";
 import { appendGrowth } from "./append-growth.ts";
 import { metaPath, type MirrorPlace } from "./find-sessions.ts";

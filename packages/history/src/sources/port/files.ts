@@ -17,7 +17,8 @@ import { isObject, type Value } from "../../model/value.ts";
 import { parseLine } from "../../scan/parse-line.ts";
 import { forEachLine, type Region } from "../../scan/line-splitter.ts";
 import { NotAFileError, readFile } from "../../scan/read-file.ts";
-import { aboutDamage, type Problem, type Unit } from "./source.ts";
+import { aboutDamage } from "./about-damage.ts";
+import type { Problem, Unit } from "./source.ts";
 import { eachMarkedLine } from "./marked-lines.ts";
 import type { TranscriptWriter } from "./transcript-writer.ts";
 

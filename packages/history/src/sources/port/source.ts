@@ -62,9 +62,6 @@ export interface Problem {
 /** The beginning of the id of a call that is a sum of several: some agents report one for a turn, a run or a session. */
 export const SUM = "sum:";
 
-/** The beginning of a sentence about damage. The sentence replaces the damaged text. */
-export const aboutDamage = "skein: ";
-
 /** One session or subagent, before it is read. */
 export interface Unit {
   /** Its id as the agent writes it. */

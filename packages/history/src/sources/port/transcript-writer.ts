@@ -1,6 +1,6 @@
 /** Writes one session of another agent as lines in Claude Code's format. */
 import { createHash } from "node:crypto";
-import { aboutDamage } from "./source.ts";
+import { aboutDamage } from "./about-damage.ts";
 
 export interface WriterOptions {
   readonly source: string;
