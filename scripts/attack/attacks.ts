@@ -185,7 +185,7 @@ export const ATTACKS: readonly Attack[] = [
     attack: "hostile SQL: memory, time, rows",
     expected: "ended or cut, the server continues",
     file: "server/test/sql-greedy.test.ts",
-    test: /takes no more|time limit|1\.5 GB|are cut|two run at a time/,
+    test: /stays within the limits|time limit|1\.5 GB|are cut|two run at a time/,
   },
   { attack: "a stolen backup", expected: "no secret in it", file: "server/test/sealed-secrets.test.ts", test: /./ },
 ];

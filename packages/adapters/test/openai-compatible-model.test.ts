@@ -147,7 +147,7 @@ test("a web page at the address of a model is reported as such, and requested at
   });
 });
 
-/** The answer to these deltas, from a server that sends no ids where they are missing. */
+/** The answer that is read from these deltas. A delta without an id is sent without an id. */
 function answerOf(deltas: readonly object[], finish_reason = "stop") {
   const reader = createChunkReader(
     createAnswerStream({ model: NAME }, () => {}),

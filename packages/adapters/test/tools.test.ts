@@ -390,7 +390,7 @@ describe("Bash", () => {
   test.each([
     ["time-out", 200],
     ["abort", 60_000],
-  ])("at a %s, the command and everything that it started end", async (how, timeout) => {
+  ])("on %s, the command and everything that it started end", async (how, timeout) => {
     const { call, folder } = toolsWorld();
     const stop = new AbortController();
     const [one, two] = [marker(), marker()];

@@ -11,7 +11,7 @@ function times(world: World): number {
   return JSON.stringify(world.requests().at(-1)?.["messages"]).split(RED).length - 1;
 }
 
-/** A session in the middle of a call that ends when `go` is called, or with the folder of the test. */
+/** A session in the middle of a call. The call ends when `go` is called, or when the folder of the test is removed. */
 async function working(world: World) {
   const command = "touch begun; while test -e begun && ! test -e go; do sleep 0.05; done; echo gone";
   const { sessionId, runId } = await world.sessions.begin(

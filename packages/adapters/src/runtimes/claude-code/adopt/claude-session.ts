@@ -92,7 +92,7 @@ export interface ClaudeSubagent {
   readonly subpath: string;
   readonly agentId: string;
   readonly parentAgentId: string | null;
-  /** The tool call that it worked on. */
+  /** The tool call that the subagent worked on. */
   readonly toolUseId: string | null;
   readonly lines: readonly TranscriptLine[];
 }

@@ -89,11 +89,11 @@ export interface ClaudePolicyDeps {
 /** Data that is stored for a session beside its log. */
 const Kept = z.object({
   secrets: z.record(z.string(), z.string()).default({}),
-  /** Whether an admin key allowed it to bypass permissions. */
+  /** Whether an admin key allowed the session to bypass permissions. */
   bypass: z.boolean().default(false),
-  /** Whether it was created with the sandbox on. */
+  /** Whether the session was created with the sandbox on. */
   sandboxed: z.boolean().default(false),
-  /** The name of the key that created it. The key's rules apply to the session. */
+  /** The name of the key that created the session. The key's rules apply to the session. */
   key: z.string().default(""),
 });
 type Kept = z.infer<typeof Kept>;
