@@ -86,7 +86,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     // Errors are ignored here: the first query reports them.
   }
   await started;
-  // The condition is set only if there are files of other agents, because a condition costs time.
+  // The view gets a condition only if there are files of other agents, because a condition costs time.
   if (roots?.some((root) => sourceOfRoot(root) !== "claude-code"))
     await connection.run(
       "CREATE OR REPLACE VIEW skein.claude_files AS SELECT * FROM skein.files WHERE source IN ('claude-code', 'claude-desktop')",

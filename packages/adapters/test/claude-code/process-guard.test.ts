@@ -220,7 +220,7 @@ test.each([
   ["printf '12345\\n1234567890\\n'; sleep 1000", true],
   ["printf 1234; sleep 0.1; printf 567890; sleep 1000", true],
   ["printf '1234\\n5678\\n'; sleep 0.1; printf '9012\\n34567\\n'", false],
-])("the limit of 8 bytes applies to a message: %s", async (script, isOver) => {
+])("the limit of 8 bytes applies to one message, however it is printed: %s", async (script, isOver) => {
   const child = start(script, { terms: { maxMessageBytes: 8 } });
   child.stdout.resume();
   expect((await child.ended).cause).toBe(isOver ? "message_too_large" : "exited");
