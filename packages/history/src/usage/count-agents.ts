@@ -10,7 +10,7 @@ import type { CallCounter } from "./count-calls.ts";
 import type { UsageOptions } from "./usage-options.ts";
 
 /** Increase it when a source counts differently. */
-const agentUsage = { name: "agent-usage", version: usageFacet.version * 100 + 1 };
+const agentUsage = { name: "agent-usage", version: usageFacet.version * 100 + 2 };
 const maxUnsaved = 200;
 
 interface CountOptions {

@@ -1,14 +1,22 @@
-/** Codex: rollouts in `sessions/YYYY/MM/DD` and `archived_sessions`, one file of JSON lines per thread. */
-import { basename, join } from "node:path";
-import { objectOf, stringOf, type Value } from "../../model/value.ts";
-import { eachLine, eachRecord, entriesIn, filesNamed, isFolder, originalLine, stampOf } from "../port/files.ts";
+/** Codex: rollouts in `sessions/YYYY/MM/DD` and `archived_sessions`, files of JSON lines. */
+import { join } from "node:path";
+import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
+import {
+  eachLine,
+  eachRecord,
+  entriesIn,
+  filesNamed,
+  firstRecord,
+  isFolder,
+  originalLine,
+  stampOf,
+} from "../port/files.ts";
 import { readDatabase } from "../port/sqlite.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { parseLine } from "../../scan/parse-line.ts";
-import { createRollout } from "./rollout.ts";
-
-const rolloutName = /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+?)\.jsonl(?:\.zst)?$/;
+import { createRollout, type Rollout } from "./rollout.ts";
+import { baseOf, idsOf, inheritedBy, rolloutAt, rolloutName, type Base } from "./segments.ts";
 
 export const codex: TranslatedSource = {
   name: "codex",
@@ -19,32 +27,55 @@ export const codex: TranslatedSource = {
     entriesIn(join(path, "sessions")).some((entry) => entry.isDirectory() && /^\d{4}$/.test(entry.name)),
   units: findThreads,
   read: readThread,
-  original: ({ path }, from) => originalLine(path, from),
+  original({ root, path }, from) {
+    const [, rollout, line = from] = /^rollout (\S+) (.*)$/.exec(from) ?? [];
+    const file = rollout === undefined ? path : rolloutAt(placesIn(root), rollout);
+    return file && originalLine(file, line);
+  },
 };
 
-/** The rollouts of each root, by the id of the thread. Forks need those of their parents. */
-const rollouts = new Map<string, ReadonlyMap<string, string>>();
+interface Rollouts {
+  /** By the id of the file. */
+  readonly files: ReadonlyMap<string, string>;
+  readonly threads: ReadonlyMap<string, readonly string[]>;
+}
+
+/** The files of each root. Forks need those of their parents. */
+const known = new Map<string, Rollouts>();
+
+/** An active thread takes precedence over its archived copy. */
+const placesIn = (root: string): readonly string[] => [join(root, "sessions"), join(root, "archived_sessions")];
 
 function findThreads(root: string): Found {
   const problems: Problem[] = [];
   const byId = new Map<string, string>();
-  // An active thread takes precedence over its archived copy, and a plain file over a compressed file.
-  const places = [join(root, "sessions"), join(root, "archived_sessions")];
-  for (const path of places.flatMap((folder) => filesNamed(folder, rolloutName, problems).toSorted(plainFirst))) {
-    const id = rolloutName.exec(basename(path))?.[1];
-    if (id !== undefined && !byId.has(id)) byId.set(id, path);
+  const threads = new Map<string, string[]>();
+  for (const path of placesIn(root).flatMap((folder) =>
+    filesNamed(folder, rolloutName, problems).toSorted(plainFirst),
+  )) {
+    const ids = idsOf(path);
+    if (!ids || byId.has(ids.rollout)) continue;
+    byId.set(ids.rollout, path);
+    const files = threads.get(ids.thread);
+    if (files) files.push(path);
+    else threads.set(ids.thread, [path]);
   }
-  rollouts.set(root, byId);
+  known.set(root, { files: byId, threads });
   const titles = titlesIn(root, problems);
-  const units = [...byId].map(([id, path]): Unit => {
-    const { stamp, mtimeMs } = stampOf(path);
+  const units = [...threads].map(([id, files]): Unit => {
+    // The ids of a thread's files are in the order of their beginnings.
+    if (files.length > 1) files.sort((a, b) => ((idsOf(a)?.rollout ?? "") < (idsOf(b)?.rollout ?? "") ? -1 : 1));
+    const path = files.at(-1) ?? "";
+    const { stamp, mtimeMs } = stampOf(...files);
     const title = titles.get(id) ?? null;
-    const archived = path.startsWith(places[1] ?? "");
-    return { id, root, path, mtimeMs, stamp: `${stamp} ${title ?? ""}`, extra: { title, archived } };
+    const archived = path.startsWith(placesIn(root)[1] ?? "");
+    const earlier = files.length > 1 ? { earlier: files.slice(0, -1) } : {};
+    return { id, root, path, mtimeMs, stamp: `${stamp} ${title ?? ""}`, extra: { title, archived, ...earlier } };
   });
   return { units, problems };
 }
 
+/** A plain file takes precedence over a compressed one. */
 function plainFirst(a: string, b: string): number {
   return Number(a.endsWith(".zst")) - Number(b.endsWith(".zst")) || (a < b ? -1 : 1);
 }
@@ -83,36 +114,81 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
 
 function readThread(unit: Unit, writer: TranscriptWriter): void {
   let hasLostParent = false;
+  const rollouts = known.get(unit.root);
   const rollout = createRollout(unit.id, writer, (parentId) => {
     if (writer.wants === "head") return undefined;
-    const path = rollouts.get(unit.root)?.get(parentId);
-    hasLostParent = path === undefined;
-    return path === undefined ? undefined : turnsIn(path);
+    const turns = turnsIn(rollouts?.threads.get(parentId) ?? []);
+    hasLostParent = turns.size === 0;
+    return hasLostParent ? undefined : turns;
   });
   // Without the file of its parent, the times of all lines are needed to find where a fork begins.
   const options = { writer, marks, needsAll: () => hasLostParent };
-  eachRecord(unit.path, options, (value, from) => rollout.add(value, from));
+  const earlier = writer.wants === "head" ? [] : arrayOf(unit.extra?.["earlier"]).map(String);
+  const files = [...earlier, unit.path];
+  const ends = endsIn(files, writer, rollout);
+  for (const path of files) {
+    const id = idsOf(path)?.rollout ?? "";
+    const name = path === unit.path ? "" : `rollout ${id} `;
+    let isFirst = true;
+    eachRecord(path, options, (value, from) => {
+      if (ends) ends.before(id, value);
+      rollout.add(value, `${name}${from}`);
+      if (isFirst && writer.wants === "transcript") goOn(baseOf(objectOf(value["payload"])));
+      isFirst = false;
+    });
+  }
   rollout.finish();
   // Last, so that the lines before it stay in their places when the thread gets a name.
   writer.title(stringOf(unit.extra?.["title"]), "session_index.jsonl");
   if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "" });
+
+  /** Goes back to a line of an earlier file, or reads what a fork has from another thread. */
+  function goOn(base: Base | undefined): void {
+    if (!base || ends?.goBack(base)) return;
+    for (const { path, rollout: id, end } of inheritedBy(base, (wanted) => rollouts?.files.get(wanted)))
+      eachRecord(path, { writer }, (value, from) => {
+        if ((numberOf(value["ordinal"]) ?? end) < end) rollout.inherit(value, `rollout ${id} ${from}`);
+      });
+  }
 }
 
-const marks = ["token_count", "turn_context", "_started"];
+/** Remembers the lines of a thread's earlier files with which its later files go on. */
+function endsIn(files: readonly string[], writer: TranscriptWriter, rollout: Rollout) {
+  if (files.length === 1 || writer.wants !== "transcript") return undefined;
+  const bases = files.flatMap((path) => baseOf(objectOf(firstRecord(path)?.["payload"])) ?? []);
+  const lines = new Map<string, string | null>();
+  const keyOf = ({ rollout: id, end }: Base): string => `${id} ${end}`;
+  return {
+    before(id: string, { ordinal }: Value): void {
+      for (const base of bases)
+        if (base.rollout === id && (numberOf(ordinal) ?? 0) >= base.end && !lines.has(keyOf(base)))
+          lines.set(keyOf(base), rollout.end());
+    },
+    goBack(base: Base): boolean {
+      const isOwn = files.some((path) => idsOf(path)?.rollout === base.rollout);
+      // Without a line behind it, the base is the whole file.
+      if (isOwn) rollout.branch(lines.get(keyOf(base)) ?? rollout.end());
+      return isOwn;
+    },
+  };
+}
+
+const marks = ['"token_', "turn_context", "_started"];
 
 const turnMark = Buffer.from('"turn_id"');
 
-/** The ids of all turns in a rollout. A fork copies those of its parent. */
-function turnsIn(path: string): ReadonlySet<string> {
+/** The ids of all turns in the files of a thread. A fork copies those of its parent. */
+function turnsIn(paths: readonly string[]): ReadonlySet<string> {
   const turns = new Set<string>();
   try {
-    eachLine(path, (bytes) => {
-      if (!bytes.includes(turnMark)) return;
-      for (const { value } of parseLine(bytes, { line: 1, offset: 0 }, () => {})) {
-        const id = value["type"] === "turn_context" ? stringOf(objectOf(value["payload"])["turn_id"]) : null;
-        if (id !== null) turns.add(id);
-      }
-    });
+    for (const path of paths)
+      eachLine(path, (bytes) => {
+        if (!bytes.includes(turnMark)) return;
+        for (const { value } of parseLine(bytes, { line: 1, offset: 0 }, () => {})) {
+          const id = value["type"] === "turn_context" ? stringOf(objectOf(value["payload"])["turn_id"]) : null;
+          if (id !== null) turns.add(id);
+        }
+      });
   } catch {
     // The parent was removed in the meantime.
   }

@@ -4,16 +4,23 @@ import type { Block } from "../port/transcript-writer.ts";
 
 /** Texts that Codex itself sends with the user role. */
 const machineText =
-  /^\s*(<(environment_context|user_instructions|permissions instructions|turn_aborted|skill|collaboration_mode)\b|# AGENTS\.md)/;
+  /^\s*(<(environment_context|user_instructions|permissions instructions|turn_aborted|skill|collaboration_mode|subagent_notification|agent_message_board_notification|user_shell_command|extension_context|goal_context|codex_internal_context|hook_prompt|recommended_plugins)\b|# AGENTS\.md)/i;
 
-export function userBlocks(content: unknown): {
+/** A message with the user role. Since 2026, it says of each part whether a person wrote it. */
+export function userBlocks(item: Value): {
   readonly content: string | readonly Block[];
   readonly isMeta: boolean;
 } {
+  const { content } = item;
   if (typeof content === "string") return { content, isMeta: machineText.test(content) };
   const blocks = arrayOf(content).map(objectOf).map(partOf);
+  const kinds = arrayOf(objectOf(item["internal_chat_message_metadata_passthrough"])["content_item_kinds"]);
+  const isMachine = ({ text }: Block, at: number): boolean => {
+    const kind = stringOf(kinds[at]);
+    return kind ? !/^(user\.|unknown$)/.test(kind) : typeof text === "string" && machineText.test(text);
+  };
   const [first] = blocks;
-  const isMeta = typeof first?.["text"] === "string" && machineText.test(first["text"]);
+  const isMeta = blocks.length > 0 && blocks.every(isMachine);
   return { content: blocks.length === 1 && typeof first?.["text"] === "string" ? first["text"] : blocks, isMeta };
 }
 
@@ -41,8 +48,6 @@ export function blockOf(item: Value, from: string): Block | undefined {
       if (item["role"] !== "assistant") return undefined;
       return { type: "text", text: textOf(item["content"]) };
     }
-    case "agent_message":
-      return { type: "text", text: textOf(item["content"] ?? item["message"]) };
     case "reasoning": {
       const thinking = textOf(item["summary"]) || textOf(item["content"]);
       return thinking === "" ? undefined : { type: "thinking", thinking };
@@ -68,6 +73,11 @@ export function blockOf(item: Value, from: string): Block | undefined {
     default:
       return undefined;
   }
+}
+
+/** What one agent wrote to another. It may be encrypted, and then has no text. */
+export function agentText(item: Value): string {
+  return textOf(item["content"]);
 }
 
 function textOf(content: unknown): string {

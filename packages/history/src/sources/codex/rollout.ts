@@ -1,11 +1,18 @@
 /** Translates the records of a rollout. */
 import { isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
+import { createCopyGate, parentOf, type CopyGate, type TurnsOf } from "./copy-gate.ts";
 import { createTokenCounts } from "./token-counts.ts";
-import { blockOf, outputOf, userBlocks } from "./items.ts";
+import { agentText, blockOf, outputOf, userBlocks } from "./items.ts";
 
 export interface Rollout {
   add(record: Value, from: string): void;
+  /** Adds a record of the thread that this one is a fork of. */
+  inherit(record: Value, from: string): void;
+  /** Ends the open answer. Returns the last line of the conversation. */
+  end(): string | null;
+  /** The next line follows this one. */
+  branch(line: string | null): void;
   finish(): void;
 }
 
@@ -13,7 +20,13 @@ interface OpenAnswer {
   readonly content: Block[];
   readonly from: string;
   readonly at: string | null;
-  tokens?: CallTokens;
+  spent?: Spent;
+}
+
+interface Spent {
+  readonly call: string;
+  readonly model: string;
+  readonly tokens: CallTokens;
 }
 
 /** Events that repeat the content of a response item. */
@@ -22,7 +35,6 @@ const repeats = new Set([
   "agent_message",
   "agent_reasoning",
   "agent_reasoning_raw_content",
-  "item_completed",
   "item_started",
   "context_compacted",
   "task_started",
@@ -31,23 +43,21 @@ const repeats = new Set([
   "turn_complete",
 ]);
 
-/** `turnsOf` has the ids of all turns of another thread, or undefined if that thread does not exist. */
-export function createRollout(
-  threadId: string,
-  writer: TranscriptWriter,
-  turnsOf: (threadId: string) => ReadonlySet<string> | undefined,
-): Rollout {
+export function createRollout(threadId: string, writer: TranscriptWriter, turnsOf: TurnsOf): Rollout {
   const counts = createTokenCounts();
-  const copies = createCopyGate(turnsOf);
+  const copies = createCopyGate(threadId, turnsOf);
+  const models = new Map<string, string>();
   let model = "";
   let isFirst = true;
   let open: OpenAnswer | undefined;
-  /** Lines that must be written after the open answer. */
+  /** Results, which are written after the open answer. Whether they failed may be said in the record behind them. */
   let waiting: (() => void)[] = [];
   /** The parent line of each turn of a person, for rolling back. */
   const turns: (string | null)[] = [];
   let branchAt: string | null | undefined;
+  const failed = new Set<string>();
 
+  const positionOf = (from: string): string => `codex:${threadId}:${from.replace("line ", "")}`;
   const parent = (): { parent?: string | null } => {
     if (branchAt === undefined) return {};
     const at = branchAt;
@@ -56,10 +66,9 @@ export function createRollout(
   };
   const flush = (): void => {
     if (open) {
-      const { content, from, at, tokens } = open;
-      const call = `codex:${threadId}:${from.replace("line ", "")}`;
+      const { content, from, at, spent = { call: positionOf(from), model, tokens: undefined } } = open;
       const stopReason = content.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn";
-      writer.answer({ call, model, content, tokens, at, from, stopReason, ...parent() });
+      writer.answer({ ...spent, content, at, from, stopReason, ...parent() });
     }
     open = undefined;
     const after = waiting;
@@ -73,20 +82,21 @@ export function createRollout(
   };
   const result = (callId: string, payload: Value, at: string | null, from: string): void => {
     const { content, isError, details } = outputOf(payload["output"]);
-    const write = (): void =>
-      void writer.result(callId, content, {
-        at,
-        from,
-        isError,
-        ...(details !== undefined && { details }),
-        ...parent(),
-      });
-    if (open) waiting.push(write);
-    else write();
+    const more = details === undefined ? {} : { details };
+    waiting.push(
+      () =>
+        void writer.result(callId, content, {
+          at,
+          from,
+          isError: isError || failed.has(callId),
+          ...more,
+          ...parent(),
+        }),
+    );
   };
   const prompt = (payload: Value, at: string | null, from: string, isCopy: boolean): void => {
     flush();
-    const { content, isMeta } = userBlocks(payload["content"]);
+    const { content, isMeta } = userBlocks(payload);
     if (!isMeta) turns.push(branchAt === undefined ? writer.last : branchAt);
     writer.user(content, { at, from, isMeta: isMeta || (isCopy && copies.isSubagent), ...parent() });
   };
@@ -100,18 +110,40 @@ export function createRollout(
       result(stringOf(payload["call_id"]) ?? from, payload, at, from);
       return;
     }
+    if (type === "agent_message") {
+      agentMessage(payload, at, from);
+      return;
+    }
     const block = blockOf(payload, from);
     if (!block) {
       flush();
-      // Encrypted text cannot be read here; the original line has it.
-      const { encrypted_content: _encrypted, ...rest } = payload;
-      writer.other(type, rest, { at, from });
+      writer.other(type, withoutSecrets(payload), { at, from });
       return;
     }
     answer(block, at, from);
     // The model's own search has no result of its own.
     if (type === "web_search_call")
       result(String(block["id"]), { output: stringOf(payload["status"]) ?? "" }, at, from);
+  };
+  /** The tokens belong to the open answer, or to a call without a message, such as a compaction. */
+  const spend = (spent: Spent, at: string | null, from: string): void => {
+    if (open && !open.spent) open.spent = spent;
+    else writer.usage(spent.call, spent.model, spent.tokens, { at, from });
+    flush();
+  };
+  const recordOf = (payload: Value, at: string | null, from: string, isCopy: boolean): void => {
+    const owner = stringOf(payload["thread_id"]);
+    const tokens = counts.record(payload["usage"]);
+    if (!tokens || (owner === null ? isCopy : owner !== threadId)) return;
+    const response = stringOf(payload["response_id"]);
+    const call = response === null ? positionOf(from) : `codex:${response}`;
+    spend({ call, model: models.get(stringOf(payload["turn_id"]) ?? "") ?? model, tokens }, at, from);
+  };
+  const agentMessage = (payload: Value, at: string | null, from: string): void => {
+    flush();
+    const text = agentText(payload);
+    if (text === "") writer.other("agent_message", withoutSecrets(payload), { at, from });
+    else writer.user(text, { at, from, isMeta: true, ...parent() });
   };
   const rollBack = (turnsBack: number): void => {
     flush();
@@ -120,15 +152,19 @@ export function createRollout(
       if (start !== undefined) branchAt = start;
     }
   };
+  /** The item of a command, a change of files or a tool of a server has the id of its call. */
+  const noteFailure = (done: Value): void => {
+    const isFailed = done["status"] === "failed" || (numberOf(done["exit_code"]) ?? 0) !== 0;
+    const id = stringOf(done["id"]);
+    if (isFailed && id !== null) failed.add(id);
+  };
   const event = (payload: Value, at: string | null, from: string, isCopy: boolean): void => {
     const type = stringOf(payload["type"]) ?? "unknown";
     if (type === "token_count") {
       const tokens = counts.read(payload["info"]);
-      if (!tokens || isCopy) return;
-      if (open && !open.tokens) open.tokens = tokens;
-      else writer.usage(`codex:${threadId}:${from.replace("line ", "")}`, model, tokens, { at, from });
-      flush();
-    } else if (type === "thread_rolled_back") rollBack(numberOf(payload["num_turns"]) ?? 0);
+      if (tokens && !isCopy) spend({ call: positionOf(open?.from ?? from), model, tokens }, at, from);
+    } else if (type === "item_completed") noteFailure(objectOf(payload["item"]));
+    else if (type === "thread_rolled_back") rollBack(numberOf(payload["num_turns"]) ?? 0);
     else if (!repeats.has(type)) {
       flush();
       writer.other(type, payload, { at, from });
@@ -146,88 +182,63 @@ export function createRollout(
         if (payload === undefined && type === null) return;
         if (type === "session_meta") return;
       }
-      const isCopy = copies.isCopy(type, payload ?? {}, at);
+      const isCopy = copies.isCopy(record, payload ?? {});
       // A subagent's file begins with a copy of its parent's conversation. Only its own part is translated.
       if (isCopy && copies.isSubagent && !(type === "event_msg" && payload?.["type"] === "token_count")) return;
-      if (payload === undefined) {
-        // Before August 2025, the items were directly in the lines.
-        if (stringOf(record["role"]) ?? type?.includes("call") ?? type === "reasoning") item(record, at, from, isCopy);
-        else writer.other(type ?? "unknown", record, { at, from });
-        return;
-      }
-      if (type === "response_item") item(payload, at, from, isCopy);
-      else if (type === "event_msg") event(payload, at, from, isCopy);
-      else if (type === "turn_context") {
-        model = stringOf(payload["model"]) ?? model;
-        writer.place({ cwd: stringOf(payload["cwd"]) });
-      } else if (type === "compacted") {
-        flush();
-        writer.compaction(stringOf(payload["message"]) || null, { at, from });
-      } else if (type !== "session_meta") writer.other(type ?? "unknown", payload, { at, from });
+      translate(record, at, from, isCopy);
     },
+    inherit(record, from) {
+      if (!copies.isSubagent) translate(record, stringOf(record["timestamp"]), from, true);
+    },
+    end() {
+      flush();
+      return branchAt === undefined ? writer.last : branchAt;
+    },
+    branch: (line) => void (branchAt = line),
     finish: flush,
   };
+  // oxlint-disable-next-line max-params
+  function translate(record: Value, at: string | null, from: string, isCopy: boolean): void {
+    const type = stringOf(record["type"]);
+    const { payload } = record;
+    if (!isObject(payload)) {
+      // Before August 2025, the items were directly in the lines.
+      if (stringOf(record["role"]) ?? type?.includes("call") ?? type === "reasoning") item(record, at, from, isCopy);
+      else writer.other(type ?? "unknown", record, { at, from });
+      return;
+    }
+    if (type === "response_item") item(payload, at, from, isCopy);
+    else if (type === "event_msg") event(payload, at, from, isCopy);
+    else if (type === "turn_context") {
+      model = stringOf(payload["model"]) ?? model;
+      models.set(stringOf(payload["turn_id"]) ?? "", model);
+      writer.place({ cwd: stringOf(payload["cwd"]) });
+    } else if (type === "token_usage_record") recordOf(payload, at, from, isCopy);
+    else if (type === "inter_agent_communication") agentMessage(payload, at, from);
+    else if (type === "compacted") {
+      flush();
+      writer.compaction(stringOf(payload["message"]) || null, { at, from });
+    } else if (type !== "session_meta") writer.other(type ?? "unknown", payload, { at, from });
+  }
+}
+
+/** Encrypted text cannot be read here; the original line has it. */
+function withoutSecrets({ encrypted_content: _encrypted, ...rest }: Value): Value {
+  return rest;
 }
 
 function begin(meta: Value, threadId: string, writer: TranscriptWriter, copies: CopyGate): void {
-  const { cwd, cli_version: version, forked_from_id: fork, source } = meta;
+  const { cwd, cli_version: version } = meta;
   writer.place({
     cwd: stringOf(cwd),
     version: stringOf(version),
     branch: stringOf(objectOf(meta["git"])["branch"]),
   });
-  const spawned = objectOf(source)["subagent"];
+  copies.begin(meta);
   const parent = parentOf(meta);
-  const isSubagent = spawned !== undefined || meta["thread_source"] === "subagent";
-  if (isSubagent && parent !== null && parent !== threadId) {
-    const type = stringOf(meta["agent_role"]) ?? stringOf(spawned);
+  if (copies.isSubagent && parent !== null && parent !== threadId) {
+    const spawned = objectOf(meta["source"])["subagent"];
+    const type = stringOf(meta["agent_role"]) ?? stringOf(spawned) ?? stringOf(objectOf(spawned)["other"]);
     writer.subagentOf({ sessionId: parent, type, description: stringOf(meta["agent_nickname"]) });
   }
-  copies.begin(stringOf(fork) ?? parent, isSubagent);
-}
-
-/** The thread that started this one. */
-function parentOf(meta: Value): string | null {
-  const spawn = objectOf(objectOf(objectOf(meta["source"])["subagent"])["thread_spawn"]);
-  return stringOf(meta["parent_thread_id"]) ?? stringOf(spawn["parent_thread_id"]);
-}
-
-interface CopyGate {
-  readonly isSubagent: boolean;
-  begin(parentId: string | null, isSubagent: boolean): void;
-  isCopy(type: string | null, payload: Value, at: string | null): boolean;
-}
-
-/**
- * Finds which lines of a fork were copied from its parent: all up to the first turn that the parent does not have. If
- * the parent's file is missing: all lines that were written in one burst.
- */
-function createCopyGate(turnsOf: (threadId: string) => ReadonlySet<string> | undefined): CopyGate {
-  let parentTurns: ReadonlySet<string> | undefined;
-  let isOpen = false;
-  let isSubagent = false;
-  let lastTime = Number.NaN;
-  return {
-    get isSubagent() {
-      return isSubagent;
-    },
-    begin(parentId, subagent) {
-      isSubagent = subagent;
-      isOpen = parentId !== null;
-      parentTurns = parentId === null ? undefined : turnsOf(parentId);
-    },
-    isCopy(type, payload, at) {
-      if (!isOpen) return false;
-      const time = Date.parse(at ?? "");
-      const turn = stringOf(payload["turn_id"]);
-      if (parentTurns) {
-        // `task_started` comes before the context of its turn.
-        const names =
-          type === "turn_context" || payload["type"] === "task_started" || payload["type"] === "turn_started";
-        if (names && turn !== null && !parentTurns.has(turn)) isOpen = false;
-      } else if (time - lastTime > 1000) isOpen = false;
-      lastTime = time;
-      return isOpen;
-    },
-  };
 }

@@ -1,4 +1,7 @@
-/** Codex's token counts: each event has the sum of the thread so far, and since 2025 also the last response. */
+/**
+ * Codex's token counts. Each event has the sum of the thread so far, and since 2025 also the last response. Since version
+ * 0.153, a record with the id of the response comes before the event that reports the same response.
+ */
 import { isObject, numberOf, objectOf, type Value } from "../../model/value.ts";
 import type { CallTokens } from "../port/transcript-writer.ts";
 
@@ -12,13 +15,27 @@ interface Counts {
 }
 
 export interface TokenCounts {
-  /** The tokens of the response that this event reports; undefined if it reports none. */
+  /** The tokens of the response that this event reports; undefined if it reports none, or one that has a record. */
   read(info: unknown): CallTokens | undefined;
+  /** The tokens of a record of one response. */
+  record(usage: unknown): CallTokens | undefined;
 }
 
 export function createTokenCounts(): TokenCounts {
   let before: Counts | undefined;
+  let recorded: Counts | undefined;
+  const isRecorded = (counts: Counts): boolean => {
+    const { input, cached, output } = recorded ?? {};
+    const isSame = input === counts.input && cached === counts.cached && output === counts.output;
+    if (isSame) recorded = undefined;
+    return isSame;
+  };
   return {
+    record(usage) {
+      if (!isObject(usage)) return undefined;
+      recorded = countsOf(usage);
+      return recorded.input + recorded.output > 0 ? tokensOf(recorded) : undefined;
+    },
     read(info) {
       if (!isObject(info) || !isObject(info["total_token_usage"])) return undefined;
       const total = countsOf(info["total_token_usage"]);
@@ -26,12 +43,12 @@ export function createTokenCounts(): TokenCounts {
       before = total;
       // The event repeats the sum of the one before: it has new rate limits or, after a compaction, an estimate.
       if (previous && same(previous, total)) return undefined;
-      const last = isObject(info["last_token_usage"]) ? countsOf(info["last_token_usage"]) : undefined;
-      if (last && last.input + last.output > 0) return tokensOf(last);
       // A smaller sum means a new start: the context was full, and Codex reset its counters.
       const isNew = !previous || total.input < previous.input || total.output < previous.output;
-      const tokens = tokensOf(isNew ? total : difference(total, previous));
-      return (tokens.input ?? 0) + tokens.output + (tokens.cacheRead ?? 0) > 0 ? tokens : undefined;
+      const last = isObject(info["last_token_usage"]) ? countsOf(info["last_token_usage"]) : undefined;
+      // After a compaction, the sum may change without a response: then the last response has no tokens.
+      const response = last ?? (isNew ? total : difference(total, previous));
+      return response.input + response.output > 0 && !isRecorded(response) ? tokensOf(response) : undefined;
     },
   };
 }

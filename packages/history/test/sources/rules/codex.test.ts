@@ -2,7 +2,20 @@
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { afterEach, expect, test, vi } from "vitest";
-import { callsIn, execute, folderWith, othersIn, readAll, readOne, threadOf, titleOf, unitsIn } from "./one-source.ts";
+import {
+  callsIn,
+  execute,
+  folderWith,
+  originalIn,
+  othersIn,
+  readAll,
+  readOne,
+  saidIn,
+  threadOf,
+  titleOf,
+  unitsIn,
+  type Read,
+} from "./one-source.ts";
 
 afterEach(() => void vi.unstubAllEnvs());
 
@@ -59,6 +72,39 @@ test("Codex: counters that were reset because the context was full are not a cal
   ]);
 });
 
+test("a sum that falls without a response, because the context was compacted, is no call", () => {
+  const compacted = count(counts(60, 5), counts(0, 0, { total_tokens: 900 }));
+  const lines = [meta(), turn("a"), says("x"), count(counts(100, 10), counts(100, 10)), compacted, says("y")];
+  expect(sums([...lines, count(counts(90, 9), counts(30, 4))])).toEqual([
+    [100, 10],
+    [30, 4],
+  ]);
+});
+
+const record = (response_id: string, usage: object, more: object = {}): object =>
+  line("token_usage_record", { thread_id: ID, turn_id: "a", response_id, usage, ...more });
+
+test("a response that has a record of its own counts once, and a compaction that has only a record counts too", () => {
+  const first = [says("x"), record("resp_1", counts(100, 10)), count(counts(100, 10), counts(100, 10))];
+  const compaction = [line("compacted", { message: "so far" }), record("resp_2", counts(70, 7))];
+  // A release before the records wrote the last turn.
+  const last = [turn("b"), says("y"), count(counts(220, 22), counts(50, 5))];
+  const read = readOne("codex", { [place()]: [meta(), turn("a", "gpt-5.4"), ...first, ...compaction, ...last] });
+  const calls = callsIn("codex", [read]);
+  expect(calls.map(({ id, model, input, output }) => [id.replace(ID, "thread"), model, input, output])).toEqual([
+    ["codex:resp_1", "gpt-5.4", 100, 10],
+    ["codex:resp_2", "gpt-5.4", 70, 7],
+    [expect.stringMatching(/^codex:thread:/), "gpt-5.2", 50, 5],
+  ]);
+});
+
+test("a record of another thread is not counted, and the model of a record is the one of its own turn", () => {
+  const lines = [meta(), turn("a", "gpt-5.4"), turn("b", "gpt-5.2"), says("x")];
+  const records = [record("resp_0", counts(9, 9), { thread_id: PARENT }), record("resp_1", counts(5, 5))];
+  const calls = callsIn("codex", [readOne("codex", { [place()]: [...lines, ...records] })]);
+  expect(calls.map(({ model, input }) => [model, input])).toEqual([["gpt-5.4", 5]]);
+});
+
 test("Codex: a call has the model of its turn", () => {
   const lines = [meta(), turn("a", "gpt-5.1"), says("x"), count(counts(1, 1)), turn("b", "gpt-5.2"), says("y")];
   const calls = callsIn("codex", [readOne("codex", { [place()]: [...lines, count(counts(3, 3))] })]);
@@ -79,6 +125,146 @@ test("Codex: if the parent of a fork was deleted, the lines that were written in
   const lines = [meta(ID, { forked_from_id: PARENT }), ...copied];
   second += 5;
   expect(sums([...lines, says("new", 2), count(counts(150, 15), counts(50, 5))])).toEqual([[50, 5]]);
+});
+
+test("of a fork whose parent is gone, what was written before the fork is the parent's, also if it took long", () => {
+  second = 1000;
+  const copied = [meta(PARENT), says("old"), count(counts(100, 10), counts(100, 10)), says("older", 60)];
+  const again = count(counts(200, 20), counts(100, 10));
+  second = 5000;
+  const time = { timestamp: new Date(Date.UTC(2026, 7, 20, 9) + second * 1000).toISOString() };
+  const own = [says("new", 2), count(counts(250, 25), counts(50, 5))];
+  expect(sums([meta(ID, { forked_from_id: PARENT, ...time }), ...copied, again, ...own])).toEqual([[50, 5]]);
+});
+
+/** All lines of a subagent are beside the thread. */
+const saidBy = ({ lines }: Read): readonly string[] => lines.filter(({ message }) => message).map(saidIn);
+
+test("a subagent that copied nothing keeps its first prompt, also if its parent is gone", () => {
+  const source = { subagent: { thread_spawn: { parent_thread_id: PARENT } } };
+  expect(saidBy(readOne("codex", { [place()]: [meta(ID, { source }), user("look for it")] }))).toEqual(["look for it"]);
+});
+
+test("a subagent's own lines begin at the line that its head names, or with a line that names the subagent", () => {
+  const numbered = (lines: readonly object[]): object[] => lines.map((each, ordinal) => ({ ordinal, ...each }));
+  const head = (start: number): object =>
+    meta(ID, { parent_thread_id: PARENT, thread_source: "subagent", subagent_history_start_ordinal: start });
+  const copied = [says("copied", 20), count(counts(100, 10), counts(100, 10))];
+  const own = [user("own"), says("done", 3), count(counts(130, 13), counts(30, 3))];
+  const read = readOne("codex", { [place()]: numbered([head(3), ...copied, ...own]) });
+  expect([saidBy(read), callsIn("codex", [read]).map(({ input }) => input)]).toEqual([["own", "done"], [30]]);
+  const named = line("event_msg", { type: "thread_settings_applied", thread_id: ID });
+  // A rollout that was migrated names a line behind its last one.
+  const migrated = readOne("codex", { [place()]: numbered([head(99), ...copied, named, ...own]) });
+  expect(saidBy(migrated)).toEqual(["own", "done"]);
+});
+
+test("the turns of an old parent have no ids, so the times tell what a fork copied", () => {
+  const turnWithoutId = line("turn_context", { cwd: "/srv/demo", model: "gpt-5" });
+  const old = [turnWithoutId, says("old"), count(counts(100, 10), counts(100, 10))];
+  const parent = [meta(PARENT), ...old];
+  const head = meta(ID, { forked_from_id: PARENT });
+  const { timestamp } = head as { timestamp: string };
+  const copies = [meta(PARENT), ...old].map((each) => ({ ...each, timestamp }));
+  const lines = [head, ...copies, says("new", 5), count(counts(150, 15), counts(50, 5))];
+  const folder = folderWith({ [place(PARENT)]: parent, [place()]: lines });
+  expect(callsIn("codex", readAll("codex", folder)).map(({ input }) => input)).toEqual([100, 50]);
+});
+
+test("a person who goes back begins another file of the same thread, which goes on from a line of the first", () => {
+  const numbered = (from: number, lines: readonly object[]): object[] =>
+    lines.map((each, at) => ({ ordinal: from + at, ...each }));
+  const first = [meta(), user("one"), says("first"), user("two"), says("second"), count(counts(9, 9), counts(9, 9))];
+  const base = { thread_id: ID, end_ordinal_exclusive: 3, end_byte_offset: 1 };
+  const next = "0198c0de-0000-7000-8000-0000000000f9";
+  const again = [meta(ID, { history_base: base }), user("three"), says("third"), count(counts(12, 12), counts(3, 3))];
+  const folder = folderWith({
+    [place()]: numbered(0, first),
+    [place(`${ID}_${next}`)]: numbered(3, again),
+  });
+  const reads = readAll("codex", folder);
+  expect(reads.map(({ id }) => id)).toEqual([ID]);
+  const [read] = reads;
+  if (!read) throw new Error("no thread");
+  expect(threadOf(read)).toEqual(["one", "first", "three", "third"]);
+  expect(callsIn("codex", reads).map(({ input }) => input)).toEqual([9, 3]);
+  const old = read.lines.find((each) => saidIn(each) === "second");
+  expect(originalIn("codex", read, String(old?.["from"]))).toContain('"second"');
+});
+
+test("a fork that names a line of another thread begins with its conversation, and counts only its own calls", () => {
+  const numbered = (from: number, lines: readonly object[]): object[] =>
+    lines.map((each, at) => ({ ordinal: from + at, ...each }));
+  const parent = [meta(PARENT), user("one"), says("first"), count(counts(9, 9), counts(9, 9)), user("two")];
+  const base = { thread_id: PARENT, end_ordinal_exclusive: 4, end_byte_offset: 1 };
+  const fork = [
+    meta(ID, { forked_from_id: PARENT, history_base: base }),
+    user("three"),
+    says("third"),
+    count(counts(12, 12), counts(3, 3)),
+  ];
+  const folder = folderWith({ [place(PARENT)]: numbered(0, parent), [place()]: numbered(4, fork) });
+  const reads = readAll("codex", folder);
+  expect(reads.map(threadOf)).toEqual([
+    ["one", "first", "two"],
+    ["one", "first", "three", "third"],
+  ]);
+  expect(callsIn("codex", reads).map(({ input }) => input)).toEqual([9, 3]);
+  const [, read] = reads;
+  if (!read) throw new Error("no fork");
+  const old = read.lines.find((each) => saidIn(each) === "first");
+  expect(originalIn("codex", read, String(old?.["from"]))).toContain('"first"');
+});
+
+test("what one agent writes to another is not the model's answer", () => {
+  const delivered = line("response_item", {
+    type: "agent_message",
+    author: "/root",
+    recipient: "/root/a",
+    content: [{ type: "input_text", text: "count the files" }],
+  });
+  const sent = line("inter_agent_communication", { author: "/root", recipient: "/root/a", content: "and the folders" });
+  const sealed = line("response_item", { type: "agent_message", content: [{ type: "encrypted_content", text: null }] });
+  const read = readOne("codex", { [place()]: [meta(), delivered, sent, sealed, says("two")] });
+  expect(threadOf(read)).toEqual(["meta: count the files", "meta: and the folders", "two"]);
+  expect(othersIn(read)).toEqual(["codex:agent_message"]);
+});
+
+test("the kinds of its parts tell whether a person wrote a message", () => {
+  const said = (texts: readonly string[], kinds: readonly string[]): object =>
+    line("response_item", {
+      type: "message",
+      role: "user",
+      content: texts.map((text) => ({ type: "input_text", text })),
+      internal_chat_message_metadata_passthrough: { content_item_kinds: kinds },
+    });
+  const lines = [
+    said(["the sky is blue"], ["environments.weather"]),
+    said(["# AGENTS.md is what I ask about"], ["user.text"]),
+    said(["<environment_context>x</environment_context>", "and this"], []),
+  ];
+  expect(threadOf(readOne("codex", { [place()]: [meta(), ...lines] }))).toEqual([
+    "meta: the sky is blue",
+    "# AGENTS.md is what I ask about",
+    "<environment_context>x</environment_context> | and this",
+  ]);
+});
+
+test("a command whose item says that it failed has failed, also if its output does not say so", () => {
+  const call = (id: string): object[] => [
+    line("response_item", { type: "function_call", name: "exec_command", arguments: "{}", call_id: id }),
+    line("response_item", { type: "function_call_output", call_id: id, output: `output of ${id}` }),
+  ];
+  const done = (id: string, exit_code: number): object =>
+    line("event_msg", { type: "item_completed", item: { type: "CommandExecution", id, exit_code } });
+  const lines = [...call("c1"), done("c1", 2), ...call("c2"), done("c2", 0), says("end")];
+  expect(threadOf(readOne("codex", { [place()]: [meta(), ...lines] }))).toEqual([
+    "exec_command",
+    "failed: output of c1",
+    "exec_command",
+    "output of c2",
+    "end",
+  ]);
 });
 
 test("Codex: a subagent names its parent in one of two places", () => {
