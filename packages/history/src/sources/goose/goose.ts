@@ -1,10 +1,11 @@
-/** Goose: one database for all sessions. It has token sums per session, without separate counts for the cache. */
+/** Goose: one database for all sessions. */
 import { join } from "node:path";
-import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
+import { arrayOf, isObject, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
 import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
-import { SUM, type Found, type TranslatedSource, type Unit } from "../port/source.ts";
+import type { Found, TranslatedSource, Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
+import { millisecondsOf, writeUsage } from "./usage.ts";
 
 export const goose: TranslatedSource = {
   name: "goose",
@@ -41,8 +42,8 @@ export const goose: TranslatedSource = {
   original: (unit, from) =>
     readDatabase(unit.path, (database) => {
       const [table, id = ""] = from.split("/");
-      if (table !== "messages" && table !== "sessions") return undefined;
-      const [row] = database.all(`SELECT * FROM ${table} WHERE id = ?`, table === "messages" ? Number(id) : id);
+      if (table !== "messages" && table !== "sessions" && table !== "usage_ledger") return undefined;
+      const [row] = database.all(`SELECT * FROM ${table} WHERE id = ?`, table === "sessions" ? id : Number(id));
       return row && JSON.stringify(row);
     }),
 };
@@ -52,13 +53,21 @@ function findSessions(database: OpenDatabase, root: string, path: string): Found
     const message = "a database whose tables Skein does not know: is it of a newer version?";
     return { units: [], problems: [{ path, message }] };
   }
-  const rows = database.all(`SELECT id, updated_at, accumulated_total_tokens AS tokens,
+  const parent = database.columns("sessions").has("parent_session_id") ? ", parent_session_id AS parent" : "";
+  const rows = database.all(`SELECT id, updated_at, working_dir, accumulated_total_tokens AS tokens${parent},
     (SELECT count(*) FROM messages WHERE session_id = sessions.id) AS messages FROM sessions`);
-  const units = rows.map(({ id, updated_at: updated, tokens, messages }): Unit => {
-    const mtimeMs = Date.parse(`${String(updated).replace(" ", "T")}Z`) || 0;
-    return { id: String(id), root, path, bytes: 0, mtimeMs, stamp: [updated, tokens, messages].map(String).join(" ") };
+  const units = rows.map(({ id, updated_at: updated, working_dir: cwd, tokens, messages, ...row }): Unit => {
+    const mtimeMs = timeOf(String(updated));
+    const stamp = [updated, tokens, messages].map(String).join(" ");
+    const head = { cwd: stringOf(cwd), parentId: stringOf(row["parent"]) };
+    return { id: String(id), root, path, bytes: 0, mtimeMs, stamp, head };
   });
   return { units, problems: [] };
+}
+
+/** SQLite's own form, which has no zone, or that of sessions from before the database. */
+function timeOf(text: string): number {
+  return Date.parse(/^[\d-]+ [\d:.]+$/.test(text) ? `${text.replace(" ", "T")}Z` : text) || 0;
 }
 
 function databaseIn(root: string): string {
@@ -73,27 +82,31 @@ function readSession(database: OpenDatabase, unit: Unit, writer: TranscriptWrite
   const [session] = database.all("SELECT * FROM sessions WHERE id = ?", unit.id);
   if (!session) return;
   writer.place({ cwd: stringOf(session["working_dir"]) });
+  const parent = stringOf(session["parent_session_id"]);
+  if (parent !== null) writer.subagentOf({ sessionId: parent, description: stringOf(session["name"]) });
   const model = modelOf(session);
-  const sql =
-    "SELECT id, message_id, role, content_json, created_timestamp FROM messages WHERE session_id = ? ORDER BY id";
+  const sql = "SELECT * FROM messages WHERE session_id = ? ORDER BY id";
   if (writer.wants === "head") return;
   if (writer.wants === "transcript") database.each(sql, [unit.id], (row) => writeMessage(row, unit, model, writer));
-  writeUsage(session, unit, model, writer);
+  writeUsage(database, { session, model, at: unit.mtimeMs }, writer);
   writer.title(stringOf(session["name"]) || stringOf(session["description"]), `sessions/${unit.id}`);
 }
 
 function modelOf(session: Row): string {
+  return stringOf(jsonIn(session["model_config_json"])["model_name"]) ?? "";
+}
+
+function jsonIn(column: unknown): Value {
   try {
-    const config: unknown = JSON.parse(String(session["model_config_json"]));
-    return stringOf(objectOf(config)["model_name"]) ?? "";
+    return objectOf(JSON.parse(String(column)));
   } catch {
-    return "";
+    return {};
   }
 }
 
 function writeMessage(row: Row, unit: Unit, model: string, writer: TranscriptWriter): void {
   const id = String(row["id"]);
-  const placed = { id, from: `messages/${id}`, at: Number(row["created_timestamp"]) * 1000 };
+  const placed = { id, from: `messages/${id}`, at: millisecondsOf(row["created_timestamp"]) };
   let parts: readonly Value[];
   try {
     parts = arrayOf(JSON.parse(String(row["content_json"]))).map(objectOf);
@@ -104,7 +117,8 @@ function writeMessage(row: Row, unit: Unit, model: string, writer: TranscriptWri
   const content = parts.map(blockOf);
   if (row["role"] === "assistant") {
     const call = `goose:${unit.id}:${stringOf(row["message_id"]) ?? id}`;
-    writer.answer({ ...placed, call, model, content });
+    const { requestedModel, resolvedModel } = objectOf(jsonIn(row["metadata_json"])["inference"]);
+    writer.answer({ ...placed, call, model: stringOf(resolvedModel) ?? stringOf(requestedModel) ?? model, content });
   } else writer.user(content, placed);
 }
 
@@ -113,20 +127,15 @@ function blockOf(part: Value): Block {
     const value = objectOf(objectOf(part["toolCall"])["value"]);
     return { type: "tool_use", id: part["id"], name: value["name"] ?? "unknown", input: objectOf(value["arguments"]) };
   }
+  if (part["type"] === "image")
+    return { type: "image", source: { type: "base64", media_type: part["mimeType"], data: part["data"] } };
   if (part["type"] !== "toolResponse") return part;
   const result = objectOf(part["toolResult"]);
   const { value } = result;
   const content = Array.isArray(value) ? value : arrayOf(objectOf(value)["content"]);
-  const isError = result["status"] === "error";
-  const text = isError ? (stringOf(result["error"]) ?? "") : content;
+  // A tool that could not be called has an error. A tool that failed has a result.
+  const isRejected = result["status"] === "error";
+  const isError = isRejected || (isObject(value) && value["isError"] === true);
+  const text = isRejected ? (stringOf(result["error"]) ?? "") : content;
   return { type: "tool_result", tool_use_id: part["id"], content: text, ...(isError && { is_error: true }) };
-}
-
-/** `accumulated_*` are sums; the plain columns are those of the last call, and are used only without sums. */
-function writeUsage(session: Row, unit: Unit, model: string, writer: TranscriptWriter): void {
-  const of = (key: string): number =>
-    numberOf(session[`accumulated_${key}_tokens`]) ?? numberOf(session[`${key}_tokens`]) ?? 0;
-  const tokens = { input: of("input"), output: of("output") };
-  if (tokens.input + tokens.output === 0) return;
-  writer.usage(`${SUM}goose:${unit.id}`, model, tokens, { at: unit.mtimeMs, from: `sessions/${unit.id}` });
 }
