@@ -70,10 +70,12 @@ function timesIn(path: string, writer: TranscriptWriter): Times {
   const turns = new Map<string, Turn>();
   if (!isFile(path)) return { prompts: [], calls, results, turns };
   eachRecord(path, { writer, marks }, (value, from) => {
-    const at = (numberOf(value["timestamp"]) ?? 0) * 1000;
     const params = objectOf(value["params"]);
     const update = objectOf(params["update"]);
-    const prompt = stringOf(objectOf(params["_meta"])["promptId"]) ?? "";
+    const about = objectOf(params["_meta"]);
+    // A fork copies the log with new times for its lines, but keeps the agent's own times.
+    const at = numberOf(about["agentTimestampMs"]) ?? (numberOf(value["timestamp"]) ?? 0) * 1000;
+    const prompt = stringOf(about["promptId"]) ?? "";
     const call = stringOf(update["toolCallId"]) ?? "";
     const kind = update["sessionUpdate"];
     if (kind === "user_message_chunk" && !prompts.has(prompt)) prompts.set(prompt, at);

@@ -39,6 +39,21 @@ test("Grok: the input of a turn includes the tokens that were read from the cach
   ]);
 });
 
+test("a fork's copy of a turn has the time of the turn, and counts once", () => {
+  const copied = (timestamp: number): object => {
+    const { params, ...line } = turn("p1", usage()) as { readonly params: object };
+    return { ...line, timestamp, params: { ...params, _meta: { agentTimestampMs: 1_789_455_605_250 } } };
+  };
+  const fork = FOLDER.replace(/f$/, "e");
+  const folder = folderWith({
+    [`${FOLDER}/updates.jsonl`]: [copied(1_789_455_605)],
+    [`${fork}/updates.jsonl`]: [copied(1_789_999_999)],
+  });
+  const calls = readAll("grok", folder).flatMap((read) => callsIn("grok", [read]));
+  expect(calls.map(({ at }) => at)).toEqual(Array.from({ length: 2 }, () => "2026-09-15T07:00:05.250Z"));
+  expect(callsIn("grok", readAll("grok", folder))).toHaveLength(1);
+});
+
 test("Grok: a turn of two models is one call of each model, and a turn that is recorded twice counts once", () => {
   const both = usage({ modelUsage: { a: usage({ inputTokens: 60 }), b: usage({ inputTokens: 70 }) } });
   const session = readOne("grok", files({}, [turn("p1", both), turn("p1", both), turn("p2", usage())]));
