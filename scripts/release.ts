@@ -15,8 +15,8 @@ const HELP = `npm run release -- --dry-run | VERSION [options]
 
 Builds and packs every package and prints its size, asks publint and are-the-types-wrong about the packed files, installs
 them into empty folders on the oldest and the newest Node, runs the examples there (npm run package), and asks the
-registry whether the names are free. Nothing is published: that is "npm publish" of the packed files, by whoever has the
-right to.
+registry whether the names are free. Nothing is published. To publish, run "npm publish" for
+each packed file, with an npm account that has the right to.
 
   --dry-run       changes nothing in this folder
   VERSION         writes the version into package.json and CHANGELOG.md first; all packages get it

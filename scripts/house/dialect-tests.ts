@@ -13,7 +13,7 @@ export function dialectTests({ files }: SourceTree): readonly Finding[] {
     const test = new RegExp(`^packages/[^/]+/test/dialects/${name}(?:/.*)?\\.test\\.ts$`, "u");
     if (paths.some((path) => test.test(path))) return [];
     const home = testHome(file.split("/").slice(0, 2).join("/"));
-    const sentence = `is of the dialect "${name}", which has no test. Its test belongs in ${home}/test/dialects/${name}.test.ts, by that protocol's own published client.`;
+    const sentence = `is of the dialect "${name}", which has no test. Write its test in ${home}/test/dialects/${name}.test.ts, with that protocol's own published client.`;
     return [{ file, line: 1, sentence }];
   });
 }

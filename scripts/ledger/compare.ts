@@ -10,8 +10,8 @@ interface Counted {
 const NAMES = Object.keys(NO_USAGE) as (keyof UsageTotals)[];
 
 /**
- * Compares the log of a session with the calls that the simulator answered for it: a complete answer has the
- * simulator's counts; an interrupted one has the same counts, but with at most that output; a call without any answer
+ * Compares the log of a session with the calls that the simulator answered for it. A complete answer has the
+ * simulator's counts. An interrupted answer has the same counts, but may have less output. A call without any answer
  * counts nothing.
  */
 export function checkedSession(

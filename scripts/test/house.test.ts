@@ -109,12 +109,12 @@ describe("a mistake fails with one line that says where it is and where the thin
     [
       "a dialect without its test that has only schemas so far",
       { "packages/protocol/src/dialects/ag-ui/frames.ts": "export const frames = 1;" },
-      'packages/protocol/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. Its test belongs in packages/server/test/dialects/ag-ui.test.ts, by that protocol\'s own published client.',
+      'packages/protocol/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. Write its test in packages/server/test/dialects/ag-ui.test.ts, with that protocol\'s own published client.',
     ],
     [
       "a dialect without its test",
       { "packages/server/src/dialects/ag-ui/frames.ts": "export const frames = 1;" },
-      'packages/server/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. Its test belongs in packages/server/test/dialects/ag-ui.test.ts, by that protocol\'s own published client.',
+      'packages/server/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. Write its test in packages/server/test/dialects/ag-ui.test.ts, with that protocol\'s own published client.',
     ],
     [
       "an optional part that the main entry of another package loads at once",
@@ -140,7 +140,7 @@ describe("a mistake fails with one line that says where it is and where the thin
   });
 });
 
-describe("what is allowed passes", () => {
+describe("allowed code passes", () => {
   const ALLOWED: readonly (readonly [what: string, files: Readonly<Record<string, string>>])[] = [
     [
       "a fact that anyone may append, and one of a run in its module",
@@ -200,7 +200,7 @@ describe("what is allowed passes", () => {
   });
 });
 
-describe("what is still open", () => {
+describe("known findings", () => {
   beforeEach(() => plant("packages/server/src/x.ts", Array.from({ length: 351 }, () => "work();").join("\n")));
 
   test("open findings pass as long as their number does not grow", () => {

@@ -65,7 +65,12 @@ test.each([
   ["part 0 is the message itself", "01890000-0000-7000-8000-00000000000a", 0, "01890000-0000-7000-8000-00000000000a"],
   ["part 1 is the next number", "01890000-0000-7000-8000-00000000000a", 1, "01890000-0000-7000-8000-00000000000b"],
   ["the last 32 bits wrap around", "01890000-0000-7000-8000-0000ffffffff", 2, "01890000-0000-7000-8000-000000000001"],
-  ["the bits before them stay", "01890000-0000-7000-8000-abcdffffffff", 1, "01890000-0000-7000-8000-abcd00000000"],
+  [
+    "the bits before the last 32 stay",
+    "01890000-0000-7000-8000-abcdffffffff",
+    1,
+    "01890000-0000-7000-8000-abcd00000000",
+  ],
 ])("the id of a part: %s", (_, messageId, part, expected) => {
   expect(partId(messageId, part)).toBe(expected);
   expect(partId(messageId, part)).toBe(expected);

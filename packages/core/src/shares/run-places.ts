@@ -38,7 +38,7 @@ const YOUNG_MS = 10_000;
 
 export function createRunPlaces({ store, now }: { readonly store: Store; readonly now: () => number }): RunPlaces {
   const { records } = store;
-  /** One change of a queue at a time in this process: the store would reject concurrent changes. */
+  /** Queues are changed one at a time in this process, because the store would reject concurrent changes. */
   let changing: Promise<unknown> = Promise.resolve();
   const lookedAt = new Map<string, number>();
 

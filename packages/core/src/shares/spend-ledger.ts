@@ -92,7 +92,10 @@ export function createSpendLedger({ records, now }: LedgerDeps): SpendLedger {
   let changing: Promise<unknown> = Promise.resolve();
   const idOf = (scope: string): string => dayId(scope, now());
 
-  /** Changes the days of these caps, all or none. One change at a time in this process: the store would reject concurrent changes. */
+  /**
+   * Changes the days of these caps, all or none. Changes happen one at a time in this process, because the store would
+   * reject concurrent changes.
+   */
   function change<Answer>(
     scopes: readonly string[],
     how: (days: readonly Day[]) => { readonly days?: readonly Day[]; readonly answer: Answer },

@@ -460,7 +460,7 @@ describe("fold is strict", () => {
   });
 });
 
-describe("what follows from several facts", () => {
+describe("the effect of several facts", () => {
   const after = (...facts: readonly Fact[]): SessionState => foldAll(session, log(facts));
 
   test("a cancel of a queued run removes its prompt from the queue and does not affect the running one", () => {

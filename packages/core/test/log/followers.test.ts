@@ -239,7 +239,7 @@ test("news from another process wakes a hundred followers with one read; a read 
   await turn();
   expect(asked).toEqual([0]);
 
-  // Another process appends while that read is in progress, so the result does not have the new event.
+  // Another process appends while the first read is in progress, so the result does not have the new event.
   log.push(at(2));
   followers.poke("s");
   answers.shift()?.();

@@ -110,7 +110,7 @@ describe("the sandbox of a server whose operator chose none", () => {
   });
 });
 
-describe("a policy that cannot be meant", () => {
+describe("an invalid policy", () => {
   const known = {
     tools: ["Bash", "Read", "lookup", "mcp__github__"],
     folders: ["docs"],

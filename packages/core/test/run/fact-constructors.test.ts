@@ -25,7 +25,7 @@ function misplacedFacts(path: string, source: string): readonly string[] {
   return [...stripTypeScriptTypes(source).matchAll(literal)].flatMap(([, name]) => {
     const home = needsLease(name as FactType) ? RUN_FACTS : SESSION_FACTS;
     if (path.startsWith(home)) return [];
-    return [`${path} constructs ${name}. Its constructor belongs in ${home}; call that one here.`];
+    return [`${path} constructs ${name}. Call its constructor in ${home} instead.`];
   });
 }
 
@@ -46,13 +46,13 @@ describe("a fact that is constructed elsewhere is found", () => {
     ["a literal over two lines", 'emit({\n  event_type:\n    "step.started",\n  data: {},\n});'],
   ])("%s of a run's fact", (_what, source) => {
     expect(misplacedFacts(loop, source)).toEqual([
-      `${loop} constructs step.started. Its constructor belongs in packages/core/src/run/facts/; call that one here.`,
+      `${loop} constructs step.started. Call its constructor in packages/core/src/run/facts/ instead.`,
     ]);
   });
 
   test("a fact from outside, which belongs to the sessions", () => {
     expect(misplacedFacts(loop, 'append({ event_type: "prompt.accepted", data });')).toEqual([
-      `${loop} constructs prompt.accepted. Its constructor belongs in packages/core/src/sessions/session-facts.ts; call that one here.`,
+      `${loop} constructs prompt.accepted. Call its constructor in packages/core/src/sessions/session-facts.ts instead.`,
     ]);
   });
 

@@ -64,7 +64,7 @@ describe("planted bugs are found", () => {
   }
 });
 
-describe("what the simulation found", () => {
+describe("faults that the simulation found", () => {
   const sessionId = "01890000-0000-7000-8000-00000000000a";
   const [runId, messageId] = ["01890000-0000-7000-8000-00000000000b", "01890000-0000-7000-8000-00000000000c"];
 

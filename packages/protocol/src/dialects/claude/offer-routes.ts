@@ -64,7 +64,7 @@ export type OpenedNames = z.infer<typeof OpenedNames>;
  */
 export const ChangedFile = z.object({
   path: z.string(),
-  /** `removed`: only a rewind removes a file, if the file did not exist at that time. */
+  /** `removed`: only a rewind removes a file, if the file did not exist at the checkpoint. */
   status: z.enum(["added", "modified", "removed"]),
   /** Null if the file was too large for Claude Code to save its earlier content. */
   insertions: z.int().nonnegative().nullable(),
