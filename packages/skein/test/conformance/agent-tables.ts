@@ -225,7 +225,7 @@ export const agentTables: ConformanceList = {
       there("agent_uuid REFERENCES agent_config ON DELETE CASCADE", {
         check: "test",
         file: "packages/core/src/testing/store-contract.ts",
-        name: "deletes a session from the log and every projection, and nothing else",
+        name: "a store deletes a session from the log and every projection, and deletes nothing else",
       }),
       there("run_id links to agent_runs", {
         check: "query",
@@ -524,7 +524,7 @@ export const agentTables: ConformanceList = {
       there("transactions for atomic updates", {
         check: "test",
         file: "packages/core/src/testing/store-contract.ts",
-        name: "rejects an append if the log does not end where the writer expects, and stores nothing of it",
+        name: "a store rejects an append as a whole if the log does not end where the writer expects",
       }),
       there("JSONL for agent_runs, JSON for the other two", { check: "file", path: "\\.jsonl$" }),
       departure(

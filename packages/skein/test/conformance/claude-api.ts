@@ -59,7 +59,7 @@ export const claudeApi: ConformanceList = {
         {
           check: "test",
           file: "packages/core/src/testing/projection-contract.ts",
-          name: "forks at any message without changing the parent, and a fork survives its parent",
+          name: "a session can be forked at any message without changing the parent, and a fork survives its parent",
         },
       ),
       there("messages: relationship", {
@@ -168,7 +168,7 @@ export const claudeApi: ConformanceList = {
         {
           check: "test",
           file: "packages/core/src/testing/projection-contract.ts",
-          name: "rejects a second checkpoint for one user message of a session, and keeps nothing of it",
+          name: "an append with a second checkpoint for one user message is rejected as a whole",
         },
       ),
       there("user_message_uuid has at most 100 characters", {

@@ -117,7 +117,7 @@ export const platformApi: ConformanceList = {
         {
           check: "test",
           file: CONTRACT,
-          name: "numbers a message when it enters the transcript, not when it is accepted",
+          name: "a store numbers a message when it enters the transcript, not when it is accepted",
         },
       ),
       refused("sequence is unique in its session", "update skein.messages set number = 1", "23505"),
@@ -143,7 +143,11 @@ export const platformApi: ConformanceList = {
       departure(
         "the primary conversation data",
         "The log is primary. Messages are rows derived from its facts, in the same transaction.",
-        { check: "test", file: CONTRACT, name: "derives session, messages and run of a turn with a tool call" },
+        {
+          check: "test",
+          file: CONTRACT,
+          name: "a store derives the session, messages and run of a turn with a tool call",
+        },
       ),
     ]),
     ...section("Event", [
