@@ -66,7 +66,11 @@ test.each([
   ["a model", { model: "opus" }, 'use the model "opus". It may use: claude-haiku-*.'],
   ["a permission mode", { permission_mode: "acceptEdits" }, 'the permission mode "acceptEdits"'],
   ["a folder", { cwd: "docs" }, "cwd: Expected an absolute path."],
-  ["a folder by its path", { cwd: "/" }, "cwd: The operator of this server does not allow this folder."],
+  [
+    "a folder by its path",
+    { cwd: "/srv/none" },
+    'cwd: The operator of this server does not allow the folder "/srv/none". The operator can add it to folders in this key\'s rules of the policy.',
+  ],
   [
     "a tool of a subagent",
     { agents: { helper: { description: "d", prompt: "p", tools: ["Write"] } } },

@@ -50,7 +50,8 @@ async function refusal(options: object, settings: object = {}): Promise<string> 
     await policy({ ...settings }).admit(asked(options), request);
     return "admitted";
   } catch (error) {
-    expect((error as Error).message).not.toContain(folder);
+    // The error repeats the path of the request, and tells nothing else about the server's folders.
+    expect((error as Error).message.replaceAll(String(asked(options).cwd), "")).not.toContain(folder);
     return (error as { code: string }).code;
   }
 }
@@ -119,6 +120,18 @@ describe("closed by default", () => {
     ],
   ] as const)("%s %j: %s", async (field, value, code) => {
     expect(await refusal({ [field]: value })).toBe(code);
+  });
+
+  test.each([
+    ["env", { env: { TZ: "UTC" } }, "claude.env"],
+    ["extra_args", { extra_args: { "debug-to-stderr": null } }, "claude.extraArgs"],
+    ["settings", { settings: "team" }, "claude.settings"],
+    ["plugins", { plugins: [{ name: "review" }] }, "claude.plugins"],
+    ["mcp_servers", { mcp_servers: { x: { command: "tickets" } } }, "claude.mcpServers"],
+    ["permission_mode", { permission_mode: "bypassPermissions" }, "claude.bypassPermissions"],
+  ])("the error for %s names the setting that allows it", async (_, options, setting) => {
+    const sentence = `The operator can allow it with ${setting} in skein.config.ts.`;
+    await expect(policy().admit(asked(options), request)).rejects.toThrow(sentence);
   });
 
   test("options that need no access to the machine are allowed", async () => {
@@ -219,6 +232,13 @@ describe("what the operator allowed", () => {
     [{ cwd: "root/file" }, "invalid"],
   ] as const)("%j in a root: %s", async ({ cwd }, code) => {
     expect(await refusal({ cwd: `${folder}/${cwd}` }, settings())).toBe(code);
+  });
+
+  test("the error for a folder names the folder and the setting that opens it, not where its link leads", async () => {
+    const link = join(root, "out");
+    await expect(policy({ roots: [root] }).admit(asked({ cwd: link }), request)).rejects.toThrow(
+      `cwd: The operator of this server does not allow the folder "${link}". The operator can add it to roots in skein.config.ts: claude: { roots: ["${link}"] }.`,
+    );
   });
 
   test("the log has the real path of the folder", async () => {

@@ -37,7 +37,7 @@ export function createFolders(
       realPlaces(Object.values(registeredFolders).flatMap(({ path, access }) => (access === "read" ? [path] : []))),
     identity(field, place) {
       const found = folderIdentity(place);
-      if (found === undefined) throw outside(field);
+      if (found === undefined) throw outside(field, place);
       return found;
     },
     async place(field, path, only) {
@@ -57,16 +57,17 @@ export function createFolders(
       const places = await realPlaces(all);
       // The roots are checked before the existence of the path: callers must not learn what exists outside of the
       // roots.
-      if (![...all, ...places].some((root) => isWithin(root, given))) throw outside(field);
+      if (![...all, ...places].some((root) => isWithin(root, given))) throw outside(field, path, only);
       const place = await realpath(given).catch(() => undefined);
-      if (place === undefined) throw new KnownError("invalid", `${field}: There is no such folder.`);
-      if (!places.some((root) => isWithin(root, place))) throw outside(field);
+      if (place === undefined) throw new KnownError("invalid", `${field}: There is no folder ${quoted(path)}.`);
+      if (!places.some((root) => isWithin(root, place))) throw outside(field, path, only);
       if ((await realPlaces(ownData)).some((data) => isWithin(data, place) || isWithin(place, data)))
         throw new KnownError(
           "not_allowed",
           `${field}: This folder contains data of the server, which no session may see. Name another folder, or keep the data elsewhere (--data, --store, --files).`,
         );
-      if (!(await stat(place)).isDirectory()) throw new KnownError("invalid", `${field}: This is not a folder.`);
+      if (!(await stat(place)).isDirectory())
+        throw new KnownError("invalid", `${field}: ${quoted(path)} is not a folder.`);
       return place;
     },
   };
@@ -78,6 +79,18 @@ export function isWithin(root: string, place: string): boolean {
   return place === folder || (place + sep).startsWith(folder + sep);
 }
 
-function outside(field: string): KnownError {
-  return new KnownError("not_allowed", `${field}: The operator of this server does not allow this folder.`);
+/** The error names the folder as the request wrote it. Callers must not learn where a link leads. */
+function outside(field: string, path: string, only?: readonly string[]): KnownError {
+  const folder = quoted(path);
+  const setting = only
+    ? "to folders in this key's rules of the policy"
+    : `to roots in skein.config.ts: claude: { roots: [${folder}] }`;
+  return new KnownError(
+    "not_allowed",
+    `${field}: The operator of this server does not allow the folder ${folder}. The operator can add it ${setting}.`,
+  );
+}
+
+function quoted(path: string): string {
+  return JSON.stringify(path.slice(0, 500));
 }

@@ -159,9 +159,10 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
   }
 
   function mayBypass({ isAdmin, sandboxed }: { readonly isAdmin: boolean; readonly sandboxed: boolean }): void {
-    if (!settings.bypassPermissions) throw closed("permission_mode", "bypassPermissions");
-    if (!isAdmin) throw closed("permission_mode", "bypassPermissions for keys without the scope admin");
-    if (!sandboxed) throw closed("permission_mode", "bypassPermissions without the sandbox");
+    if (!settings.bypassPermissions)
+      throw closed("permission_mode", { what: "bypassPermissions", setting: "bypassPermissions" });
+    if (!isAdmin) throw closed("permission_mode", { what: "bypassPermissions for keys without the scope admin" });
+    if (!sandboxed) throw closed("permission_mode", { what: "bypassPermissions without the sandbox" });
   }
 
   return {

@@ -54,7 +54,7 @@ export function checkPermissionTool({ permission_prompt_tool_name: name }: Given
 
 export function checkVariables({ env }: Given, { env: opened }: ClaudeSettings): void {
   for (const [name, value] of Object.entries(env ?? {})) {
-    if (!opened.includes(name)) throw closed(`env.${name.slice(0, 100)}`, "this variable");
+    if (!opened.includes(name)) throw closed(`env.${name.slice(0, 100)}`, { what: "this variable", setting: "env" });
     if (value.includes("\0")) throw invalid(`env.${name}`, "A value may not contain NUL.");
   }
 }
@@ -64,7 +64,7 @@ export function checkArguments({ extra_args }: Given, { extraArgs }: ClaudeSetti
     if (!extraArgs.includes(flag))
       throw new KnownError(
         "arg_not_allowed",
-        `extra_args: The operator of this server does not allow ${JSON.stringify(flag.slice(0, 100))}.`,
+        `extra_args: The operator of this server does not allow ${JSON.stringify(flag.slice(0, 100))}. ${opens("extraArgs")}`,
       );
     // The value of a flag is passed as the next argument, so a value that starts with a dash would be another flag.
     if (value?.startsWith("-") || value?.includes("\0"))
@@ -73,13 +73,14 @@ export function checkArguments({ extra_args }: Given, { extraArgs }: ClaudeSetti
 }
 
 export function checkSettings({ settings }: Given, { settings: named }: ClaudeSettings): void {
-  if (settings && !Object.hasOwn(named, settings)) throw closed("settings", "these settings", Object.keys(named));
+  if (settings && !Object.hasOwn(named, settings))
+    throw closed("settings", { what: "these settings", setting: "settings", names: Object.keys(named) });
 }
 
 export function checkPlugins({ plugins }: Given, { plugins: named }: ClaudeSettings): void {
   for (const { name, path } of plugins ?? [])
     if (!Object.hasOwn(named, name) || (path && path !== named[name]))
-      throw closed("plugins", "this plugin", Object.keys(named));
+      throw closed("plugins", { what: "this plugin", setting: "plugins", names: Object.keys(named) });
 }
 
 export function checkMcpServers(
@@ -92,14 +93,16 @@ export function checkMcpServers(
     if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(name))
       throw invalid(field, "Expected a short name of letters, digits, _, . and -.");
     if (server.type === "stdio") {
-      if (!registered(server, mcpServers)) throw closed(field, "this MCP server", Object.keys(mcpServers));
-      if (Object.keys(server.env).length > 0) throw closed(`${field}.env`, "the environment of its MCP servers");
+      if (!registered(server, mcpServers))
+        throw closed(field, { what: "this MCP server", setting: "mcpServers", names: Object.keys(mcpServers) });
+      if (Object.keys(server.env).length > 0)
+        throw closed(`${field}.env`, { what: "variables for its own MCP servers" });
     } else {
       checkUrl(`${field}.url`, server.url ?? "", places);
       // The proxy does not resolve names that the operator allowed. IP addresses need no lookup and are already
       // checked.
       const { hostname } = new URL(server.url ?? "");
-      if (!isAddress(hostname) && ownHosts.includes(hostname)) throw closed(`${field}.url`, "this host");
+      if (!isAddress(hostname) && ownHosts.includes(hostname)) throw closed(`${field}.url`, { what: "this host" });
     }
     checkHeaders(`${field}.headers`, server.headers);
   }
@@ -175,7 +178,23 @@ function invalid(field: string, sentence: string): KnownError {
   return new KnownError("invalid", `${field}: ${sentence}`);
 }
 
-export function closed(field: string, what: string, names: readonly string[] = []): KnownError {
-  const instead = names.length > 0 ? ` These can be named: ${names.join(", ")}.` : "";
-  return new KnownError("not_allowed", `${field}: The operator of this server does not allow ${what}.${instead}`);
+interface Closed {
+  readonly what: string;
+  /** The setting below `claude` that allows it, if there is one. */
+  readonly setting?: keyof ClaudeSettings;
+  /** What requests can name instead. */
+  readonly names?: readonly string[];
+}
+
+export function closed(field: string, { what, setting, names = [] }: Closed): KnownError {
+  const sentences = [
+    `${field}: The operator of this server does not allow ${what}.`,
+    ...(names.length > 0 ? [`These can be named: ${names.join(", ")}.`] : []),
+    ...(setting ? [opens(setting)] : []),
+  ];
+  return new KnownError("not_allowed", sentences.join(" "));
+}
+
+function opens(setting: keyof ClaudeSettings): string {
+  return `The operator can allow it with claude.${setting} in skein.config.ts.`;
 }
