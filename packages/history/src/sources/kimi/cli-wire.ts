@@ -19,15 +19,14 @@ interface Step {
 }
 
 /** Collects an answer until its usage is known, with the results that arrive in the meantime. */
-export function createSteps(sessionId: string, writer: TranscriptWriter, name: string) {
+export function createSteps(sessionId: string, writer: TranscriptWriter) {
   let step: Step | undefined;
   const close = (model: string): void => {
     if (!step) return;
-    const { content, from, at, tokens, results, call = from } = step;
+    const { content, from, at, tokens, results, call = `kimi:${sessionId}:${from}` } = step;
     step = undefined;
     const stopReason = content.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn";
-    if (content.length > 0 || tokens)
-      writer.answer({ call: `${name}:${sessionId}:${call}`, model, content, tokens, at, from, stopReason });
+    if (content.length > 0 || tokens) writer.answer({ call, model, content, tokens, at, from, stopReason });
     for (const write of results) write();
   };
   return {
@@ -53,8 +52,18 @@ export function createSteps(sessionId: string, writer: TranscriptWriter, name: s
   };
 }
 
+/**
+ * An id for a model call from its content: a fork copies the wire into another session, and the call must count once.
+ * Undefined if nothing names the call.
+ */
+export function callOf(names: readonly (string | number | null)[], tokens: CallTokens): string | undefined {
+  if (names.includes(null)) return undefined;
+  const { input, output, cacheRead, cacheWrite } = tokens;
+  return ["kimi", ...names, input, output, cacheRead, cacheWrite].join(":");
+}
+
 export function createCliWire(sessionId: string, writer: TranscriptWriter): Wire {
-  const steps = createSteps(sessionId, writer, "kimi");
+  const steps = createSteps(sessionId, writer);
   // Kimi CLI does not record which model answered.
   const model = "";
   const block = (value: Block, at: number | null, from: string): void => steps.block(value, at, from);
@@ -99,9 +108,9 @@ export function createCliWire(sessionId: string, writer: TranscriptWriter): Wire
         }
         case "StatusUpdate": {
           const tokens = tokensOf(objectOf(payload["token_usage"]));
-          const call = stringOf(payload["message_id"]) ?? undefined;
-          if (!tokens || steps.tokens(tokens, call)) return;
-          writer.usage(`kimi:${sessionId}:${call ?? from}`, model, tokens, { at, from });
+          if (!tokens) return;
+          const call = callOf([stringOf(payload["message_id"]) ?? at], tokens) ?? `kimi:${sessionId}:${from}`;
+          if (!steps.tokens(tokens, call)) writer.usage(call, model, tokens, { at, from });
           return;
         }
         case undefined:

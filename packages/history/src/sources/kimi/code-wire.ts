@@ -2,10 +2,14 @@
 import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { textOf } from "../gemini/chat.ts";
 import type { CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
-import { createSteps, type Wire } from "./cli-wire.ts";
+import { callOf, createSteps, type Wire } from "./cli-wire.ts";
 
-export function createCodeWire(sessionId: string, writer: TranscriptWriter): Wire {
-  const steps = createSteps(sessionId, writer, "kimi");
+/** `agent` is the name that the agent has in every copy of its wire. */
+export function createCodeWire(sessionId: string, agent: string, writer: TranscriptWriter): Wire {
+  const steps = createSteps(sessionId, writer);
+  /** The line before each prompt of a person, for going back. */
+  const prompts: (string | null)[] = [];
+  let branchAt: string | null | undefined;
   const models = new Map<string, string>();
   let model = "";
   const loopEvent = (event: Value, at: number | null, from: string): void => {
@@ -17,6 +21,9 @@ export function createCodeWire(sessionId: string, writer: TranscriptWriter): Wir
       steps.result(() => void writer.result(callId, text, { at, from, isError: result["isError"] === true }));
       return;
     }
+    if (type === "step.begin") steps.close(model);
+    // The tokens in the end of a step are recorded apart.
+    if (type === "step.begin" || type === "step.end") return;
     if (type !== "tool.call" && type !== "content.part") {
       writer.other(String(type), event, { at, from });
       return;
@@ -38,8 +45,26 @@ export function createCodeWire(sessionId: string, writer: TranscriptWriter): Wir
     const name = models.get(alias) ?? alias;
     const tokens = tokensOf(objectOf(record["usage"]));
     if (name !== "") model = name;
-    if (steps.tokens(tokens)) steps.close(model);
-    else writer.usage(`kimi:${sessionId}:${from}`, name, tokens, { at, from });
+    const call = callOf([agent, at], tokens) ?? `kimi:${sessionId}:${from}`;
+    if (steps.tokens(tokens, call)) steps.close(model);
+    else writer.usage(call, name, tokens, { at, from });
+  };
+  const message = (value: Value, at: number | null, from: string): void => {
+    steps.close(model);
+    if (value["role"] !== "user") {
+      writer.other(`message-${String(value["role"])}`, value, { at, from });
+      return;
+    }
+    const isMeta = objectOf(value["origin"])["kind"] !== "user";
+    const parent = branchAt === undefined ? {} : { parent: branchAt };
+    if (!isMeta) prompts.push(branchAt === undefined ? writer.last : branchAt);
+    branchAt = undefined;
+    writer.user(textOf(value["content"]), { at, from, isMeta, ...parent });
+  };
+  const undo = (count: number): void => {
+    steps.close(model);
+    const [first] = count > 0 ? prompts.splice(-count) : [];
+    if (first !== undefined) branchAt = first;
   };
   return {
     add(record, from) {
@@ -49,14 +74,13 @@ export function createCodeWire(sessionId: string, writer: TranscriptWriter): Wir
         case "metadata":
         case "turn.prompt":
           return;
-        case "context.append_message": {
+        case "context.append_message":
+          return message(objectOf(record["message"]), at, from);
+        case "context.undo":
+          return undo(numberOf(record["count"]) ?? 0);
+        case "context.apply_compaction":
           steps.close(model);
-          const message = objectOf(record["message"]);
-          const isMeta = objectOf(message["origin"])["kind"] !== "user";
-          if (message["role"] === "user") writer.user(textOf(message["content"]), { at, from, isMeta });
-          else writer.other(`message-${String(message["role"])}`, message, { at, from });
-          return;
-        }
+          return writer.compaction(stringOf(record["summary"]), { at, from });
         case "llm.request": {
           const name = stringOf(record["model"]) ?? "";
           models.set(stringOf(record["modelAlias"]) ?? name, name);

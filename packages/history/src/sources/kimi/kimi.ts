@@ -27,10 +27,10 @@ export const kimi: TranslatedSource = {
     ),
   units: findSessions,
   read(unit, writer) {
-    const { cwd, title, parent } = unit.extra ?? {};
+    const { cwd, title, parent, agent } = unit.extra ?? {};
     writer.place({ cwd: stringOf(cwd) });
     if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
-    const wire = unit.extra?.["form"] === "code" ? createCodeWire(unit.id, writer) : createCliWire(unit.id, writer);
+    const wire = typeof agent === "string" ? createCodeWire(unit.id, agent, writer) : createCliWire(unit.id, writer);
     eachRecord(unit.path, { writer, marks }, (record, from) => wire.add(record, from));
     wire.finish();
     writer.title(stringOf(title), "state.json");
@@ -70,10 +70,10 @@ function cliUnits(root: string, folder: string, cwd: string | null): readonly Un
   const id = basename(folder);
   const state = documentAt(join(folder, "state.json"));
   const title = stringOf(state?.["custom_title"]) ?? stringOf(state?.["title"]);
-  const main = { id, root, path: join(folder, "wire.jsonl"), extra: { form: "cli", cwd, title } };
+  const main = { id, root, path: join(folder, "wire.jsonl"), extra: { cwd, title } };
   const children = entriesIn(join(folder, "subagents")).flatMap(({ name }) => {
     const path = join(folder, "subagents", name, "wire.jsonl");
-    return isFile(path) ? [{ id: `${id}-${name}`, root, path, extra: { form: "cli", cwd, parent: id } }] : [];
+    return isFile(path) ? [{ id: `${id}-${name}`, root, path, extra: { cwd, parent: id } }] : [];
   });
   return [main, ...children].map((unit) => ({ ...unit, ...stampOf(unit.path, join(folder, "state.json")) }));
 }
@@ -87,7 +87,7 @@ function codeUnits(root: string, folder: string): readonly Unit[] {
     const path = join(folder, "agents", name, "wire.jsonl");
     if (!isFile(path)) return [];
     const isMain = name === "main";
-    const extra = { form: "code", cwd, title: isMain ? state["title"] : null, parent: isMain ? undefined : id };
+    const extra = { agent: name, cwd, title: isMain ? state["title"] : null, parent: isMain ? undefined : id };
     return [{ id: isMain ? id : `${id}-${name}`, root, path, ...stampOf(path, statePath), extra }];
   });
 }

@@ -1,6 +1,6 @@
 /** Rules of Kimi CLI's and Kimi Code's wires. */
 import { expect, test } from "vitest";
-import { callsIn, folderWith, readAll, readOne, threadOf, titleOf } from "./one-source.ts";
+import { callsIn, folderWith, othersIn, readAll, readOne, threadOf, titleOf } from "./one-source.ts";
 
 const CLI = "sessions/53047a12773840031095a19f6edff059/b1000000-0000-4000-8000-00000000000f";
 const wire = (type: string, payload: object): object => ({ timestamp: 1_776_162_400, message: { type, payload } });
@@ -63,6 +63,35 @@ test("Kimi Code: a call has its cache tokens and the model behind the alias, and
     { model: "kimi-k3", input: 5, output: 1, cacheRead: 7, cacheWrite: 3 },
   ]);
   expect(threadOf(session)).toEqual(["meta: added", "q"]);
+});
+
+test("a fork copies the wire of its session, and the calls count once", () => {
+  const lines = [appended("user", "q"), used()];
+  const own = { ...used(), time: 1_787_212_900_000 };
+  const fork = CODE.replace("session_1", "session_2");
+  const code = folderWith({
+    [`${CODE}/agents/main/wire.jsonl`]: lines,
+    [`${fork}/agents/main/wire.jsonl`]: [...lines, { type: "forked", time: 1_787_212_899_000 }, own],
+  });
+  expect(callsIn("kimi", readAll("kimi", code))).toHaveLength(2);
+  const turn = [wire("TurnBegin", { user_input: "q" }), part("a"), status(10, "c1"), status(3)];
+  const copy = CLI.replace(/f$/, "e");
+  const older = folderWith({ [`${CLI}/wire.jsonl`]: turn, [`${copy}/wire.jsonl`]: [...turn, status(20, "c2")] });
+  expect(callsIn("kimi", readAll("kimi", older))).toHaveLength(3);
+});
+
+test("Code: what was undone is not on the thread, and a compaction has its summary", () => {
+  const said = (text: string): object => ({
+    type: "context.append_loop_event",
+    event: { type: "content.part", part: { type: "text", text } },
+    time: 1_787_212_802_000,
+  });
+  const undone = [appended("user", "two"), said("second"), { type: "context.undo", count: 1, time: 1 }];
+  const compacted = { type: "context.apply_compaction", summary: "so far", compactedCount: 2, time: 1 };
+  const lines = [appended("user", "one"), said("first"), ...undone, appended("user", "three"), compacted];
+  const session = readOne("kimi", { [`${CODE}/agents/main/wire.jsonl`]: lines });
+  expect(threadOf(session)).toEqual(["one", "first", "three", "(compaction)", "summary: so far"]);
+  expect(othersIn(session)).toEqual([]);
 });
 
 test("Kimi CLI and Kimi Code: a subagent names its session, and the folder is read from both versions of the state", () => {
