@@ -46,6 +46,26 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
     live = list.flatMap((value) => stringOf(value["id"]) ?? []);
     if (fresh.length > 0) steps.push({ kind: "compaction", ids: fresh });
   };
+  const add = (record: Value, from: string): void => {
+    if (!note(record, from)) return;
+    live.push(String(record["id"]));
+    steps.push({ kind: "message", id: String(record["id"]) });
+  };
+  /** Changes what the model is shown. What was said stays; results and messages that are only here are added. */
+  const patch = (change: Value): void => {
+    const known = messages.get(stringOf(change["id"]) ?? "");
+    const results = new Map(
+      arrayOf(change["toolCalls"]).map((call) => [objectOf(call)["id"], objectOf(call)["result"]]),
+    );
+    if (known && results.size > 0) {
+      const toolCalls = arrayOf(known.value["toolCalls"])
+        .map(objectOf)
+        .map((call) => ({ ...call, result: call["result"] ?? results.get(call["id"]) }));
+      known.value = { ...known.value, toolCalls };
+    }
+    const removed = arrayOf(change["removeIds"]);
+    live = live.filter((id) => !removed.includes(id));
+  };
   return {
     add(record, from) {
       const set = record["$set"];
@@ -56,10 +76,13 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
       } else if (typeof record["$rewindTo"] === "string") {
         const at = live.indexOf(record["$rewindTo"]);
         live = at < 0 ? [] : live.slice(0, at);
+      } else if (isObject(record["$patch"])) {
+        for (const update of arrayOf(record["$patch"]["updates"]).map(objectOf))
+          if (typeof update["type"] === "string" && !messages.has(String(update["id"]))) add(update, from);
+          else patch(update);
+        patch(record["$patch"]);
       } else if (typeof record["type"] === "string" && typeof record["id"] === "string") {
-        if (!note(record, from)) return;
-        live.push(record["id"]);
-        steps.push({ kind: "message", id: record["id"] });
+        add(record, from);
       } else if (typeof record["sessionId"] === "string") {
         title = stringOf(record["summary"]) ?? title;
         const [folder] = arrayOf(record["directories"]);

@@ -24,8 +24,12 @@ import { createChat } from "./chat.ts";
 export const gemini: TranslatedSource = {
   name: "gemini",
   reads: "translated",
-  roots: ({ env, homes }) =>
-    env["GEMINI_CLI_HOME"] ? [join(env["GEMINI_CLI_HOME"], ".gemini")] : homes.map((home) => join(home, ".gemini")),
+  roots({ env, homes, platform }) {
+    const folders = env["GEMINI_CLI_HOME"] ? [env["GEMINI_CLI_HOME"]] : homes;
+    // In the sandbox of macOS, Gemini CLI may write only below the cache.
+    const places = platform === "darwin" ? [".gemini", join(".cache", ".gemini")] : [".gemini"];
+    return folders.flatMap((folder) => places.map((place) => join(folder, place)));
+  },
   owns: (path) =>
     isFolder(join(path, "tmp")) &&
     (isFile(join(path, "installation_id")) ||

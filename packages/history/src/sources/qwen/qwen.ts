@@ -19,9 +19,8 @@ export const qwen: TranslatedSource = {
     const problems: Problem[] = [];
     const units = entriesIn(join(root, "projects"), problems).flatMap(({ name }): Unit[] => {
       const folder = join(root, "projects", name);
-      const chats = entriesIn(join(folder, "chats"), problems).flatMap((entry) =>
-        entry.isFile() && entry.name.endsWith(".jsonl") ? [join(folder, "chats", entry.name)] : [],
-      );
+      // Archived sessions lie in a folder among the others. A ledger of prompts lies beside its session.
+      const chats = filesNamed(join(folder, "chats"), /^[^.]+\.jsonl$/, problems, 1);
       const agents = filesNamed(join(folder, "subagents"), /^agent-.*\.jsonl$/, problems, 2);
       return [
         ...chats.map((path) => unitOf(root, path, basename(path, ".jsonl"))),

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { callsIn, folderWith, readAll, readOne, threadOf, titleOf, unitsIn } from "./one-source.ts";
+import { callsIn, folderWith, othersIn, readAll, readOne, threadOf, titleOf, unitsIn } from "./one-source.ts";
 
 const ID = "1a2b3c4d-0000-4000-8000-00000000000f";
 const PLACE = "tmp/demo/chats/session-2026-08-10T09-00-1a2b3c4d.jsonl";
@@ -28,6 +28,7 @@ const answer = (id: string, content: string, more: object = {}): object => ({
   ...more,
 });
 const tokens = (input: number): object => ({ input, output: 1, cached: 0, thoughts: 0, tool: 0, total: input + 1 });
+const done = (output: string): object => ({ functionResponse: { response: { output } } });
 const read = (...records: readonly object[]) => readOne("gemini", { [PLACE]: [header(), ...records] });
 
 test("Gemini CLI: rewound messages are not on the thread, but their tokens count; a rewind to an unknown message rewinds everything", () => {
@@ -41,6 +42,26 @@ test("Gemini CLI: rewound messages are not on the thread, but their tokens count
   expect(threadOf(rewound)).toEqual(["first", "one", "third"]);
   expect(threadOf(read(...before, { $rewindTo: "nowhere" }, user("u3", "third")))).toEqual(["third"]);
   expect(callsIn("gemini", [rewound]).map(({ input }) => input)).toEqual([5, 6]);
+});
+
+test("a patch of what the model is shown removes nothing that was said, and adds what is only in it", () => {
+  const call = { id: "c1", name: "shell", args: {}, status: "success" };
+  const masked = { id: "c2", name: "read", args: {}, status: "success", result: [done("long text")] };
+  const records = [user("u1", "first"), answer("a1", "one", { toolCalls: [call, masked] })];
+  const results = [
+    { id: "c1", result: [done("late")] },
+    { id: "c2", result: null },
+  ];
+  const late = answer("a2", "two", { tokens: tokens(7) });
+  const session = read(
+    ...records,
+    { $patch: { id: "a1", content: "masked", toolCalls: results } },
+    { $patch: { updates: [late], removeIds: ["u1"], orderIds: ["a1", "a2"] } },
+    user("u2", "second"),
+  );
+  expect(threadOf(session)).toEqual(["first", "one | shell | read", "late", "long text", "two", "second"]);
+  expect(callsIn("gemini", [session]).map(({ input }) => input)).toEqual([7]);
+  expect(othersIn(session)).toEqual([]);
 });
 
 test("Gemini CLI: the title is the summary in the header, or a summary that was set later", () => {

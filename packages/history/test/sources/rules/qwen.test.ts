@@ -34,6 +34,17 @@ test("Qwen Code: thoughts are added to the output only if the total shows that t
   ]);
 });
 
+test("archived sessions are read, and the ledger of prompts beside a session is none", () => {
+  const archived = "projects/-srv-demo/chats/archive/a1000000-0000-4000-8000-00000000000e.jsonl";
+  const ledger = PLACE.replace(".jsonl", ".ledger.jsonl");
+  const folder = folderWith({
+    [PLACE]: [answer("a", null)],
+    [archived]: [answer("b", null)],
+    [ledger]: [{ prompt: 1 }],
+  });
+  expect(readAll("qwen", folder).map(threadOf)).toEqual([["b"], ["a"]]);
+});
+
 test("Qwen Code: a branch copies records under the same ids, and its calls count once", () => {
   const lines = [answer("a", null, used(120))];
   const copies = lines.map((line) => ({ ...line, sessionId: "t" }));
