@@ -3,7 +3,7 @@
  * Code's folder, and only a title and a project are stored here: such a session is shown once, as one of Desktop's.
  */
 import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { parseLine } from "../../scan/parse-line.ts";
 import { documentAt, eachLine, entriesIn, filesNamed, isFile, isFolder, originalLine, stampOf } from "../port/files.ts";
@@ -13,6 +13,7 @@ import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { usualDataPaths } from "../claude-code/discover/data-paths.ts";
 
 const sidecarName = /^local_[0-9a-f-]+\.json$/;
+const sandboxName = /^(local_[\w-]+|[0-9a-f]{8})$/;
 
 export const claudeDesktop: TranslatedSource = {
   name: "claude-desktop",
@@ -25,7 +26,12 @@ export const claudeDesktop: TranslatedSource = {
       platform === "win32"
         ? [store].filter((path) => path !== undefined)
         : homes.filter((home) => home.startsWith("/mnt/")).map((home) => join(home, "AppData", "Local"));
-    return [...appData(places, "Claude"), ...stores.map((path) => join(path, packaged))];
+    // The second name is that of companies with their own models.
+    return [
+      ...appData(places, "Claude"),
+      ...appData(places, "Claude-3p"),
+      ...stores.flatMap((path) => [join(path, packaged), join(path, "Claude-3p")]),
+    ];
   },
   owns: (path) => isFolder(join(path, "local-agent-mode-sessions")) || isFolder(join(path, "claude-code-sessions")),
   units: findSessions,
@@ -35,17 +41,13 @@ export const claudeDesktop: TranslatedSource = {
 
 function findSessions(root: string): Found {
   const problems: Problem[] = [];
-  const units: Unit[] = [];
-  for (const path of filesNamed(join(root, "local-agent-mode-sessions"), sidecarName, problems, 2))
-    units.push(...coworkUnits(root, path, problems));
-  const transcripts = transcriptsFor(root);
-  for (const path of filesNamed(join(root, "claude-code-sessions"), sidecarName, problems, 2)) {
-    const sidecar = documentAt(path);
-    const id = stringOf(sidecar?.["cliSessionId"]);
-    const transcript = id === null ? undefined : transcripts.get(`${id}.jsonl`);
-    if (!sidecar || id === null || !transcript) continue;
-    units.push(...unitsOf(root, { path, sidecar, id, transcript, claims: transcript }));
-  }
+  const cowork = accountFolders(join(root, "local-agent-mode-sessions"), problems);
+  const code = accountFolders(join(root, "claude-code-sessions"), problems);
+  const shared = code.length > 0 ? transcriptsFor(root) : new Map<string, string>();
+  const units = [
+    ...cowork.flatMap((folder) => coworkUnits(root, folder, problems)),
+    ...code.flatMap((folder) => codeUnits(root, folder, shared)),
+  ];
   return { units, problems };
 }
 
@@ -55,28 +57,93 @@ function transcriptsFor(root: string): ReadonlyMap<string, string> {
   const homes = windowsHome === undefined ? [homedir()] : [windowsHome, homedir()];
   const found = new Map<string, string>();
   for (const { path } of usualDataPaths(process.env, homes))
-    for (const project of entriesIn(join(path, "projects")))
-      for (const { name } of entriesIn(join(path, "projects", project.name)))
-        if (!found.has(name)) found.set(name, join(path, "projects", project.name, name));
+    for (const [name, transcript] of transcriptsIn(join(path, "projects")))
+      if (!found.has(name)) found.set(name, transcript);
   return found;
 }
 
+/** The folders with sessions: one per account and organization, and one in it for the sessions of agents. */
+function accountFolders(base: string, problems: Problem[]): readonly string[] {
+  const foldersIn = (folder: string): readonly string[] =>
+    entriesIn(folder, problems).flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []));
+  return foldersIn(base)
+    .flatMap(foldersIn)
+    .flatMap((folder) => [folder, ...(isFolder(join(folder, "agent")) ? [join(folder, "agent")] : [])]);
+}
+
+/** The sandbox of a sidecar. Newer versions shorten its name. */
+function sandboxOf(sidecar: string): string {
+  const own = sidecar.slice(0, -".json".length);
+  const short = join(dirname(sidecar), basename(own).slice("local_".length, "local_".length + 8));
+  return !isFolder(own) && isFolder(short) ? short : own;
+}
+
+function coworkUnits(root: string, folder: string, problems: Problem[]): readonly Unit[] {
+  const entries = entriesIn(folder, problems);
+  const sidecars = entries.flatMap((entry) =>
+    entry.isFile() && sidecarName.test(entry.name) ? [join(folder, entry.name)] : [],
+  );
+  const claimed = new Set(sidecars.map(sandboxOf));
+  // The sandboxes of agents that were sent out have no sidecar.
+  const alone = entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() && sandboxName.test(entry.name) && !claimed.has(path) ? [path] : [];
+  });
+  return [
+    ...sidecars.flatMap((path) =>
+      sandboxUnits(root, { path, sidecar: documentAt(path), sandbox: sandboxOf(path) }, problems),
+    ),
+    ...alone.flatMap((sandbox) =>
+      sandboxUnits(root, { path: `${sandbox}.json`, sidecar: undefined, sandbox }, problems),
+    ),
+  ];
+}
+
+interface Sandbox {
+  readonly path: string;
+  readonly sidecar: Value | undefined;
+  readonly sandbox: string;
+}
+
 /** A sandbox may contain several transcripts; the one that the sidecar names is the session. */
-function coworkUnits(root: string, path: string, problems: Problem[]): readonly Unit[] {
-  const sidecar = documentAt(path);
-  const projects = join(path.slice(0, -".json".length), ".claude", "projects");
+function sandboxUnits(root: string, { path, sidecar, sandbox }: Sandbox, problems: Problem[]): readonly Unit[] {
   const named = stringOf(sidecar?.["cliSessionId"]);
-  const found = filesNamed(projects, /\.jsonl$/, problems, 1);
-  if (found.length === 0) return auditUnit(root, path, sidecar ?? {});
+  const found = filesNamed(join(sandbox, ".claude", "projects"), /\.jsonl$/, problems, 1);
+  if (found.length === 0) return auditUnit(root, { path, sidecar, sandbox });
   return found.flatMap((transcript) => {
     const id = basename(transcript, ".jsonl");
     return unitsOf(root, { path, sidecar: id === named || found.length === 1 ? (sidecar ?? {}) : {}, id, transcript });
   });
 }
 
+/** The transcripts of Claude Code in a folder with projects, by their names. */
+function transcriptsIn(projects: string): ReadonlyMap<string, string> {
+  return new Map(
+    entriesIn(projects).flatMap(({ name }) =>
+      entriesIn(join(projects, name)).map((entry): [string, string] => [entry.name, join(projects, name, entry.name)]),
+    ),
+  );
+}
+
+/** A session of the editor's tab lies in its own folder, in that of Claude Code, or where it was put when it was imported. */
+function codeUnits(root: string, folder: string, shared: ReadonlyMap<string, string>): readonly Unit[] {
+  return entriesIn(folder).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    const sidecar = entry.isFile() && sidecarName.test(entry.name) ? documentAt(path) : undefined;
+    const id = stringOf(sidecar?.["cliSessionId"]);
+    if (!sidecar || id === null) return [];
+    const own = transcriptsIn(join(sandboxOf(path), ".claude", "projects")).get(`${id}.jsonl`);
+    const claims = own === undefined ? shared.get(`${id}.jsonl`) : undefined;
+    const imported = join(folder, "imported-staging", `${id}.jsonl`);
+    const transcript = own ?? claims ?? (isFile(imported) ? imported : undefined);
+    if (transcript === undefined) return [];
+    return unitsOf(root, { path, sidecar, id, transcript, ...(claims !== undefined && { claims }) });
+  });
+}
+
 /** Without a transcript, only the audit log is left. */
-function auditUnit(root: string, path: string, sidecar: Value): readonly Unit[] {
-  const audit = join(path.slice(0, -".json".length), "audit.jsonl");
+function auditUnit(root: string, { path, sidecar = {}, sandbox }: Sandbox): readonly Unit[] {
+  const audit = join(sandbox, "audit.jsonl");
   const id = stringOf(sidecar["cliSessionId"]) ?? basename(path, ".json");
   return isFile(audit)
     ? [

@@ -63,6 +63,36 @@ test("Claude Desktop: if a sandbox has several transcripts, the one that the sid
   expect(readAll("claude-desktop", root)[1]?.unit.stamp).not.toBe(reads[1]?.unit.stamp);
 });
 
+test("Claude Desktop: a session of an agent lies deeper, a sandbox may have a short name, and one may have no sidecar", () => {
+  const ID = "abcdef01-0000-4000-8000-000000000001";
+  const root = folderWith({
+    [`${MODE}/agent/local_2.json`]: { cliSessionId: "b", title: "Deeper" },
+    [`${MODE}/agent/local_2/.claude/projects/session/b.jsonl`]: [user("b", "deeper")],
+    [`${MODE}/local_${ID}.json`]: { cliSessionId: "a", title: "Short" },
+    [`${MODE}/abcdef01/.claude/projects/session/a.jsonl`]: [user("a", "short")],
+    [`${MODE}/agent/local_ditto_x_g1/.claude/projects/session/c.jsonl`]: [user("c", "sent out")],
+  });
+  expect(readAll("claude-desktop", root).map((read) => [read.id, titleOf(read), ...threadOf(read)])).toEqual([
+    ["a", "Short", "short"],
+    ["b", "Deeper", "deeper"],
+    ["c", undefined, "sent out"],
+  ]);
+});
+
+test("Claude Desktop: a session of the Code tab may lie in its own folder, or where it was imported", () => {
+  vi.stubEnv("CLAUDE_CONFIG_DIR", temporaryFolder());
+  const root = folderWith({
+    [`${CODE}/local_1.json`]: { cliSessionId: "a", title: "Own" },
+    [`${CODE}/local_1/.claude/projects/-srv/a.jsonl`]: [user("a", "own")],
+    [`${CODE}/local_2.json`]: { cliSessionId: "b", title: "Imported" },
+    [`${CODE}/imported-staging/b.jsonl`]: [user("b", "imported")],
+  });
+  expect(readAll("claude-desktop", root).map((read) => [read.id, titleOf(read), ...threadOf(read)])).toEqual([
+    ["a", "Own", "own"],
+    ["b", "Imported", "imported"],
+  ]);
+});
+
 test("Claude Desktop: without a transcript the audit log is read: its results have the tokens, and its other lines only placeholders", () => {
   const line = (type: string, at: number, more: object): object => ({
     type,

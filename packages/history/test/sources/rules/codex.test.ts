@@ -72,7 +72,7 @@ test("Codex: counters that were reset because the context was full are not a cal
   ]);
 });
 
-test("a sum that falls without a response, because the context was compacted, is no call", () => {
+test("Codex: a sum that falls without a response, because the context was compacted, is no call", () => {
   const compacted = count(counts(60, 5), counts(0, 0, { total_tokens: 900 }));
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10), counts(100, 10)), compacted, says("y")];
   expect(sums([...lines, count(counts(90, 9), counts(30, 4))])).toEqual([
@@ -84,7 +84,7 @@ test("a sum that falls without a response, because the context was compacted, is
 const record = (response_id: string, usage: object, more: object = {}): object =>
   line("token_usage_record", { thread_id: ID, turn_id: "a", response_id, usage, ...more });
 
-test("a response that has a record of its own counts once, and a compaction that has only a record counts too", () => {
+test("Codex: a response that has a record of its own counts once, and a compaction that has only a record counts too", () => {
   const first = [says("x"), record("resp_1", counts(100, 10)), count(counts(100, 10), counts(100, 10))];
   const compaction = [line("compacted", { message: "so far" }), record("resp_2", counts(70, 7))];
   // A release before the records wrote the last turn.
@@ -98,7 +98,7 @@ test("a response that has a record of its own counts once, and a compaction that
   ]);
 });
 
-test("a record of another thread is not counted, and the model of a record is the one of its own turn", () => {
+test("Codex: a record of another thread is not counted, and the model of a record is the one of its own turn", () => {
   const lines = [meta(), turn("a", "gpt-5.4"), turn("b", "gpt-5.2"), says("x")];
   const records = [record("resp_0", counts(9, 9), { thread_id: PARENT }), record("resp_1", counts(5, 5))];
   const calls = callsIn("codex", [readOne("codex", { [place()]: [...lines, ...records] })]);
@@ -127,7 +127,7 @@ test("Codex: if the parent of a fork was deleted, the lines that were written in
   expect(sums([...lines, says("new", 2), count(counts(150, 15), counts(50, 5))])).toEqual([[50, 5]]);
 });
 
-test("of a fork whose parent is gone, what was written before the fork is the parent's, also if it took long", () => {
+test("Codex: of a fork whose parent is gone, what was written before the fork is the parent's, also if it took long", () => {
   second = 1000;
   const copied = [meta(PARENT), says("old"), count(counts(100, 10), counts(100, 10)), says("older", 60)];
   const again = count(counts(200, 20), counts(100, 10));
@@ -140,12 +140,12 @@ test("of a fork whose parent is gone, what was written before the fork is the pa
 /** All lines of a subagent are beside the thread. */
 const saidBy = ({ lines }: Read): readonly string[] => lines.filter(({ message }) => message).map(saidIn);
 
-test("a subagent that copied nothing keeps its first prompt, also if its parent is gone", () => {
+test("Codex: a subagent that copied nothing keeps its first prompt, also if its parent is gone", () => {
   const source = { subagent: { thread_spawn: { parent_thread_id: PARENT } } };
   expect(saidBy(readOne("codex", { [place()]: [meta(ID, { source }), user("look for it")] }))).toEqual(["look for it"]);
 });
 
-test("a subagent's own lines begin at the line that its head names, or with a line that names the subagent", () => {
+test("Codex: a subagent's own lines begin at the line that its head names, or with a line that names the subagent", () => {
   const numbered = (lines: readonly object[]): object[] => lines.map((each, ordinal) => ({ ordinal, ...each }));
   const head = (start: number): object =>
     meta(ID, { parent_thread_id: PARENT, thread_source: "subagent", subagent_history_start_ordinal: start });
@@ -159,7 +159,7 @@ test("a subagent's own lines begin at the line that its head names, or with a li
   expect(saidBy(migrated)).toEqual(["own", "done"]);
 });
 
-test("the turns of an old parent have no ids, so the times tell what a fork copied", () => {
+test("Codex: the turns of an old parent have no ids, so the times tell what a fork copied", () => {
   const turnWithoutId = line("turn_context", { cwd: "/srv/demo", model: "gpt-5" });
   const old = [turnWithoutId, says("old"), count(counts(100, 10), counts(100, 10))];
   const parent = [meta(PARENT), ...old];
@@ -171,7 +171,7 @@ test("the turns of an old parent have no ids, so the times tell what a fork copi
   expect(callsIn("codex", readAll("codex", folder)).map(({ input }) => input)).toEqual([100, 50]);
 });
 
-test("a person who goes back begins another file of the same thread, which goes on from a line of the first", () => {
+test("Codex: a person who goes back begins another file of the same thread, which goes on from a line of the first", () => {
   const numbered = (from: number, lines: readonly object[]): object[] =>
     lines.map((each, at) => ({ ordinal: from + at, ...each }));
   const first = [meta(), user("one"), says("first"), user("two"), says("second"), count(counts(9, 9), counts(9, 9))];
@@ -192,7 +192,7 @@ test("a person who goes back begins another file of the same thread, which goes 
   expect(originalIn("codex", read, String(old?.["from"]))).toContain('"second"');
 });
 
-test("a fork that names a line of another thread begins with its conversation, and counts only its own calls", () => {
+test("Codex: a fork that names a line of another thread begins with its conversation, and counts only its own calls", () => {
   const numbered = (from: number, lines: readonly object[]): object[] =>
     lines.map((each, at) => ({ ordinal: from + at, ...each }));
   const parent = [meta(PARENT), user("one"), says("first"), count(counts(9, 9), counts(9, 9)), user("two")];
@@ -216,7 +216,7 @@ test("a fork that names a line of another thread begins with its conversation, a
   expect(originalIn("codex", read, String(old?.["from"]))).toContain('"first"');
 });
 
-test("what one agent writes to another is not the model's answer", () => {
+test("Codex: what one agent writes to another is not the model's answer", () => {
   const delivered = line("response_item", {
     type: "agent_message",
     author: "/root",
@@ -230,7 +230,7 @@ test("what one agent writes to another is not the model's answer", () => {
   expect(othersIn(read)).toEqual(["codex:agent_message"]);
 });
 
-test("the kinds of its parts tell whether a person wrote a message", () => {
+test("Codex: the kinds of its parts tell whether a person wrote a message", () => {
   const said = (texts: readonly string[], kinds: readonly string[]): object =>
     line("response_item", {
       type: "message",
@@ -250,7 +250,7 @@ test("the kinds of its parts tell whether a person wrote a message", () => {
   ]);
 });
 
-test("a command whose item says that it failed has failed, also if its output does not say so", () => {
+test("Codex: a command whose item says that it failed has failed, also if its output does not say so", () => {
   const call = (id: string): object[] => [
     line("response_item", { type: "function_call", name: "exec_command", arguments: "{}", call_id: id }),
     line("response_item", { type: "function_call_output", call_id: id, output: `output of ${id}` }),

@@ -65,7 +65,7 @@ test("Kimi Code: a call has its cache tokens and the model behind the alias, and
   expect(threadOf(session)).toEqual(["meta: added", "q"]);
 });
 
-test("a fork copies the wire of its session, and the calls count once", () => {
+test("Kimi: a fork copies the wire of its session, and the calls count once", () => {
   const lines = [appended("user", "q"), used()];
   const own = { ...used(), time: 1_787_212_900_000 };
   const fork = CODE.replace("session_1", "session_2");
@@ -80,7 +80,7 @@ test("a fork copies the wire of its session, and the calls count once", () => {
   expect(callsIn("kimi", readAll("kimi", older))).toHaveLength(3);
 });
 
-test("Code: what was undone is not on the thread, and a compaction has its summary", () => {
+test("Kimi Code: what was undone is not on the thread, and a compaction has its summary", () => {
   const said = (text: string): object => ({
     type: "context.append_loop_event",
     event: { type: "content.part", part: { type: "text", text } },

@@ -41,19 +41,28 @@ test.each<[SourceName, Environment, readonly string[]]>([
   ["goose", {}, ["/home/ada/.local/share/goose/sessions", "/home/ada/.local/share/Block/goose/sessions"]],
   ["goose", { XDG_DATA_HOME: "/x" }, ["/x/goose/sessions", "/x/Block/goose/sessions"]],
   ["goose", { GOOSE_PATH_ROOT: "/x" }, ["/x/data/sessions"]],
-  ["claude-desktop", {}, ["/home/ada/.config/Claude"]],
-  ["claude-desktop", { XDG_CONFIG_HOME: "/x" }, ["/x/Claude"]],
+  ["claude-desktop", {}, ["/home/ada/.config/Claude", "/home/ada/.config/Claude-3p"]],
+  ["claude-desktop", { XDG_CONFIG_HOME: "/x" }, ["/x/Claude", "/x/Claude-3p"]],
 ])("the source %s with the variables %j looks for data in %j", (name, env, expected) => {
   expect(rootsOf(name, env)).toEqual(expected);
 });
 
 test("on macOS and Windows, data is looked for in the system's folders for applications", () => {
-  expect(rootsOf("claude-desktop", {}, "darwin")).toEqual(["/home/ada/Library/Application Support/Claude"]);
+  expect(rootsOf("claude-desktop", {}, "darwin")).toEqual([
+    "/home/ada/Library/Application Support/Claude",
+    "/home/ada/Library/Application Support/Claude-3p",
+  ]);
   expect(rootsOf("claude-desktop", { APPDATA: "/roaming", LOCALAPPDATA: "/local" }, "win32")).toEqual([
     "/roaming/Claude",
+    "/roaming/Claude-3p",
     "/local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude",
+    "/local/Claude-3p",
   ]);
-  expect(rootsOf("claude-desktop", {}, "win32")).toEqual(["/home/ada/AppData/Roaming/Claude"]);
+  expect(rootsOf("claude-desktop", {}, "win32")).toEqual([
+    "/home/ada/AppData/Roaming/Claude",
+    "/home/ada/AppData/Roaming/Claude-3p",
+  ]);
+  expect(rootsOf("gemini", {}, "darwin")).toEqual(["/home/ada/.gemini", "/home/ada/.cache/.gemini"]);
   expect(rootsOf("goose", { APPDATA: "/roaming" }, "win32")).toEqual(["/roaming/Block/goose/data/sessions"]);
 });
 
@@ -63,7 +72,10 @@ test("under WSL the home folders of Windows are searched too, with the paths tha
   expect(rootsOf("claude-desktop", {}, "linux", homes)).toEqual([
     "/home/ada/.config/Claude",
     "/mnt/c/Users/ada/AppData/Roaming/Claude",
+    "/home/ada/.config/Claude-3p",
+    "/mnt/c/Users/ada/AppData/Roaming/Claude-3p",
     "/mnt/c/Users/ada/AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude",
+    "/mnt/c/Users/ada/AppData/Local/Claude-3p",
   ]);
   expect(rootsOf("goose", {}, "linux", homes)).toEqual([
     "/home/ada/.local/share/goose/sessions",
