@@ -56,7 +56,17 @@ export const PRICES: readonly ModelPrice[] = [
   { family: "claude-opus-4-5", prices: rates(5, 25, 0.5), regional_percent: 110 },
   { family: "claude-opus-4-1", prices: rates(15, 75, 1.5) },
   { family: "claude-opus-4", prices: rates(15, 75, 1.5) },
-  { family: "claude-sonnet-5-5", prices: rates(2, 10, 0.1), regional_percent: 110 },
+  {
+    family: "claude-sonnet-5-5",
+    prices: rates(2, 10, 0.1),
+    regional_percent: 110,
+    earlier: [
+      {
+        until: "2026-10-07",
+        price: { family: "claude-sonnet-5-5", prices: rates(2, 10, 0.2), regional_percent: 110 },
+      },
+    ],
+  },
   { family: "claude-sonnet-5", prices: rates(2, 10, 0.2), regional_percent: 110 },
   { family: "claude-sonnet-4-6", prices: rates(3, 15, 0.3), regional_percent: 110 },
   { family: "claude-sonnet-4-5", prices: rates(3, 15, 0.3), long_context: sonnetLongContext, regional_percent: 110 },
@@ -83,8 +93,9 @@ export const PRICES: readonly ModelPrice[] = [
  * models were not found again. What a model cost before its price changed is kept with the day of the change.
  *
  * The table leaves out models on whose price the sources disagree, and models whose price changed on an unknown day. They
- * are unpriced. Cached input of `grok-4-5` is $0.30 in xAI's list; some tables have the $0.50 of its successors. The
- * second cut of `gpt-5-6-sol` came between 2026-09-22 and 2026-10-01; until that day the price before it is used.
+ * are unpriced. Cached input of `grok-4-5` is $0.30 in xAI's list; some tables have the $0.50 of its successors. Of
+ * `o4-mini` some tables have half of the list price, which is the price of slower requests. `gemini-3-8-flash` will cost
+ * twice as much from 2027 on.
  * Cached input of the Gemini 2.5 models cost 2.5 times as much until an unknown day in 2025. Today's price is used:
  * Gemini CLI keeps its sessions for 30 days.
  */
@@ -126,8 +137,8 @@ function otherModels(): readonly ModelPrice[] {
     },
     {
       family: "gpt-5-6-sol",
-      ...openai(2, 10),
-      earlier: [until("gpt-5-6-sol", "2026-08-21", openai(5, 30)), until("gpt-5-6-sol", "2026-10-01", openai(4, 20))],
+      ...openai(4, 20),
+      earlier: [until("gpt-5-6-sol", "2026-08-21", openai(5, 30))],
     },
     {
       family: "gpt-5-6-terra",
@@ -137,6 +148,8 @@ function otherModels(): readonly ModelPrice[] {
     { family: "gpt-6-astra", ...openai(10, 50) },
     { family: "gpt-6-luna", ...openai(0.1, 0.5) },
     { family: "gpt-6-sol", ...openai(2, 10) },
+    { family: "gpt-6-1-sol", ...openai(2, 10, 0.1) },
+    { family: "gpt-6-1-terra", ...openai(1, 5, 0.05) },
     { family: "gpt-4-1", prices: same(2, 8, 0.5) },
     { family: "o4-mini", prices: same(1.1, 4.4, 0.275) },
     { family: "gemini-2-5-pro", ...long(200_000, same(1.25, 10, 0.125), same(2.5, 15, 0.25)) },
@@ -146,6 +159,7 @@ function otherModels(): readonly ModelPrice[] {
     { family: "gemini-3-1-pro", ...long(200_000, same(2, 12, 0.2), same(4, 18, 0.4)) },
     { family: "gemini-3-flash", prices: same(0.5, 3, 0.05) },
     { family: "gemini-3-5-flash", prices: same(1.5, 9, 0.15) },
+    { family: "gemini-3-8-flash", prices: same(0.75, 3.75, 0.075) },
     { family: "grok-4-5", ...long(200_000, same(2, 6, 0.3), same(4, 12, 0.6)) },
     { family: "grok-4-6", ...long(200_000, same(2, 6, 0.5), same(4, 12, 1)) },
     { family: "grok-4-7", ...long(200_000, same(2, 6, 0.5), same(4, 12, 1)) },

@@ -13,7 +13,7 @@ export { PRICES, PRICE_ALIASES, type ModelPrice, type TokenPrices } from "./pric
 export { dollarsOf, joinedAmount, microsOf } from "./money.ts";
 
 /** The day on which the figures were last compared with the published list. */
-export const PRICES_VERSION = "2026-11-18";
+export const PRICES_VERSION = "2026-11-19";
 
 export interface TokenUsage {
   input_tokens: number;
@@ -33,8 +33,18 @@ export const WEB_SEARCH_MICROS = 10_000;
 
 /** The price that a model had at a time (in milliseconds), if it is not today's. */
 export function earlierPrice(model: string, at: number): ModelPrice | undefined {
-  const earlier = findPrice(model)?.price.earlier;
-  return earlier?.find(({ until }) => at < Date.parse(until))?.price;
+  const found = findPrice(model);
+  const earlier = found?.price.earlier?.find(({ until }) => at < Date.parse(until))?.price;
+  return earlier && found.regional ? inRegion(earlier) : earlier;
+}
+
+/** A price that is given for a call is the whole price, so that of a region has the region's surcharge in it. */
+function inRegion({ regional_percent = 100, long_context, ...price }: ModelPrice): ModelPrice {
+  return {
+    ...price,
+    prices: scaled(price.prices, regional_percent),
+    ...(long_context && { long_context: { ...long_context, prices: scaled(long_context.prices, regional_percent) } }),
+  };
 }
 
 /**

@@ -47,9 +47,12 @@ test.each([
   ["gpt-5-2025-08-07", "gpt-5"],
   ["openai/gpt-5.1-codex-max", "gpt-5-1-codex-max"],
   ["gpt-5.6", "gpt-5-6-sol"],
+  ["gpt-6.1-sol", "gpt-6-1-sol"],
+  ["gpt-6.1-terra", "gpt-6-1-terra"],
   ["gemini-3-pro-preview", "gemini-3-pro"],
   ["gemini-2.5-pro", "gemini-2-5-pro"],
   ["google/gemini-2.5-flash-lite", "gemini-2-5-flash-lite"],
+  ["gemini-3.8-flash", "gemini-3-8-flash"],
   ["x-ai/grok-4.5", "grok-4-5"],
   ["o4-mini", "o4-mini"],
   ["kimi-k3", "kimi-k3"],
@@ -84,14 +87,14 @@ test("a long request of another agent's model has the rates of long requests, an
   expect([short?.output_micros, long?.output_micros]).toEqual([15_000_000, 22_500_000]);
   const written = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 100_000 };
   expect(priceCall("gpt-5.4", written)?.cache_write_micros).toBe(250_000);
-  expect(priceCall("gpt-5.6-sol", written)?.cache_write_micros).toBe(250_000);
+  expect(priceCall("gpt-5.6-sol", written)?.cache_write_micros).toBe(500_000);
 });
 
 test.each([
   ["2026-07-10", "gpt-5.6-sol", 5_000_000, 30_000_000],
   ["2026-08-20T23:59:59.999Z", "gpt-5.6", 5_000_000, 30_000_000],
   ["2026-08-21", "gpt-5.6-sol", 4_000_000, 20_000_000],
-  ["2026-10-01", "gpt-5.6-sol", 2_000_000, 10_000_000],
+  ["2026-11-01", "gpt-5.6-sol", 4_000_000, 20_000_000],
   ["2026-07-29", "gpt-5.6-luna", 1_000_000, 6_000_000],
   ["2026-07-30", "gpt-5.6-luna", 200_000, 1_200_000],
   ["2026-07-29", "gpt-5.6-terra", 2_500_000, 15_000_000],
@@ -100,6 +103,19 @@ test.each([
   const usage = { input_tokens: 100_000, output_tokens: 100_000 };
   const cost = priceCall(model, usage, earlierPrice(model, Date.parse(day)));
   expect([cost?.input_micros, cost?.output_micros]).toEqual([input / 10, output / 10]);
+});
+
+test("reading the cache of Sonnet 5.5 cost twice as much until its price was cut", () => {
+  const usage = { ...none, cache_read_input_tokens: 1_000_000 };
+  const on = (day: string) => priceCall("claude-sonnet-5-5", usage, earlierPrice("claude-sonnet-5-5", Date.parse(day)));
+  expect([on("2026-10-06"), on("2026-10-07")].map((cost) => cost?.cache_read_micros)).toEqual([200_000, 100_000]);
+});
+
+test("an earlier price of a model of a region has the surcharge of the region", () => {
+  const model = "us.anthropic.claude-sonnet-5-5";
+  const usage = { ...none, input_tokens: 1_000_000, cache_read_input_tokens: 1_000_000 };
+  const before = priceCall(model, usage, earlierPrice(model, Date.parse("2026-10-06")));
+  expect(before).toMatchObject({ input_micros: 2_200_000, cache_read_micros: 220_000 });
 });
 
 test("a price that never changed has no earlier price, nor has a call without a time", () => {
