@@ -3,6 +3,7 @@ import { renameSync, statSync, mkdirSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { removeEmptyFolders, removeFile } from "../../disk/durable-files.ts";
 import { encodeProjectPath } from "../claude-code/discover/encode-project-path.ts";
+import { folderPath } from "../port/folder-path.ts";
 import { readHead } from "../port/head-writer.ts";
 import { lastTimeIn } from "../port/last-time.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
@@ -59,7 +60,8 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
     else if (isBehind(unit, found.problems)) placed.set(id, unit);
     else remove(folder, unit);
   }
-  return { ...known, root, units: Object.fromEntries(placed), problems, claims: claimsOf(found) };
+  const places = found.problems.map(({ path }) => path);
+  return { ...known, root, units: Object.fromEntries(placed), problems, places, claims: claimsOf(found) };
 }
 
 /** Transcripts in Claude Code's own folder that these sessions show. */
@@ -69,7 +71,7 @@ export function claimsOf({ units }: Found): readonly string[] {
 
 function headOf(source: TranslatedSource, unit: Unit, before: MirroredUnit | undefined): MirroredUnit {
   const { stamp, path, mtimeMs, head } = unit;
-  const { cwd, parent } = head ? { cwd: head.cwd, parent: undefined } : readHead(source, unit);
+  const { cwd, parent } = head ? { cwd: head.cwd && folderPath(head.cwd), parent: undefined } : readHead(source, unit);
   return {
     stamp,
     path,

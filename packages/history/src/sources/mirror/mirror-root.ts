@@ -73,7 +73,7 @@ export function openMirror(place: MirrorPlace): Mirror {
       !units.has(id) && isBehind(unit, found.problems) ? [[id, unit.stamp]] : [],
     ),
   );
-  const problems = problemsNow(found, before.problems);
+  const problems = problemsNow(found, before);
   if (units.size + kept.size + problems.length > 0)
     saveMark(folder, { source: source.name, root, claims: claimsOf(found), problems });
 
@@ -162,10 +162,10 @@ export function openMirror(place: MirrorPlace): Mirror {
 }
 
 /** Problems of places, and of sessions that could not be read the last time. */
-function problemsNow(found: Found, before: readonly Problem[]): readonly Problem[] {
+function problemsNow(found: Found, { problems: before, places = [] }: MirrorState): readonly Problem[] {
   if (before.length === 0) return found.problems;
   const unread = new Set(found.units.map(({ path }) => path));
-  for (const { path } of found.problems) unread.delete(path);
+  for (const path of [...places, ...found.problems.map((problem) => problem.path)]) unread.delete(path);
   return [...found.problems, ...before.filter(({ path }) => unread.has(path))];
 }
 

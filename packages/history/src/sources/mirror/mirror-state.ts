@@ -34,12 +34,14 @@ export interface MirrorState {
   readonly root: string;
   readonly units: Readonly<Record<string, MirroredUnit>>;
   readonly problems: readonly Problem[];
+  /** The problems among them that were not of one session: their paths. */
+  readonly places?: readonly string[];
   /** Transcripts in Claude Code's own folder that this source shows itself. */
   readonly claims: readonly string[];
 }
 
 /** Increase it when a translation changes: everything is then translated again. */
-const version = 4;
+const version = 5;
 
 function emptyState(source: SourceName, root: string): MirrorState {
   return { v: version, source, root, units: {}, problems: [], claims: [] };

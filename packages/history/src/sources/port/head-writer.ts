@@ -1,4 +1,5 @@
 /** Reads the folder and the parent of a session, but not its conversation. */
+import { folderPath } from "./folder-path.ts";
 import type { TranslatedSource, Unit } from "./source.ts";
 import { parentOf, type TranscriptWriter, type WriterHead } from "./transcript-writer.ts";
 
@@ -19,7 +20,7 @@ export function readHead(source: TranslatedSource, unit: Unit): WriterHead {
   };
   const writer: TranscriptWriter = {
     wants: "head",
-    place: (at) => void (cwd = at.cwd || cwd),
+    place: (at) => void (cwd = at.cwd ? folderPath(at.cwd) : cwd),
     subagentOf: (found) => void (parent = parentOf(found)),
     title() {},
     user: done,

@@ -1,6 +1,7 @@
 /** Writes one session of another agent as lines in Claude Code's format. */
 import { createHash } from "node:crypto";
 import { aboutDamage } from "./about-damage.ts";
+import { folderPath } from "./folder-path.ts";
 
 export interface WriterOptions {
   readonly source: string;
@@ -173,7 +174,7 @@ export function createTranscriptWriter({ source, sessionId, onLine, onTorn }: Wr
   return {
     wants: "transcript",
     place(at) {
-      cwd = at.cwd || cwd;
+      cwd = at.cwd ? folderPath(at.cwd) : cwd;
       branch = at.branch || branch;
       version = at.version || version;
     },

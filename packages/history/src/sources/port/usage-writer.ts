@@ -2,6 +2,7 @@
 import { createByteSearch, type ByteSearch } from "../../scan/byte-search.ts";
 import { addCall, column, newCall } from "../../usage/usage-table.ts";
 import { usageFacet, type FileUsage } from "../claude-code/usage/file-usage.ts";
+import { folderPath } from "./folder-path.ts";
 import { SUM, type TranslatedSource, type Unit } from "./source.ts";
 import { millisecondsOf, whole, type CallTokens, type Placed, type TranscriptWriter } from "./transcript-writer.ts";
 
@@ -10,7 +11,7 @@ const call = newCall();
 /** The calls of a session. The folder is that of its first line, and `sessionId` is its parent's id; empty if it has none. */
 export function readUsage(source: TranslatedSource, unit: Unit): FileUsage {
   const usage = usageFacet.start();
-  let cwd = unit.head?.cwd ?? null;
+  let cwd = unit.head?.cwd ? folderPath(unit.head.cwd) : null;
   let isFirstLine = unit.head === undefined;
   let parent = unit.head?.parentId ?? null;
   let copied: string[] = [];
@@ -52,7 +53,7 @@ export function readUsage(source: TranslatedSource, unit: Unit): FileUsage {
   const writer: TranscriptWriter = {
     wants: "usage",
     place(at) {
-      if (isFirstLine) cwd = at.cwd || cwd;
+      if (isFirstLine && at.cwd) cwd = folderPath(at.cwd);
     },
     subagentOf: ({ sessionId }) => void (parent = sessionId),
     title() {},

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { listSessions, withSources } from "../../../src/index.ts";
 import { keepDatabases, readDatabase } from "../../../src/sources/port/sqlite.ts";
 import { agentData, temporaryFolder } from "../agent-data.ts";
 
@@ -218,6 +219,23 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
     const top = data.sessions.filter(({ parent }) => !parent).length;
     expect(read.sessions).toBeGreaterThanOrEqual(agent === "grok" ? 0 : top - 1);
   });
+});
+
+test("a locked database is reported as long as it is locked, and not after", async () => {
+  const data = agentData("goose");
+  const cacheFolder = join(temporaryFolder(), "cache");
+  const open = async () =>
+    await withSources({ dataPath: data.roots, sources: ["goose"], cacheFolder, lines: "as-needed" });
+  const agent = new Database(join(data.folder, "sessions.db")) as DatabaseSync;
+  agent.exec("BEGIN EXCLUSIVE");
+  const locked = await open();
+  expect(locked.problems).toMatchObject([{ source: "goose", message: "database is locked" }]);
+  expect((await listSessions(locked.config)).data).toEqual([]);
+  agent.exec("ROLLBACK");
+  agent.close();
+  const free = await open();
+  expect(free.problems).toEqual([]);
+  expect((await listSessions(free.config)).data).not.toEqual([]);
 });
 
 test("a file that is not a database is an error that names the file, and is not changed", () => {

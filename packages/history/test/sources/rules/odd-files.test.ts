@@ -63,7 +63,7 @@ test("the folder of an Amp thread is read from its URI, also on Windows and with
       },
     }).lines[0]?.["cwd"];
   expect(threadIn("file:///srv/a%20b")).toBe("/srv/a b");
-  expect(threadIn("file:///C%3A/work/demo")).toBe("C:/work/demo");
+  expect(threadIn("file:///C%3A/work/demo")).toBe("C:\\work\\demo");
   expect(threadIn("file:///srv/100%")).toBe("/srv/100%");
 });
 
