@@ -119,6 +119,7 @@ export function describePages(shared: { readonly world: World }): void {
       await expect.poll(() => page.url()).toContain("q=needle");
       await page.getByRole("searchbox").fill("said only in an answer");
       await page.locator(".excerpt", { hasText: "said only in an answer" }).waitFor({ timeout: 20_000 });
+      expect(await page.getByText("cannot be searched").count()).toBe(0);
       await page.keyboard.press("Escape");
       await page.keyboard.press("j");
       await page.keyboard.press("Enter");

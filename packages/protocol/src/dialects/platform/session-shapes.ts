@@ -199,6 +199,7 @@ export const SearchQuery = SessionQueryInput.pick({
   from: true,
   to: true,
   cursor: true,
+  include: true,
 }).extend({
   /** The text to look for, ignoring case. */
   q: z.string().min(2).max(200),
@@ -207,7 +208,7 @@ export const SearchQuery = SessionQueryInput.pick({
 
 /** A session that contains the searched text, and the last place of the text. */
 const SessionMatch = z.object({
-  session: ApiSession,
+  session: ListedSession,
   role: z.enum(["user", "assistant", "tool_call", "tool_result", "system"]),
   /** The event that contains the text. */
   sequence: z.int().positive(),

@@ -31,15 +31,18 @@ export const sessionHandlers = {
     await call.agents.get(params.agent_id);
     return listed(call, query, params.agent_id);
   },
-  async searchSessions({ query: { q, agent_id, limit, cursor, ...query } }, call) {
+  async searchSessions({ query: { q, agent_id, limit, cursor, include, ...query } }, call) {
     const found = await call.sessions.search({
       ...filterOf(query, agent_id),
       text: q,
       ...(limit !== undefined && { limit }),
       ...(cursor !== undefined && { cursor: placeOf(cursor, PLACES.session) }),
     });
+    const sessions = found.items.map(({ session }) => session);
+    const rows = await withSummaries(call, sessions, include?.split(",") ?? []);
+    const rowOf = new Map(rows.map((row) => [row.id, row]));
     return {
-      data: found.items.map(({ session, ...match }) => ({ session: wire(session), ...match })),
+      data: found.items.map(({ session, ...match }) => ({ session: rowOf.get(session.id) ?? wire(session), ...match })),
       next_cursor: cursorOf(found.cursor),
       searched_until: found.searchedUntil,
     };

@@ -70,7 +70,10 @@ test("lists have activity, awaits, last message and count, and can be sorted by 
     waiting.id,
   ]);
   expect((await search(`q=ask_person&agent_id=${done.agentId}`)).data).toEqual([]);
-  for (const query of ["", "q=x", "q=xx&limit=0", "q=xx&cursor=1"])
+  expect((await search("q=ask_person&include=has_queued_prompt,open_awaits")).data).toMatchObject([
+    { session: { id: waiting.id, has_queued_prompt: false, open_awaits: { frontend_tool: 1 } } },
+  ]);
+  for (const query of ["", "q=x", "q=xx&limit=0", "q=xx&cursor=1", "q=xx&include=nothing"])
     expect([query, (await call("GET", `/v1/search?${query}`)).status]).toEqual([query, 422]);
 
   const shown = (await list("include=last_message,open_awaits")).data;
