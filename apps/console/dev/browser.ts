@@ -14,6 +14,8 @@ interface Screen {
   readonly dark?: boolean;
   readonly scale?: number;
   readonly touch?: boolean;
+  /** Whether pages that are left stay in the back/forward cache, as in every user's browser. Automation turns it off. */
+  readonly keepsPages?: boolean;
 }
 
 export interface OpenBrowser {
@@ -30,6 +32,7 @@ export async function openBrowser(screen: Screen): Promise<OpenBrowser> {
   const browser = await chromium.launch({
     executablePath,
     headless: true,
+    ...(screen.keepsPages === true && { ignoreDefaultArgs: ["--disable-back-forward-cache"] }),
     args: [
       "--no-sandbox",
       "--disable-gpu",

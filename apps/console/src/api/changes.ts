@@ -3,7 +3,7 @@ import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import { type Api, type Session, type Waiting, isUnauthorized } from "./api.ts";
 import { useApi } from "./context.tsx";
-import { whileLookedAt } from "./page-visibility.ts";
+import { streamInTurns } from "./stream-turns.ts";
 
 /** For how many sessions the last change of the stream is remembered. */
 const MOST = 5000;
@@ -73,7 +73,7 @@ export function useFollowChanges({ onUnauthorized, isKept }: FollowOptions): voi
   useEffect(() => {
     const stop = new AbortController();
     const news = createNews(queries);
-    void follow({ api, queries, signal: stop.signal, isKept, take: news.take }).catch((error: unknown) => {
+    void follow({ api, queries, signal: stop.signal, isKept, news }).catch((error: unknown) => {
       if (isUnauthorized(error)) onUnauthorized();
     });
     return () => {
@@ -84,39 +84,43 @@ export function useFollowChanges({ onUnauthorized, isKept }: FollowOptions): voi
   }, [api, queries]);
 }
 
-async function follow({
-  api,
-  queries,
-  signal,
-  isKept,
-  take,
-}: {
-  api: Api;
-  queries: QueryClient;
-  signal: AbortSignal;
-  isKept: () => boolean;
-  take: (change: FollowedChange) => void;
-}): Promise<void> {
+interface FollowWork {
+  readonly api: Api;
+  readonly queries: QueryClient;
+  readonly signal: AbortSignal;
+  readonly isKept: () => boolean;
+  readonly news: News;
+}
+
+async function follow({ api, queries, signal: outer, isKept, news }: FollowWork): Promise<void> {
   let cursor: string | undefined;
-  while (!signal.aborted) {
-    const looked = whileLookedAt(signal, isKept);
-    const options = {
-      signal: looked.signal,
-      // The health check reports whether the server is unreachable.
-      onReconnect: () => void queries.invalidateQueries({ queryKey: ["health"] }),
-      ...(cursor !== undefined && { after: cursor }),
-    };
-    for await (const change of api.changes(options)) {
-      if (change.type !== "reset") ({ cursor } = change);
-      take(change);
-    }
-    if (signal.aborted) return;
-    await looked.again;
-  }
+  await streamInTurns(outer, {
+    isKept,
+    async stream(signal) {
+      const options = {
+        signal,
+        // The health check reports whether the server is unreachable.
+        onReconnect: () => void queries.invalidateQueries({ queryKey: ["health"] }),
+        ...(cursor !== undefined && { after: cursor }),
+      };
+      for await (const change of api.changes(options)) {
+        if (change.type !== "reset") ({ cursor } = change);
+        news.take(change);
+      }
+    },
+    poll: async () => news.askAll(),
+  });
+}
+
+interface News {
+  readonly take: (change: FollowedChange) => void;
+  /** Requests everything again that a change may have changed. */
+  readonly askAll: () => void;
+  readonly stop: () => void;
 }
 
 /** Applies a change: updates the rows on the page, and requests again what only the server knows. */
-function createNews(queries: QueryClient) {
+function createNews(queries: QueryClient): News {
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
   const rows = rowsIn(queries);
 
@@ -146,13 +150,15 @@ function createNews(queries: QueryClient) {
     if (before && before.cost_micros !== session.cost_micros) ask("usage");
   }
 
+  const askAll = (): void => ask("sessions", "session", "awaits", "health");
   let hasOpened = false;
   return {
-    take(change: FollowedChange): void {
+    take(change) {
       if (change.type === "change") changed(change.session);
-      else if (change.type === "reset" || hasOpened) ask("sessions", "session", "awaits", "health");
+      else if (change.type === "reset" || hasOpened) askAll();
       if (change.type === "opened") hasOpened = true;
     },
+    askAll,
     stop: () => timers.forEach((timer) => clearTimeout(timer)),
   };
 }

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Api, HistoryMessage } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
-import { whileLookedAt } from "../api/page-visibility.ts";
+import { streamInTurns } from "../api/stream-turns.ts";
 import type { SessionView } from "../session/view.ts";
 import { viewOfMessages } from "./history-view.ts";
 
@@ -145,11 +145,12 @@ async function followFile({
   signal: AbortSignal;
   extend: (signal: AbortSignal) => Promise<void>;
 }): Promise<void> {
-  while (!signal.aborted) {
-    const looked = whileLookedAt(signal);
-    for await (const change of api.historyChanges({ signal: looked.signal }))
-      if (change.type === "opened" || change.session_id === id) await extend(signal).catch(() => undefined);
-    if (signal.aborted) return;
-    await looked.again;
-  }
+  const readMore = (): Promise<void> => extend(signal).catch(() => undefined);
+  await streamInTurns(signal, {
+    async stream(turn) {
+      for await (const change of api.historyChanges({ signal: turn }))
+        if (change.type === "opened" || change.session_id === id) await readMore();
+    },
+    poll: readMore,
+  });
 }

@@ -1,9 +1,9 @@
 import type { Followed } from "@skein/client";
 import type { Event } from "@skein/protocol";
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from "react";
-import { type Api, isFinal } from "../api/api.ts";
+import { type Api, isFinal, isMissing } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
-import { whileLookedAt } from "../api/page-visibility.ts";
+import { streamInTurns } from "../api/stream-turns.ts";
 import { fold, foldDraft } from "./fold.ts";
 import { type SessionView, emptyView } from "./view.ts";
 
@@ -140,20 +140,40 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
   }
 
   /** Follows until the session is deleted or the signal aborts, and pauses while nobody looks at the page. */
-  async function follow(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const looked = whileLookedAt(signal);
-      const options = {
-        after: view.sequence,
-        signal: looked.signal,
-        onReconnect: (attempt: number) => attempt > 1 && tell("away"),
-      };
-      for await (const followed of api.follow(id, options)) {
-        take(followed);
-        if (snapshot.phase === "away") tell("live");
-      }
-      if (!looked.signal.aborted) return tell("deleted");
-      await looked.again;
+  async function follow(outer: AbortSignal): Promise<void> {
+    try {
+      await streamInTurns(outer, { stream, poll });
+    } catch (error) {
+      // The session was read before, so it was deleted while the page was hidden or polled.
+      if (!isMissing(error)) throw error;
+      tell("deleted");
+    }
+  }
+
+  async function stream(signal: AbortSignal): Promise<void> {
+    const onReconnect = (attempt: number): unknown => attempt > 1 && tell("away");
+    for await (const followed of api.follow(id, { after: view.sequence, signal, onReconnect })) {
+      take(followed);
+      if (snapshot.phase === "away") tell("live");
+    }
+    if (!signal.aborted) tell("deleted");
+  }
+
+  async function poll(signal: AbortSignal): Promise<void> {
+    try {
+      await readNew(signal);
+    } catch (error) {
+      // The health check reports whether the server is unreachable.
+      if (isFinal(error)) throw error;
+    }
+  }
+
+  /** Reads the events that have been added to the log. */
+  async function readNew(signal: AbortSignal): Promise<void> {
+    for (let after: number | null = view.sequence; after !== null;) {
+      const page: Awaited<ReturnType<Api["events"]>> = await api.events(id, after, signal);
+      for (const event of page.data) take({ type: "event", event: event as Event });
+      after = page.next_after;
     }
   }
 

@@ -1,0 +1,90 @@
+import { withStreamPlace } from "./stream-places.ts";
+
+/** A hidden page closes its streams after this time, so that a glance at another tab does not close them. */
+const HIDDEN_MS = 1000;
+/** The lock of the one hidden page that keeps its stream, for notifications. */
+const KEEPER = "skein.keeper";
+
+export interface StreamWork {
+  /** Follows the stream from where the last turn ended. It returns when the signal aborts, or when the stream is over. */
+  readonly stream: (signal: AbortSignal) => Promise<void>;
+  /** Requests what the stream would tell. It is called again and again while other pages hold all places for streams. */
+  readonly poll: (signal: AbortSignal) => Promise<unknown>;
+  /** Whether one of the hidden pages keeps this stream. Default: a hidden page has no streams. */
+  readonly isKept?: () => boolean;
+}
+
+/**
+ * Follows a stream while the page is visible, until the signal aborts or the stream is over. A stream holds one of the
+ * six connections that a browser has to a server. So a page closes its streams when it is hidden, and before it goes
+ * into the back/forward cache. When the page is shown again, the stream continues from where it was.
+ */
+export async function streamInTurns(outer: AbortSignal, { stream, poll, isKept }: StreamWork): Promise<void> {
+  while (!outer.aborted) {
+    const turn = isAway() ? await hiddenTurn(outer, isKept) : visibleTurn(outer);
+    try {
+      await withStreamPlace(turn.signal, { stream: () => stream(turn.signal), poll: () => poll(turn.signal) });
+      if (!turn.signal.aborted) return;
+    } finally {
+      turn.end();
+    }
+  }
+}
+
+/** Whether the page is in the back/forward cache, or goes there: it is not hidden yet when it is told. */
+let isLeft = false;
+window.addEventListener("pagehide", () => (isLeft = true), { capture: true });
+window.addEventListener("pageshow", () => (isLeft = false), { capture: true });
+
+function isAway(): boolean {
+  return document.hidden || isLeft;
+}
+
+interface Turn {
+  /** Aborts when the page has to close the stream. */
+  readonly signal: AbortSignal;
+  readonly end: () => void;
+}
+
+/** A turn until the page is hidden or left. */
+function visibleTurn(outer: AbortSignal): Turn {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const turn = startTurn(outer, () => {
+    clearTimeout(timer);
+    if (isLeft) turn.end();
+    else if (document.hidden) timer = setTimeout(turn.end, HIDDEN_MS);
+  });
+  return turn;
+}
+
+/**
+ * Waits until the page is shown, or until it is the hidden page that keeps its stream: then the turn lasts until the
+ * page is shown.
+ */
+function hiddenTurn(outer: AbortSignal, isKept: (() => boolean) | undefined): Promise<Turn> {
+  return new Promise((resolve) => {
+    const turn: Turn = startTurn(outer, () => !isAway() && turn.end());
+    turn.signal.addEventListener("abort", () => resolve(turn), { once: true });
+    if (turn.signal.aborted) return resolve(turn);
+    if (isLeft || isKept?.() !== true || !("locks" in navigator)) return;
+    const keep = (): Promise<void> => {
+      resolve(turn);
+      return new Promise((release) => turn.signal.addEventListener("abort", () => release(), { once: true }));
+    };
+    // The request is rejected if the page is shown before the lock is free.
+    navigator.locks.request(KEEPER, { signal: turn.signal }, keep).catch(() => undefined);
+  });
+}
+
+/** A turn that ends with the outer signal. `looked` is called whenever the page is shown, hidden or left. */
+function startTurn(outer: AbortSignal, looked: () => void): Turn {
+  const inner = new AbortController();
+  const end = (): void => inner.abort();
+  const { signal } = inner;
+  document.addEventListener("visibilitychange", looked, { signal });
+  window.addEventListener("pagehide", looked, { signal });
+  window.addEventListener("pageshow", looked, { signal });
+  outer.addEventListener("abort", end, { signal });
+  if (outer.aborted) end();
+  return { signal, end };
+}

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { chromiumPath, openBrowser } from "../../dev/browser.ts";
+import { type World, createWorld, removeBuilt } from "./world.ts";
+
+/** A browser opens six connections to a server, and these tests open more pages than that. */
+const MANY = 8;
+const PATIENT = { timeout: 15_000 };
+
+/** Pages of one browser share its connections to the server: many tabs, hidden tabs, and pages that were left. */
+describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld();
+  });
+  afterAll(async () => {
+    await world?.close();
+    await removeBuilt();
+  });
+
+  /** How many streams the server has open. */
+  async function streams(): Promise<number> {
+    const metrics = await fetch(`${world.url}/metrics`, { headers: { "x-api-key": world.platform.key } });
+    return Number(/^skein_streams_open (\d+)$/m.exec(await metrics.text())?.[1]);
+  }
+
+  test("eight tabs with eight sessions open, and each shows what is said later", async () => {
+    const context = await world.newContext();
+    const tabs: { readonly id: string; readonly page: Page }[] = [];
+    for (let number = 0; number < MANY; number++) {
+      const id = await world.begin("Helper", `Tab ${number}`, [{ text: `First in tab ${number}.` }]);
+      const page = await context.newPage();
+      tabs.push({ id, page });
+      // The first page logs in, for all.
+      await page.goto(`${world.url}/sessions/${id}${number === 0 ? `#key=${world.platform.key}` : ""}`);
+      await page.getByText(`First in tab ${number}.`).waitFor();
+    }
+    expect(await streams()).toBeLessThan(6);
+    for (const [number, { id }] of tabs.entries())
+      await world.say(id, `Again in tab ${number}`, [{ text: `Second in tab ${number}.` }]);
+    for (const [number, { page }] of tabs.entries()) await page.getByText(`Second in tab ${number}.`).waitFor();
+    await context.close();
+    await expect.poll(streams, PATIENT).toBe(0);
+  });
+
+  test("a tab that is hidden has no stream, and shows everything when it is shown again", async () => {
+    const id = await world.begin("Helper", "Before it is hidden", [{ text: "Said while shown." }]);
+    const page = await world.open(`/sessions/${id}`);
+    await page.getByText("Said while shown.").waitFor();
+    await expect.poll(streams, PATIENT).toBe(2);
+    await setHidden(page, true);
+    await expect.poll(streams, PATIENT).toBe(0);
+    await world.say(id, "While it is hidden", [{ text: "Said while hidden." }]);
+    await setHidden(page, false);
+    await page.getByText("Said while hidden.").waitFor();
+    await world.say(id, "Now it is shown", [{ text: "Said when shown again." }]);
+    await page.getByText("Said when shown again.").waitFor();
+    await page.close();
+    await expect.poll(streams, PATIENT).toBe(0);
+  });
+
+  test("pages in the back/forward cache have no streams, and are current after going back to them", async () => {
+    const id = await world.begin("Helper", "Before it is left", [{ text: "Said before." }]);
+    const browser = await openBrowser({ width: 1280, height: 800, keepsPages: true });
+    try {
+      const page = await browser.context.newPage();
+      await page.goto(`${world.url}/#key=${world.platform.key}`);
+      await page.locator(".app").waitFor();
+      for (let number = 0; number < MANY; number++) {
+        await page.goto(`${world.url}/sessions${number % 2 === 0 ? "" : `/${id}`}`);
+        await page.getByText("Before it is left").first().waitFor();
+      }
+      await page.evaluate("window.isSamePage = true");
+      await page.goto(`${world.url}/usage`);
+      await page.locator("h1", { hasText: "Usage" }).waitFor();
+      await expect.poll(streams, PATIENT).toBe(1);
+      await world.say(id, "While it is left", [{ text: "Said meanwhile." }]);
+      await page.evaluate("history.back()");
+      await page.getByText("Said meanwhile.").waitFor();
+      expect(await page.evaluate("window.isSamePage")).toBe(true);
+      await world.say(id, "After going back", [{ text: "Said after." }]);
+      await page.getByText("Said after.").waitFor();
+    } finally {
+      await browser.close();
+    }
+    await expect.poll(streams, PATIENT).toBe(0);
+  });
+});
+
+/** Tells the page that it is hidden or shown, because a browser without a window shows all its pages. */
+async function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, get: () => ${isHidden} });
+    document.dispatchEvent(new Event("visibilitychange"))`);
+}
