@@ -107,7 +107,7 @@ test("nightly-report writes one report per day, however often it runs", () => {
   const first = run(env, ...args);
   expect(first.stdout, first.stderr).toContain("Written: ");
   const page = readFileSync(join(home, "reports/2026-11-17.md"), "utf8");
-  expect(page).toMatch(/^# 2026-11-17: .+\n\n.+\n\nCost: \$0\n$/);
+  expect(page).toMatch(/^# 2026-11-17: simulated headline: day 2026-11-17, orders 2, euros 148\n\n.+\n\nCost: \$0\n$/);
   const second = run(env, ...args);
   expect(second).toMatchObject({
     status: 0,

@@ -41,7 +41,10 @@ export function chooseTools({ tools, toolChoice }: MessagesRequest, prompt: stri
 
 function sample(tool: Tool, prompt: string): ToolCall {
   const schema = schemaOf(tool);
-  return { name: tool.name, input: inputFor(schema, prompt) ?? (sampleOf(schema, prompt) as JsonObject) };
+  return {
+    name: tool.name,
+    input: inputFor(schema, prompt) ?? (sampleOf(schema, { prompt, results: [] }) as JsonObject),
+  };
 }
 
 function schemaOf(tool: Tool): JsonObject {

@@ -7,28 +7,32 @@
 import { chooseTools } from "./demo-tools.ts";
 import { sampleOf } from "./demo-input.ts";
 import { lastResult } from "./plan.ts";
-import type { Step } from "./script.ts";
+import type { Step, ToolCall } from "./script.ts";
 import { solveSum } from "./solve-sum.ts";
-import { blocksOf, textsOf, type Message, type MessagesRequest } from "./wire.ts";
+import { blocksOf, type JsonObject, type Message, type MessagesRequest, resultText, textsOf } from "./wire.ts";
 
 const SIMULATION = "This is a simulation: no model was asked and nothing was billed.";
 const MAXIMUM_ROUNDS = 10;
 const MAXIMUM_QUOTE = 400;
 
 export function demoStep(request: MessagesRequest): Step {
-  if (request.outputSchema) {
-    return { text: JSON.stringify(sampleOf(request.outputSchema, promptOf(request.messages).text)) };
-  }
+  if (request.outputSchema) return typedAnswer(request, request.outputSchema);
   return request.thinking ? { thinking: thoughtOf(request), ...answer(request) } : answer(request);
+}
+
+/** First the tools that the prompt is about, then JSON from their results. */
+function typedAnswer(request: MessagesRequest, schema: JsonObject): Step {
+  const { text, rounds } = promptOf(request.messages);
+  const tools = toolsFor(request);
+  if (tools.length > 0) return { tools };
+  const results = resultTexts(request.messages, rounds);
+  return { text: JSON.stringify(sampleOf(schema, { prompt: text, results })) };
 }
 
 function answer(request: MessagesRequest): Step {
   const { text, rounds } = promptOf(request.messages);
-  const isForced = request.toolChoice.type === "any" || request.toolChoice.type === "tool";
-  if (isForced || rounds < roundsWanted(text)) {
-    const tools = chooseTools(request, text);
-    if (tools.length > 0) return isForced ? { tools } : { text: announce(tools), tools };
-  }
+  const tools = toolsFor(request);
+  if (tools.length > 0) return isForced(request) ? { tools } : { text: announce(tools), tools };
   if (rounds > 0) return { text: `The tool answered: ${quote(lastResult(request.messages))}\n\n${SIMULATION}` };
   const sum = solveSum(text);
   if (sum !== null) return { text: `The answer is ${sum}. ${SIMULATION}` };
@@ -36,6 +40,16 @@ function answer(request: MessagesRequest): Step {
     return { text: `Hello! I am Skein's simulator, standing in for ${request.model}. ${SIMULATION} ${hint(request)}` };
   }
   return { text: `You wrote: ${quote(text)}\n\n${SIMULATION} ${hint(request)}` };
+}
+
+/** The calls that come next; none if enough rounds of calls have followed the prompt. */
+function toolsFor(request: MessagesRequest): readonly ToolCall[] {
+  const { text, rounds } = promptOf(request.messages);
+  return isForced(request) || rounds < roundsWanted(text) ? chooseTools(request, text) : [];
+}
+
+function isForced({ toolChoice }: MessagesRequest): boolean {
+  return toolChoice.type === "any" || toolChoice.type === "tool";
 }
 
 /** The last text of a person, and how many rounds of tool calls followed it. */
@@ -49,6 +63,20 @@ function promptOf(messages: readonly Message[]): { readonly text: string; readon
     if (text !== "") return { text, rounds };
   }
   return { text: "", rounds };
+}
+
+/** The results of the last rounds of calls, oldest first. */
+function resultTexts(messages: readonly Message[], rounds: number): readonly string[] {
+  if (rounds === 0) return [];
+  const calls = messages.filter(
+    ({ role, content }) => role === "assistant" && blocksOf(content).some(({ type }) => type === "tool_use"),
+  );
+  const first = calls.at(-rounds);
+  return messages
+    .slice(first ? messages.indexOf(first) : 0)
+    .flatMap(({ role, content }) => (role === "user" ? blocksOf(content) : []))
+    .filter(({ type }) => type === "tool_result")
+    .map(resultText);
 }
 
 // Removes the notes that Claude Code adds to user messages.

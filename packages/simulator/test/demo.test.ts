@@ -109,7 +109,70 @@ test("a request with a schema is answered with JSON of that schema", async () =>
     ...ask("What is 2+2?"),
     output_config: { format: { type: "json_schema", schema } },
   });
-  expect(JSON.parse(textOf(message))).toEqual({ answer: 2, tags: ["simulated tags"], ok: false });
+  expect(JSON.parse(textOf(message))).toEqual({ answer: 4, tags: ["simulated tags"], ok: false });
+});
+
+const object = (properties: Record<string, object>) => ({
+  type: "object" as const,
+  properties,
+  required: Object.keys(properties),
+});
+const text = { type: "string" };
+const number = { type: "number" };
+
+test.each([
+  ["Use refund with order A17.", { order: text }, { order: "A17" }],
+  ["Use refund for the order of John", { order: text }, { order: "simulated order" }],
+  [
+    'Use refund with order id "B 23" and the reason "torn"',
+    { reason: text, order_id: text },
+    { order_id: "B 23", reason: "torn" },
+  ],
+  ["Use refund for A17 with amount 120.", { order: text, amount: number }, { order: "simulated order", amount: 120 }],
+  ["Use refund for A17 and 48.5", { amount: number }, { amount: 48.5 }],
+  [
+    "Use refund: email: me@example.com, since 2026-11-15, 3",
+    { email: text, days: number },
+    { email: "me@example.com", days: 3 },
+  ],
+])("%s: a call takes the values that the prompt names", async (prompt, properties, expected) => {
+  const { client } = await rig();
+  const refund: Anthropic.Tool = { name: "refund", input_schema: object(properties) };
+  const message = await client.messages.create({ ...ask(prompt), tools: [refund] });
+  expect(message.content.at(-1)).toMatchObject({ type: "tool_use", name: "refund", input: expected });
+});
+
+test.each([
+  {
+    prompt: 'Use get_invoice with number "A17".',
+    result: "Invoice A17 of 2026-11-15: 120 EUR",
+    schema: { total: number, currency: { type: "string", enum: ["USD", "EUR"] } },
+    answer: { total: 120, currency: "EUR" },
+  },
+  {
+    prompt: 'How much is the invoice "A17"?',
+    result: '{"Total":7,"state":"open"}',
+    schema: { invoice: text, total: number, state: text, note: text },
+    answer: { invoice: "A17", total: 7, state: "open", note: "simulated note: Total 7, state open" },
+  },
+])("$prompt with a schema: first the tool is called, then its result is the JSON", async (one) => {
+  const { client } = await rig();
+  const invoice: Anthropic.Tool = { name: "get_invoice", input_schema: object({ number: text }) };
+  const output_config = { format: { type: "json_schema" as const, schema: object(one.schema) } };
+  const body = { ...ask(one.prompt), tools: [weather, invoice], output_config };
+  const called = await client.messages.create(body);
+  expect(called.content).toMatchObject([{ type: "tool_use", name: "get_invoice", input: { number: "A17" } }]);
+  const [use] = called.content;
+  if (use?.type !== "tool_use") throw new Error("No call.");
+  const answered = await client.messages.create({
+    ...body,
+    messages: [
+      { role: "user", content: one.prompt },
+      { role: "assistant", content: called.content },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: use.id, content: one.result }] },
+    ],
+  });
+  expect(JSON.parse(textOf(answered))).toEqual(one.answer);
 });
 
 test("Claude Code's request for a title gets a title, even if it quotes a script", async () => {

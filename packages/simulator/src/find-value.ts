@@ -1,0 +1,127 @@
+/** Finds the value that a prompt or the results of tools have for a property of a JSON schema. */
+import { solveSum } from "./solve-sum.ts";
+import { isObject, type JsonObject } from "./wire.ts";
+
+/** What the demonstration knows: the prompt, and the results of the calls that it made for it. */
+export interface Known {
+  readonly prompt: string;
+  readonly results: readonly string[];
+}
+
+/** Begins every text that the demonstration makes up. */
+export const SIMULATED = "simulated ";
+const MAXIMUM_SUMMARY = 200;
+
+/** The value for a property. It is undefined if neither the results nor the prompt have one. */
+export function findValue({ prompt, results }: Known, name: string, schema: JsonObject): unknown {
+  const given = results.map((result) => propertyOf(result, name)).find((value) => fits(value, schema));
+  if (given !== undefined) return given;
+  if (Array.isArray(schema.enum)) return findOption([...results, prompt], schema.enum);
+  const type = typeOf(schema);
+  if (type === "boolean") return false;
+  if (type === "number" || type === "integer")
+    return namedNumber(prompt, name) ?? numbersIn(results.join("\n"))[0] ?? findNumber(prompt, name);
+  if (type !== "string") return undefined;
+  const named = namedText(prompt, name);
+  if (named !== undefined) return named;
+  return results.length > 0 ? `${SIMULATED}${name}: ${summaryOf(results)}` : findText(prompt, name);
+}
+
+export function typeOf(schema: JsonObject): unknown {
+  if (Array.isArray(schema.type)) return schema.type[0] as unknown;
+  return schema.type ?? (isObject(schema.properties) ? "object" : "string");
+}
+
+/** The property of this name in a result that is a JSON object. */
+function propertyOf(result: string, name: string): unknown {
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/[-_]/g, "");
+  return Object.entries(objectOf(result)).find(([key]) => plain(key) === plain(name))?.[1];
+}
+
+function objectOf(text: string): JsonObject {
+  if (!text.trimStart().startsWith("{")) return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function fits(value: unknown, schema: JsonObject): boolean {
+  if (value === undefined) return false;
+  if (Array.isArray(schema.enum)) return schema.enum.includes(value);
+  const type = typeOf(schema);
+  return type === "integer" ? Number.isInteger(value) : typeof value === type && !isObject(value);
+}
+
+function findOption(texts: readonly string[], options: readonly unknown[]): unknown {
+  const said = (text: string) => (option: unknown) => text.toLowerCase().includes(String(option).toLowerCase());
+  return texts.map((text) => options.find(said(text))).find((option) => option !== undefined) ?? options[0];
+}
+
+/** The results in one line: of a JSON object its names and values. */
+function summaryOf(results: readonly string[]): string {
+  const said = results.map((result) => {
+    const entries = Object.entries(objectOf(result)).filter(([, value]) => !isObject(value) && !Array.isArray(value));
+    return entries.length === 0 ? result : entries.map(([key, value]) => `${key} ${String(value)}`).join(", ");
+  });
+  const line = said.join("; ").replaceAll(/\s+/g, " ").trim();
+  return line.length > MAXIMUM_SUMMARY ? `${line.slice(0, MAXIMUM_SUMMARY)}…` : line;
+}
+
+/** `number "A17"`, `order A17`, `name: bob`: what the prompt says directly after the name of the property. */
+function namedText(prompt: string, name: string): string | undefined {
+  const value = /\s*(is\b|=|:)?\s*(?:`([^`]+)`|"([^"]+)"|'([^']+)'|([\w@][\w@./:-]*))/;
+  const found = afterName(prompt, name, value);
+  if (!found) return undefined;
+  const [, sign, ...said] = found;
+  const [word, ...quoted] = said.toReversed();
+  // A word alone is a value if it looks like one: A17, Paris, me@example.com. "the order of John" names no order.
+  const isValue = word !== undefined && (sign !== undefined || /[\dA-Z@]/.test(word));
+  return quoted.find((text) => text !== undefined) ?? (isValue ? word.replace(/[.:/-]+$/, "") : undefined);
+}
+
+function namedNumber(prompt: string, name: string): number | undefined {
+  const digits = afterName(prompt, name, /\s*(?:is\b|=|:|of\b)?\s*(-?\d+(?:\.\d+)?)/)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** A match of the pattern directly after the name. A prompt says "order" also for `order_id`. */
+function afterName(prompt: string, name: string, pattern: RegExp): RegExpExecArray | undefined {
+  if (name.length < 2) return undefined;
+  const words = name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").split(/[^A-Za-z0-9]+/);
+  const isShort = words.length > 1 && /^(id|number|name|no)$/i.test(words.at(-1) ?? "");
+  for (const said of [words, ...(isShort ? [words.slice(0, -1)] : [])]) {
+    const found = new RegExp(String.raw`\b(?:${said.join("[-_ ]?")})\b${pattern.source}`, "i").exec(prompt);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** The first number is for `a`, the second for `b`, which are the names that tools for sums usually have. */
+function findNumber(prompt: string, name: string): number | undefined {
+  const sum = /^(answer|result|sum)$/i.test(name) ? solveSum(prompt) : null;
+  return sum === null ? numbersIn(prompt)[/^(b|y|second|right)$/i.test(name) ? 1 : 0] : Number(sum);
+}
+
+/** The numbers of a text, without the digits of dates and of names such as A17. */
+function numbersIn(text: string): readonly number[] {
+  const plain = text.replaceAll(/\b\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?/g, " ");
+  return [...plain.matchAll(/(?<![\w.])-?\d+(?:\.\d+)?/g)].map(([digits]) => Number(digits));
+}
+
+function findText(prompt: string, name: string): string | undefined {
+  const quoted = /`([^`]+)`|"([^"]+)"|'([^']+)'/.exec(prompt);
+  const said = quoted?.[1] ?? quoted?.[2] ?? quoted?.[3];
+  if (/path|file|dir|folder/i.test(name))
+    return /(?:\.{0,2}\/)?[\w-]+(?:\/[\w.-]+)*\.\w+|(?:\/[\w.-]+)+/.exec(prompt)?.[0];
+  if (/url|uri|link/i.test(name)) return /https?:\/\/\S+/.exec(prompt)?.[0];
+  if (/city|location|place|country|region/i.test(name)) {
+    return said ?? /\b(?:in|at|for|of|from)\s+([A-Z][\w-]*(?:\s+[A-Z][\w-]*)*)/.exec(prompt)?.[1];
+  }
+  if (/expression|formula/i.test(name)) return /[\d(][\d\s+*/().-]*[\d)]/.exec(prompt)?.[0] ?? said;
+  if (/command|cmd|script|code/i.test(name)) return said;
+  if (/query|question|prompt|text|message|input|search|term|topic|description/i.test(name)) return said ?? prompt;
+  return said;
+}
