@@ -14,13 +14,10 @@ interface PlaceWork {
 export async function withStreamPlace(signal: AbortSignal, { stream, poll }: PlaceWork): Promise<void> {
   // Browsers have locks only over https and on this machine.
   if (!("locks" in navigator)) return stream();
-  let place: Place | undefined;
-  const taken = takePlace(signal).then((given) => (place = given));
+  const taken = takePlace(signal);
+  const isFree = taken.then(() => true);
   try {
-    while (!place && !signal.aborted) {
-      await Promise.race([taken, pause(signal)]);
-      if (!place && !signal.aborted) await poll();
-    }
+    while (!(await Promise.race([isFree, pause(signal)]))) if (!signal.aborted) await poll();
     if (!signal.aborted) await stream();
   } finally {
     void taken.then(({ giveBack }) => giveBack());
@@ -58,9 +55,14 @@ function takePlace(signal: AbortSignal): Promise<Place> {
   });
 }
 
-function pause(signal: AbortSignal): Promise<void> {
+/** Resolves with false after the pause between two polls, or when the signal aborts. */
+function pause(signal: AbortSignal): Promise<false> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, POLL_MS);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve(false);
+    };
+    const timer = setTimeout(done, POLL_MS);
+    signal.addEventListener("abort", done, { once: true });
   });
 }

@@ -30,6 +30,7 @@ export function SqlPage() {
   const [answer, setAnswer] = useState<SqlAnswer>();
   const [problem, setProblem] = useState<string>();
   const [isRunning, setRunning] = useState(false);
+  const [isTreeOpen, setTreeOpen] = useState(false);
   const stop = useRef<AbortController>(null);
   const schema = useQuery({
     queryKey: ["sql", "schema"],
@@ -56,18 +57,31 @@ export function SqlPage() {
   }
   useKeys({ "mod+Enter": () => void run() });
   const choose = (statement: string): void => {
+    setTreeOpen(false);
     setText(statement);
     void run(statement);
   };
-  const insert = (name: string): void => setText(`${text.replace(/\s*$/, "")} ${name}`);
+  const insert = (name: string): void => {
+    setTreeOpen(false);
+    setText(`${text.replace(/\s*$/, "")} ${name}`);
+  };
   const link = `${location.origin}/sql?q=${encodeURIComponent(text)}`;
 
   return (
     <>
       <header className="top">
         <h1>SQL</h1>
-        <span className="faint desk-only cut">Read-only, over the sessions of this tenant</span>
+        <span className="faint desk-only cut">Read-only, over the sessions that this key may see</span>
         <span className="grow" />
+        <button
+          type="button"
+          className="btn phone-only"
+          aria-expanded={isTreeOpen}
+          aria-controls="sql-tree"
+          onClick={() => setTreeOpen(!isTreeOpen)}
+        >
+          Questions
+        </button>
         <CopyButton text={link} label="Copy a link to this query" />
         <button type="button" className="btn solid" disabled={isRunning} onClick={() => void run()}>
           <Icon name="play" small />
@@ -75,7 +89,14 @@ export function SqlPage() {
         </button>
       </header>
       <div className="sql">
-        <SqlTree tables={tables} examples={examples.data ?? []} chosen={text} onQuestion={choose} onName={insert} />
+        <SqlTree
+          tables={tables}
+          examples={examples.data ?? []}
+          chosen={text}
+          isOpen={isTreeOpen}
+          onQuestion={choose}
+          onName={insert}
+        />
         <div className="sql-main">
           <SqlEditor value={text} tables={tables.names} onChange={setText} onRun={() => void run()} />
           {problem !== undefined ? (

@@ -1,5 +1,45 @@
+import type { SqlExample } from "../api/api.ts";
+
+export interface Question {
+  readonly title: string;
+  readonly sql: string;
+}
+
+/** Questions about the same sessions. */
+export interface QuestionGroup {
+  readonly name: string;
+  readonly questions: readonly Question[];
+}
+
+/** Examples of the server that another question of the list answers for more sessions. */
+const COVERED: ReadonlySet<string> = new Set(["asked-about", "cache-efficiency"]);
+
+/** The console's own questions and those of the server, grouped by the sessions that they are about. */
+export function questionGroups(examples: readonly SqlExample[]): readonly QuestionGroup[] {
+  const all = [
+    ...QUESTIONS,
+    ...examples.filter(({ name }) => !COVERED.has(name)).map(({ question, sql }) => ({ title: question, sql })),
+  ];
+  return GROUPS.map(({ name, isAbout }) => ({
+    name,
+    questions: all.filter(({ sql }) => isAbout(schemasOf(sql))),
+  })).filter(({ questions }) => questions.length > 0);
+}
+
+const GROUPS: readonly { readonly name: string; readonly isAbout: (schemas: ReadonlySet<string>) => boolean }[] = [
+  { name: "Sessions of Skein", isAbout: (schemas) => schemas.has("platform") || schemas.has("agent") },
+  { name: "Skein and coding agents together", isAbout: (schemas) => schemas.size === 0 },
+  { name: "All coding agents", isAbout: (schemas) => schemas.has("history") },
+  { name: "Claude Code", isAbout: (schemas) => schemas.has("claude") },
+];
+
+/** The schemas of a statement's tables. Tables without a schema have the rows of Skein and of coding agents. */
+function schemasOf(sql: string): ReadonlySet<string> {
+  return new Set([...sql.matchAll(/\b(platform|agent|history|claude)\.\w/g)].map(([, schema = ""]) => schema));
+}
+
 /** Example queries about a platform's own rows. Each title is the question that the query answers. */
-export const QUESTIONS: readonly { readonly title: string; readonly sql: string }[] = [
+export const QUESTIONS: readonly Question[] = [
   {
     title: "Which tools fail most?",
     sql: `-- Which tools fail most, and how long do they take?
@@ -25,13 +65,6 @@ SELECT model, sum(cache_read_input_tokens) AS read,
        round(100.0 * sum(cache_read_input_tokens) /
          nullif(sum(input_tokens + cache_creation_input_tokens + cache_read_input_tokens), 0), 1) AS percent
 FROM all_usage GROUP BY model ORDER BY read DESC`,
-  },
-  {
-    title: "Which runs took longest?",
-    sql: `-- Which runs took longest?
-SELECT left(user_message, 60) AS prompt, date_diff('second', started_at, completed_at) AS seconds, total_steps AS steps
-FROM agent.conversation_history
-WHERE completed_at IS NOT NULL ORDER BY seconds DESC LIMIT 20`,
   },
   {
     title: "How do sessions end?",

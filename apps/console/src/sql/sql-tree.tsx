@@ -1,30 +1,29 @@
 import { useState } from "react";
 import type { SqlExample, SqlTable } from "../api/api.ts";
 import { Icon } from "../ui/icon.tsx";
-import { QUESTIONS } from "./questions.ts";
+import { questionGroups } from "./questions.ts";
 import type { Tables } from "./tables.ts";
 
 interface SqlTreeProps {
   readonly tables: Tables;
   readonly examples: readonly SqlExample[];
   readonly chosen: string;
+  /** Whether a narrow screen shows it in front of the statement. A wide screen always shows it. */
+  readonly isOpen: boolean;
   readonly onQuestion: (sql: string) => void;
   readonly onName: (name: string) => void;
 }
 
 /** Example queries, and every table with its columns. */
-export function SqlTree({ tables, examples, chosen, onQuestion, onName }: SqlTreeProps) {
+export function SqlTree({ tables, examples, chosen, isOpen, onQuestion, onName }: SqlTreeProps) {
   const [search, setSearch] = useState("");
   const wanted = search.trim().toLowerCase();
-  const known = new Set(QUESTIONS.map(({ title }) => wordsOf(title)));
-  const more = examples.filter(({ question }) => !known.has(wordsOf(question)));
-  const questions = [...QUESTIONS, ...more.map(({ question, sql }) => ({ title: question, sql }))];
   const shown = tables.all.filter(
     ({ name: table, columns }) =>
       wanted === "" || table.includes(wanted) || columns.some(({ name }) => name.toLowerCase().includes(wanted)),
   );
   return (
-    <div className="tree scroll">
+    <div className={`tree scroll ${isOpen ? "is-open" : ""}`} id="sql-tree">
       <label className="field">
         <Icon name="search" small />
         <span className="sr">Find a table or column</span>
@@ -34,22 +33,26 @@ export function SqlTree({ tables, examples, chosen, onQuestion, onName }: SqlTre
           onChange={(event) => setSearch(event.target.value)}
         />
       </label>
-      <h2>Questions</h2>
-      <ul>
-        {questions.map(({ title, sql }) => (
-          <li key={title}>
-            <button
-              type="button"
-              className="tree-h"
-              aria-current={sql === chosen ? "true" : undefined}
-              onClick={() => onQuestion(sql)}
-            >
-              <Icon name="ask" small />
-              <span className="cut">{title}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
+      {questionGroups(examples).map(({ name, questions }) => (
+        <section key={name} aria-label={`Questions: ${name}`}>
+          <h2>{name}</h2>
+          <ul>
+            {questions.map(({ title, sql }) => (
+              <li key={title}>
+                <button
+                  type="button"
+                  className="tree-h tall"
+                  aria-current={sql === chosen ? "true" : undefined}
+                  onClick={() => onQuestion(sql)}
+                >
+                  <Icon name="ask" small />
+                  <span>{title}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
       <h2>Tables</h2>
       <ul>
         {shown.map((table) => (
@@ -58,14 +61,6 @@ export function SqlTree({ tables, examples, chosen, onQuestion, onName }: SqlTre
       </ul>
     </div>
   );
-}
-
-/** A normalised statement, to compare two statements that differ only in case, spaces and punctuation. */
-function wordsOf(question: string): string {
-  return question
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, " ")
-    .trim();
 }
 
 interface TableRowProps {
