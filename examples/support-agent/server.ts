@@ -13,10 +13,19 @@ const agent = createSupportAgent(store, folder);
 const page = readFileSync(join(import.meta.dirname, "page.html"), "utf8");
 
 const Ask = z.object({ text: z.string().min(1).max(2000), sessionId: z.string().optional() });
+const Read = z.object({ sessionId: z.string() });
 const Decide = z.object({ sessionId: z.string(), toolUseId: z.string(), isAllowed: z.boolean() });
 
 const routes: Record<string, (body: unknown) => Promise<unknown>> = {
   "GET /waiting": async () => (await store.openAwaits({ tenant: "default", kinds: ["approval"] })).items,
+  // What was said so far: the page shows it after a reload.
+  "POST /conversation": async (body) => {
+    const { sessionId } = Read.parse(body);
+    const { items } = await (await agent.sessions()).messages(sessionId, { limit: 100 });
+    return items.flatMap(({ role, content: { text } }) =>
+      (role === "user" || role === "assistant") && typeof text === "string" ? [{ role, text }] : [],
+    );
+  },
   "POST /ask": async (body) => {
     const { text, sessionId } = Ask.parse(body);
     const { finalAnswer, awaiting, ...result } = await agent.run(text, sessionId === undefined ? {} : { sessionId });

@@ -82,6 +82,17 @@ describe("support-agent", () => {
     expect(refunds()).toMatch(/^A17 48 EUR \S+\n$/);
     expect(await second.get("/waiting")).toEqual([]);
 
+    // A page that is loaded again shows the whole conversation.
+    const conversation = (await second.post("/conversation", { sessionId })) as unknown;
+    expect(conversation).toMatchObject([
+      { role: "user", text: 'Use find_order with "A17".' },
+      { role: "assistant" },
+      { role: "assistant", text: expect.stringContaining("wool, 10 balls") },
+      { role: "user", text: 'Use refund with "A17".' },
+      { role: "assistant" },
+      { role: "assistant", text: expect.stringContaining("Paid back: order A17.") },
+    ]);
+
     const again = await second.post("/decide", decision);
     expect(again.error ?? again.answer).toEqual(expect.any(String));
     expect(refunds()).toMatch(/^A17 48 EUR \S+\n$/);
