@@ -192,7 +192,14 @@ test("a server's greeting has a link that logs in on a terminal, at every start,
     walls: "Off: programs that a model starts have the rights of the server's user.",
   };
   expect(greeting(server, { storeUrl: "memory:" }, false)).toContain("Sandbox  Off: programs that a model starts");
-  expect(greeting(server, { storeUrl: "memory:" }, true)).toContain("/#key=the-secret-key");
+  expect(greeting(server, { storeUrl: "memory:" }, true)).toContain(
+    "Console  http://127.0.0.1:7433/#key=the-secret-key",
+  );
+  expect(greeting(server, { storeUrl: "memory:" }, true).match(/http:\S+\/(#\S+)?$/gm)).toHaveLength(1);
+  const served = { file: "/srv/skein.config.ts", agents: ["Clerk", "Cook"], tools: ["refund"] };
+  expect(greeting({ ...server, served }, { storeUrl: "memory:" }, false)).toContain(
+    "Config   /srv/skein.config.ts (agents: Clerk, Cook; tools: refund)",
+  );
   expect(greeting(server, { storeUrl: "memory:" }, false)).not.toContain("the-secret-key");
   // A worker serves no route that needs a key.
   const worker = greeting(server, { storeUrl: "memory:", engine: { role: "worker" } }, true);

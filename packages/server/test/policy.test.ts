@@ -215,7 +215,9 @@ describe("the state of the sandbox", () => {
     async () => {
       const storeUrl = `sqlite:${home}/alone.db`;
       const alone = await testServer({ store: storeUrl });
-      expect(await detail(alone)).toContain("(preferred, because only admins on this machine can reach this server)");
+      expect(await detail(alone)).toContain(
+        "not required here, because the server listens on this machine only, and every key",
+      );
       const store = await openStore(storeUrl);
       await createKeys({ records: store.records }).make({ name: "second", scopes: ["run"], tenant: "default" });
       await store.close();

@@ -26,9 +26,9 @@ export const serve = defineCommand({
     process.umask(0o077);
     const settings = serveSettings(values, config);
     const stopped = stopSignal();
-    const server = await started(settings, values["log-requests"]);
+    const { server, served } = await started(settings, values["log-requests"]);
     // Printed without the screen: a server continues when nobody reads its greeting.
-    console.log(greeting(server, settings, process.stdout.isTTY));
+    console.log(greeting({ ...server, served }, settings, process.stdout.isTTY));
     await stopped;
     await Promise.race([server.close(), delay(STOP_MS, undefined, { ref: false })]);
     // A tool that ignores its abort signal would keep the process alive.
@@ -37,11 +37,17 @@ export const serve = defineCommand({
 });
 
 /** Starts a server. Throws an error with a sentence about why it did not start. */
-async function started(settings: ServeSettings, logRequests: boolean): Promise<RunningServer> {
+async function started(
+  settings: ServeSettings,
+  logRequests: boolean,
+): Promise<{ readonly server: RunningServer; readonly served: Served | undefined }> {
   try {
     const code = await loadCode(settings.configFile);
     const log = (line: Readonly<Record<string, unknown>>): void => console.error(JSON.stringify(line));
-    return await startServer({ ...settings, code, log, logRequests, demoDelayMs: DEMO_DELAY_MS });
+    const server = await startServer({ ...settings, code, log, logRequests, demoDelayMs: DEMO_DELAY_MS });
+    const agents = code.agents.map(({ agent }) => agent.config.name);
+    const served = settings.configFile && { file: settings.configFile, agents, tools: [...code.tools.keys()] };
+    return { server, served: served || undefined };
   } catch (error) {
     const sentence = sentenceOfPort(error as NodeJS.ErrnoException, settings);
     throw sentence === undefined ? error : new CommandError(EXIT.io, sentence);
@@ -64,26 +70,30 @@ function stopSignal(): Promise<void> {
   });
 }
 
+/** The agents and tools that were read from the config file. */
+interface Served {
+  readonly file: string;
+  readonly agents: readonly string[];
+  readonly tools: readonly string[];
+}
+
+type GreetedServer = Pick<RunningServer, "url" | "key" | "model" | "hasConsole" | "walls"> &
+  Partial<Pick<RunningServer, "metricsUrl">> & { readonly served?: Served | undefined };
+
 /**
  * The text for the person who starts a server. The key is printed only on a terminal, because other output is often
  * stored as a log.
  */
 export function greeting(
-  {
-    url,
-    metricsUrl,
-    key,
-    model,
-    hasConsole,
-    walls,
-  }: Pick<RunningServer, "url" | "key" | "model" | "hasConsole" | "walls"> & Partial<Pick<RunningServer, "metricsUrl">>,
+  { url, metricsUrl, key, model, hasConsole, walls, served }: GreetedServer,
   settings: Pick<ServeSettings, "storeUrl"> & { readonly engine?: Pick<ServeSettings["engine"], "role"> },
   isTerminal: boolean,
 ): string {
   const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${shellQuoted(key.file)})`;
-  const login = isTerminal && key.file !== undefined ? `\n  Log in   ${url}/#key=${key.key}` : "";
+  const isShown = isTerminal && key.file !== undefined;
+  const config = served === undefined ? "" : `\n  Config   ${servedWords(served)}`;
   const parts = `  Model    ${model.description}${model.simulated ? "\n           This is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY to use Claude." : ""}
-  Store    ${withoutPassword(settings.storeUrl)}
+  Store    ${withoutPassword(settings.storeUrl)}${config}
   Sandbox  ${wrapped(walls, 80 - 11).join(`\n${" ".repeat(11)}`)}`;
   const metrics = metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`;
   if (settings.engine?.role === "worker")
@@ -95,13 +105,22 @@ Stop it with Ctrl-C. Another worker continues with its sessions.`;
   return `Skein listens on ${url}
 
 ${parts}
-  Key      ${key.file ?? "the one in SKEIN_API_KEY"}${login}
-  ${hasConsole ? "Console " : "Reference"} ${url}/${metrics}
+  Key      ${key.file ?? "the one in SKEIN_API_KEY"}
+  ${hasConsole ? `Console  ${url}/${isShown ? `#key=${key.key}` : "  (it asks for the key)"}` : `Reference ${url}/`}${metrics}
 
 Try it:
   curl -s ${url}/v1/agents -H "X-API-Key: ${show}" -H 'content-type: application/json' -d '{"name":"Helper","system_prompt":"Be brief."}'
 
 Stop it with Ctrl-C. Unfinished runs continue at the next start.`;
+}
+
+/** The file with what was read from it: `/srv/skein.config.ts (agents: Clerk; tools: refund)`. */
+function servedWords({ file, agents, tools }: Served): string {
+  const parts = [
+    agents.length > 0 && `agents: ${agents.join(", ")}`,
+    tools.length > 0 && `tools: ${tools.join(", ")}`,
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? file : `${file} (${parts.join("; ")})`;
 }
 
 function withoutPassword(storeUrl: string): string {

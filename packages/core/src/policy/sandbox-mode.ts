@@ -25,5 +25,5 @@ export function chosenSandboxMode(chosen: SandboxMode | undefined, situation: Se
   if (lesser) return { mode: "required", because: `the key "${lesser.name}" does not have the scope admin` };
   const tenants = new Set(keys.map(({ tenant }) => tenant));
   if (tenants.size > 1) return { mode: "required", because: `there are ${tenants.size} tenants` };
-  return { mode: "preferred", because: "only admins on this machine can reach this server" };
+  return { mode: "preferred", because: "the server listens on this machine only, and every key has the scope admin" };
 }

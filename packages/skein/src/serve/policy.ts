@@ -170,7 +170,7 @@ async function foundWalls({
   sandbox,
 }: Pick<ServerPolicy, "sandbox">): Promise<{ isKept: boolean; brief: string; limits?: string }> {
   const { mode, because } = await sandbox();
-  const why = `(${mode}, because ${because})`;
+  const why = mode === "preferred" ? `It is not required here, because ${because}.` : `(${mode}, because ${because})`;
   if (mode === "off")
     return { isKept: true, brief: `Off ${why}: programs that a model starts have the rights of the server's user.` };
   const found = await openSandbox();
@@ -185,7 +185,7 @@ async function foundWalls({
       }
     : {
         isKept: true,
-        brief: `Missing ${why}: programs that a model starts have the rights of the server's user. ${found.problem}`,
+        brief: `Missing. ${why} Programs that a model starts have the rights of the server's user. ${found.problem}`,
       };
 }
 
