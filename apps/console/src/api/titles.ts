@@ -4,7 +4,7 @@ import { shortId } from "../ui/session-state.ts";
 import type { Api, Session } from "./api.ts";
 import { useApi } from "./context.tsx";
 
-type Named = Pick<Session, "id" | "title"> & { readonly total_runs?: number };
+type Named = Pick<Session, "id" | "title"> & Partial<Pick<Session, "total_runs" | "parent_session_id">>;
 
 /** The name of a session: its title, otherwise its first prompt, otherwise "new session". */
 export type TitleOf = (session: Named) => string;
@@ -73,7 +73,8 @@ export function useTitles(): TitleOf {
   return useCallback(
     (session) => {
       if (session.title !== null) return session.title;
-      if (session.total_runs === 0) return "New session";
+      // A fork without a run has the messages of its parent.
+      if (session.total_runs === 0 && !session.parent_session_id) return "New session";
       const prompt = prompts.of(session, api);
       // Until the first prompt arrives, a neutral text is shown, because a link needs a name.
       return prompt === undefined ? "…" : (prompt ?? `Session ${shortId(session.id)}`);

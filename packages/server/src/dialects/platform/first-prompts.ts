@@ -1,4 +1,4 @@
-import { type Session, textOf } from "@skein/protocol";
+import { type Event, type Session, textOf } from "@skein/protocol";
 import type { RequestContext } from "../../request-context.ts";
 
 /**
@@ -9,20 +9,27 @@ const FIRST_EVENTS = 12;
 /** How many characters a line of a list shows. */
 const LONGEST = 200;
 
-/** The first prompt of each session that has no title, so that a list has a line for it. */
+/**
+ * The first prompt of each session that has no title, so that a list has a line for it. A fork begins with the prompt
+ * that it copied.
+ */
 export async function firstPromptsOf(
   { shared, principal: { tenant } }: RequestContext,
   sessions: readonly Session[],
 ): Promise<ReadonlyMap<string, string>> {
   const found = await Promise.all(
-    sessions.map(async ({ id, title, total_runs }) => {
-      if (title !== null || total_runs === 0) return undefined;
+    sessions.map(async ({ id, title, total_runs, parent_session_id }) => {
+      if (title !== null || (total_runs === 0 && parent_session_id === null)) return undefined;
       const events = await shared.deps.store.read(id, { tenant, limit: FIRST_EVENTS });
-      const prompt = events.find(({ event_type }) => event_type === "prompt.accepted");
-      if (prompt?.event_type !== "prompt.accepted") return undefined;
-      const text = textOf(prompt.data.content).replaceAll(/\s+/g, " ").trim();
-      return text === "" ? undefined : ([id, text.slice(0, LONGEST).toWellFormed()] as const);
+      const text = events.map(promptIn).find((said) => said !== "");
+      return text === undefined ? undefined : ([id, text.slice(0, LONGEST).toWellFormed()] as const);
     }),
   );
   return new Map(found.filter((one) => one !== undefined));
+}
+
+/** The prompt of an event on one line; empty if the event has none. */
+function promptIn({ event_type, data }: Event): string {
+  const isPrompt = event_type === "prompt.accepted" || (event_type === "message.copied" && data.role === "user");
+  return isPrompt ? textOf(data.content).replaceAll(/\s+/g, " ").trim() : "";
 }

@@ -107,11 +107,12 @@ test("a session without a title has its first prompt in a list that requests it,
   const titled = await session(call);
   await say(call, titled.path, scripted("Hello", [{ text: "Hi." }]));
   await call("PATCH", titled.path, { title: "Greetings" });
-  const ids = [untitled.id, silent.id, titled.id];
+  const fork = (await call("POST", `${untitled.path}/fork`, {})).body as unknown as { readonly id: string };
+  const ids = [untitled.id, silent.id, titled.id, fork.id];
   const { data } = (await call("GET", `/v1/sessions?ids=${ids.join()}&include=first_prompt`)).body;
   const prompts = ids.map((id) => data.find((one) => one["id"] === id)?.["first_prompt"]);
   expect(prompts[0]).toMatch(/^What is this x+$/);
   expect(String(prompts[0])).toHaveLength(200);
-  expect(prompts.slice(1)).toEqual([null, null]);
+  expect(prompts.slice(1)).toEqual([null, null, prompts[0]]);
   expect((await call("GET", `/v1/sessions?ids=${untitled.id}`)).body.data[0]).not.toHaveProperty("first_prompt");
 });
