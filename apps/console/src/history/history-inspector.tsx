@@ -8,7 +8,7 @@ import type { PanelProps } from "../session/panel-props.ts";
 import { TokenSection } from "../session/token-section.tsx";
 import { ToolsPanel } from "../session/tools-panel.tsx";
 import { visibleLine } from "../text/safe-text.ts";
-import { bytes, money, plural } from "../ui/amounts.ts";
+import { bytes, costWords, plural } from "../ui/amounts.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Fact, FactList } from "../ui/fact-list.tsx";
 import { Nothing } from "../ui/empty-state.tsx";
@@ -62,12 +62,17 @@ function Facts({
     <>
       <section className="sec">
         <div className="budget">
-          <span className="fig">{money(details.cost_micros ?? view.costMicros)}</span>
+          <span className="fig">{costWords(details.cost_micros ?? view.costMicros, view.unpricedCalls)}</span>
           <span className="lbl end">{plural(details.message_count, "message")}</span>
         </div>
         <p className="lbl">Estimated from the price table. Subscriptions are billed differently.</p>
       </section>
       <TokenSection totals={view.totals} isPartial={isPartial} />
+      {details.subagents.length > 0 && agentId === null && (
+        <p className="sec lbl">
+          These tokens are without {plural(details.subagents.length, "subagent")}. The cost above includes subagents.
+        </p>
+      )}
       {(details.branches?.length ?? 0) > 0 && (
         <section className="sec">
           <h3>Branches</h3>
@@ -96,20 +101,22 @@ function Facts({
           <Fact name="File">{bytes(details.size_bytes)}</Fact>
           {details.subagents.length > 0 && (
             <Fact name="Subagents">
-              {details.subagents.slice(0, 20).map((agent) => (
-                <Link
-                  key={agent}
-                  className={agent === agentId ? "strong block" : "link block"}
-                  href={`/history/${details.id}?agent=${agent}`}
-                >
-                  {agent}
-                </Link>
-              ))}
-              {agentId !== null && (
-                <Link className="link block" href={`/history/${details.id}`}>
-                  Back to the session
-                </Link>
-              )}
+              <span className="cut">
+                {details.subagents.slice(0, 20).map((agent) => (
+                  <Link
+                    key={agent}
+                    className={agent === agentId ? "strong block cut" : "link block cut"}
+                    href={`/history/${details.id}?agent=${agent}`}
+                  >
+                    {agent}
+                  </Link>
+                ))}
+                {agentId !== null && (
+                  <Link className="link block" href={`/history/${details.id}`}>
+                    Back to the session
+                  </Link>
+                )}
+              </span>
             </Fact>
           )}
           <Fact name="Session">

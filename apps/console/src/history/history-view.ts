@@ -77,6 +77,7 @@ function begin(fold: Fold, message: HistoryMessage): Step {
   fold.steps += 1;
   const step = newStep(placeOf(message), {
     runId: `prompt-${fold.prompts}`,
+    run: 0,
     number: fold.steps,
     purpose: "step",
     model: message.model ?? "",

@@ -8,6 +8,11 @@ export function money(micros: number): string {
   return `$${dollars < 0.1 ? dollars.toFixed(3) : grouped(dollars, 2)}`;
 }
 
+/** The cost of calls: no cost and calls without a price are not $0. */
+export function costWords(micros: number, unpricedCalls: number): string {
+  return micros === 0 && unpricedCalls > 0 ? "no price" : money(micros);
+}
+
 /** A price of a part of a request, which is often far below a cent. */
 export function smallMoney(micros: number): string {
   const dollars = micros / 1_000_000;
@@ -57,8 +62,9 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** A duration in one unit, for lists: 22 s, 4 min, 2 h, 3 d. */
+/** A duration in one unit, for lists: 0.3 s, 22 s, 4 min, 2 h, 3 d. */
 export function briefDuration(ms: number): string {
+  if (ms > 0 && ms < 9950) return duration(ms);
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.round(seconds / 60)} min`;

@@ -7,7 +7,7 @@ import { useApi } from "../api/context.tsx";
 import { dayBars } from "../charts/day-bars.ts";
 import { StackedBars } from "../charts/stacked-bars.tsx";
 import { visibleLine } from "../text/safe-text.ts";
-import { grouped, money, percent, short, shortModel } from "../ui/amounts.ts";
+import { costWords, grouped, money, percent, plural, short, shortModel } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { shortId } from "../ui/session-state.ts";
 import { clock, shortDay } from "../ui/times.ts";
@@ -57,6 +57,7 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
       </div>
     );
   const sent = sum(rows, sentTokens);
+  const unpriced = sum(rows, (row) => row.unpriced_calls);
   const cost = new Map((byDay.data ?? []).map((row) => [row.key, row.cost_micros]));
   return (
     <div className="use">
@@ -80,6 +81,7 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
       />
       <p className="lbl">
         Estimated from the price table for each call in the transcripts. Subscriptions are billed differently.
+        {unpriced > 0 && ` ${plural(unpriced, "call")} without a price ${unpriced === 1 ? "is" : "are"} in no cost.`}
       </p>
       {agent !== null && (
         <p>
@@ -161,7 +163,7 @@ function Table({ title, rows, name }: TableProps) {
           <td className="t cut">{name(row)}</td>
           <td className="r">{grouped(row.calls)}</td>
           <td className="r">{short(sentTokens(row) + row.output_tokens)}</td>
-          <td className="r">{money(row.cost_micros)}</td>
+          <td className="r">{costWords(row.cost_micros, row.unpriced_calls)}</td>
         </tr>
       ))}
     </TableSection>

@@ -13,5 +13,7 @@ export function UsageNotes({ rows }: { rows: readonly UsageRow[] }) {
     estimated > 0 && `${calls(estimated)} broke off: what ${estimated === 1 ? "it" : "they"} cost is estimated.`,
     simulated > 0 && `${calls(simulated)} simulated: ${simulated === 1 ? "it" : "they"} cost nothing.`,
   ].filter((note) => note !== false);
-  return notes.length === 0 ? null : <p className="lbl">{notes.join(" ")}</p>;
+  return notes.length === 0 ? null : (
+    <p className="lbl">{[...notes, "The titles of sessions are model calls too."].join(" ")}</p>
+  );
 }

@@ -25,7 +25,7 @@ export const HistorySession = z.object({
   message_count: Count,
   subagents: z.array(z.string()),
   size_bytes: Count,
-  /** The cost of the session's model calls by the price table; null while it is not computed yet. */
+  /** The cost of the session's model calls by the price table; null while it is not computed yet, or if no call has a price. */
   cost_micros: Count.nullable(),
 });
 export type HistorySession = z.infer<typeof HistorySession>;

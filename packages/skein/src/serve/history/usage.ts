@@ -8,7 +8,10 @@ type Query = z.output<typeof HistoryUsageQuery>;
 
 export interface Usage {
   rows(query: Query, signal: AbortSignal): Promise<string>;
-  /** The last known cost of a session; null before the first computation, which this call starts. */
+  /**
+   * The last known cost of a session. It is null if no call of the session has a price, and before the first computation,
+   * which this call starts.
+   */
   costOf(sessionId: string): number | null;
   /** Waits until costs have been computed once. */
   counted(): Promise<void>;
@@ -19,7 +22,7 @@ const COUNT_AGAIN_MS = 60_000;
 
 /** The usage of the agents' sessions. */
 export function createUsage(config: LibraryConfig): Usage {
-  let costs: ReadonlyMap<string, number> | undefined;
+  let costs: ReadonlyMap<string, number | null> | undefined;
   let countedAt = -Infinity;
   let counting: Promise<unknown> = Promise.resolve();
 
@@ -27,7 +30,7 @@ export function createUsage(config: LibraryConfig): Usage {
     if (performance.now() - countedAt < COUNT_AGAIN_MS) return;
     countedAt = performance.now();
     counting = getUsage({ ...config, timeZone: "UTC" })
-      .then(({ bySession }) => (costs = new Map(bySession.map((one) => [one.sessionId, one.costMicros]))))
+      .then(({ bySession }) => (costs = new Map(bySession.map((one) => [one.sessionId, costIn(one)]))))
       // If this fails, the list is shown without costs.
       .catch(() => undefined);
   }
@@ -35,7 +38,7 @@ export function createUsage(config: LibraryConfig): Usage {
   return {
     costOf(sessionId) {
       countSoon();
-      return costs ? (costs.get(sessionId) ?? 0) : null;
+      return costs?.has(sessionId) === false ? 0 : (costs?.get(sessionId) ?? null);
     },
     async counted() {
       countSoon();
@@ -55,6 +58,10 @@ export function createUsage(config: LibraryConfig): Usage {
       return JSON.stringify({ data: rowsOf(await getUsage(bounds), group_by) });
     },
   };
+}
+
+function costIn({ costMicros, unpricedCalls }: UsageTotals): number | null {
+  return costMicros === 0 && unpricedCalls > 0 ? null : costMicros;
 }
 
 function rowsOf(report: UsageReport, by: Exclude<Query["group_by"], "tool">): readonly HistoryUsageRow[] {
