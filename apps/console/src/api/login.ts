@@ -14,11 +14,26 @@ export function takeKey(): string | undefined {
   return given;
 }
 
+/** Marks that this browser has logged in: the page cannot see the cookie. */
+const MARK = "skein.login";
+
+/** Whether this browser has logged in before. Its cookie may be over. */
+export function hasLoggedIn(): boolean {
+  return localStorage.getItem(MARK) !== null;
+}
+
 export async function logIn(client: Client, key: string): Promise<void> {
   await client.login({ body: { key } });
+  localStorage.setItem(MARK, "1");
 }
 
 /** Ends the login at the server. A server that cannot be reached forgets it within 12 hours. */
 export async function logOut(client: Client): Promise<void> {
+  forgetLogin();
   await client.logout().catch(() => undefined);
+}
+
+/** Called when the server does not accept the cookie any more. */
+export function forgetLogin(): void {
+  localStorage.removeItem(MARK);
 }

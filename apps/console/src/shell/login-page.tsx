@@ -24,6 +24,9 @@ export function LoginPage({ problem, onKey }: { problem: string | undefined; onK
             {problem}
           </p>
         )}
+        <p className="muted">
+          Enter an API key. The first one is in the file <code>~/.skein/admin-key</code> on the server’s machine.
+        </p>
         <label className="stacked">
           <span>Key</span>
           <span className="field tall">

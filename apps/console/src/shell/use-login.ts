@@ -1,7 +1,7 @@
 import { type Client, SkeinError } from "@skein/client";
 import { useCallback, useEffect, useState } from "react";
 import { isUnauthorized, sentenceOf } from "../api/api.ts";
-import { logIn, logOut } from "../api/login.ts";
+import { forgetLogin, hasLoggedIn, logIn, logOut } from "../api/login.ts";
 
 export interface Login {
   /** Whether the browser is logged in; undefined while the key of the link is being sent. */
@@ -14,9 +14,12 @@ export interface Login {
   readonly refused: () => void;
 }
 
-/** Whether this browser is logged in. Without a key in the link the cookie is used: the first answer shows whether it is valid. */
+/**
+ * Whether this browser is logged in. Without a key in the link, a browser that has logged in before uses its cookie: the
+ * first answer shows whether the cookie is valid.
+ */
 export function useLogin(client: Client, linkKey: string | undefined): Login {
-  const [isIn, setIn] = useState(linkKey === undefined ? true : undefined);
+  const [isIn, setIn] = useState(linkKey === undefined ? hasLoggedIn() : undefined);
   const [problem, setProblem] = useState<string>();
   const enter = useCallback(
     (key: string): void => {
@@ -40,11 +43,10 @@ export function useLogin(client: Client, linkKey: string | undefined): Login {
     setIn(false);
   }, [client]);
   const refused = useCallback((): void => {
+    forgetLogin();
     setIn((was) => {
       if (was === true)
-        setProblem(
-          "You are not logged in. Enter an API key: the first one is in ~/.skein/admin-key on the server's machine. A login ends after 12 hours, or when its key is revoked.",
-        );
+        setProblem("You are not logged in any more. A login ends after 12 hours, or when its key is revoked.");
       return false;
     });
   }, []);
