@@ -11,11 +11,14 @@ export interface SqlAnswer {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   /** There were more rows than the server sends. */
   readonly truncated: boolean;
+  /** What the reader has to know about the rows, such as why a table is empty. */
+  readonly notice: string | undefined;
   readonly ms: number;
 }
 
 interface Line {
   readonly columns?: SqlColumn[];
+  readonly notice?: string;
   readonly row?: Record<string, unknown>;
   readonly end?: { rows: number; truncated: boolean };
   readonly error?: { message: string };
@@ -43,15 +46,17 @@ export async function askSql(client: Client, statement: string, signal?: AbortSi
   const text = typeof body === "string" ? body : new TextDecoder().decode(body as ArrayBuffer);
   let columns: SqlColumn[] = [];
   let end: Line["end"];
+  let notice: string | undefined;
   const rows: Record<string, unknown>[] = [];
   for (const part of text.split("\n")) {
     if (part === "") continue;
     const line = JSON.parse(part) as Line;
     if (line.error) throw new Error(line.error.message);
     if (line.columns) columns = line.columns;
+    notice = line.notice ?? notice;
     if (line.row) rows.push(line.row);
     end = line.end ?? end;
   }
   if (!end) throw new Error("The answer broke off before its end. Run the statement again.");
-  return { columns, rows, truncated: end.truncated, ms: performance.now() - started };
+  return { columns, rows, truncated: end.truncated, notice, ms: performance.now() - started };
 }

@@ -111,10 +111,10 @@ export function SqlPage() {
             </Nothing>
           ) : (
             <Nothing
-              title={schema.isLoading ? "Reading the tables" : "Ask something"}
-              state={schema.isLoading ? "running" : "idle"}
+              title={isRunning ? "Running" : schema.isLoading ? "Reading the tables" : "Ask something"}
+              state={isRunning || schema.isLoading ? "running" : "idle"}
             >
-              {schema.isLoading
+              {isRunning || schema.isLoading
                 ? "The first query after the server starts takes a few seconds."
                 : "Run the query above, or write your own."}
             </Nothing>

@@ -24,7 +24,10 @@ export function RowsChart({ answer }: { answer: SqlAnswer }) {
   const [box, width] = useSize(400);
   const shown = rows.slice(0, MOST);
   const amounts = shown.map((row) => Number(row[value] ?? 0));
+  const isWhole = amounts.every(Number.isInteger);
   const x = scaleLinear([0, Math.max(1, ...amounts)], [NAME, Math.max(NAME + 60, width - 70)]).nice(4);
+  // A count has no halves.
+  const ticks = x.ticks(4).filter((tick) => !isWhole || Number.isInteger(tick));
   return (
     <figure className="resfig scroll" ref={box}>
       <div className="resfig-h">
@@ -58,11 +61,11 @@ export function RowsChart({ answer }: { answer: SqlAnswer }) {
         role="img"
         aria-label={`${value} by ${name}, ${shown.length} bars; the table has the same figures`}
       >
-        {x.ticks(4).map((tick) => (
+        {ticks.map((tick) => (
           <g key={tick}>
             <line className="grid" x1={x(tick)} x2={x(tick)} y1="0" y2={shown.length * ROW} />
             <text x={x(tick)} y={shown.length * ROW + 16} textAnchor="middle">
-              {grouped(tick)}
+              {tick.toLocaleString("en-US", { maximumFractionDigits: 3 })}
             </text>
           </g>
         ))}

@@ -14,7 +14,7 @@ type Show = "table" | "both" | "chart";
 
 /** The answer as a table or a chart, with a download. */
 export function SqlResult({ answer }: { answer: SqlAnswer }) {
-  const { columns, rows, truncated, ms } = answer;
+  const { columns, rows, truncated, notice, ms } = answer;
   const numbers = columns.filter(({ type }) => /INT|DOUBLE|DECIMAL|FLOAT/.test(type));
   const canChart = numbers.length > 0 && columns.length > 1 && rows.length > 0;
   const [chosen, setShow] = useState<Show>("both");
@@ -54,6 +54,11 @@ export function SqlResult({ answer }: { answer: SqlAnswer }) {
           JSON
         </button>
       </div>
+      {notice !== undefined && (
+        <p className="note waiting pad" role="status">
+          {notice}
+        </p>
+      )}
       <div className={`res ${show}`}>
         {show !== "chart" && (
           <div className="scroll res-table" tabIndex={0} role="region" aria-label="Rows">
