@@ -1,7 +1,7 @@
 import type { Draft, Event } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
 import { fold, foldDraft } from "../src/session/fold.ts";
-import { type SessionView, emptyView } from "../src/session/view.ts";
+import { type SessionView, emptyView, stepLabel, stepName } from "../src/session/view.ts";
 
 const RUN = "01a1e4b7-0d2a-7019-98c1-6ecd88e8c128";
 const SESSION = "01a1e4b7-0d2a-7019-98c1-6ecd88e8c129";
@@ -96,6 +96,24 @@ describe("the view of a session", () => {
     const view = viewOf(prompt, started, step(1), said(1, []), title, lost);
     expect(view.costMicros).toBe(9);
     expect(view.totals).toMatchObject({ input_tokens: 30, output_tokens: 15 });
+    expect([...view.asides]).toMatchObject([["title", { calls: 1, totals: { input_tokens: 10, output_tokens: 5 } }]]);
+  });
+
+  test("steps of different runs have different names, and no wrong ones if the beginning of the log is missing", () => {
+    const later = (fact: { event_type: string; data: object }) => ({
+      ...fact,
+      data: { ...fact.data, run_id: "run 2" },
+    });
+    const second = [later(started), later(step(1))];
+    expect(viewOf(started, step(1), step(2), ...second).steps.map(stepName)).toEqual([
+      "Step 1",
+      "Step 2",
+      "Run 2, step 1",
+    ]);
+    expect(viewOf(started, step(1), ...second).steps.map(stepLabel)).toEqual(["1", "2.1"]);
+    const partial = emptyView();
+    for (const [at, fact] of second.entries()) fold(partial, eventOf(fact, at + 500));
+    expect(partial.steps.map(stepName)).toEqual(["Step 1"]);
   });
 
   test("drafts grow the running step, and a draft with a wrong offset changes nothing", () => {

@@ -13,7 +13,7 @@ interface LimitFieldsProps {
 export function LimitFields({ values, set }: LimitFieldsProps) {
   return (
     <div className="form-four">
-      <Field label="Most steps">
+      <Field label="Max. steps of a run">
         <input
           className="input"
           type="number"
@@ -23,10 +23,10 @@ export function LimitFields({ values, set }: LimitFieldsProps) {
           onChange={set("max_steps")}
         />
       </Field>
-      <Field label="Most output tokens">
+      <Field label="Max. tokens of an answer">
         <input className="input" type="number" min={1} value={values.max_tokens} onChange={set("max_tokens")} />
       </Field>
-      <Field label="Thinking tokens">
+      <Field label="Max. tokens to think">
         <input
           className="input"
           type="number"
@@ -35,11 +35,11 @@ export function LimitFields({ values, set }: LimitFieldsProps) {
           onChange={set("thinking_tokens")}
         />
       </Field>
-      <Field label="Prompt cache">
+      <Field label="Provider caches the prompt">
         <select className="select" value={values.cache} onChange={set("cache")}>
-          <option value="off">off</option>
-          <option value="short">minutes</option>
-          <option value="long">hours</option>
+          <option value="off">no</option>
+          <option value="short">for minutes</option>
+          <option value="long">for hours</option>
         </select>
       </Field>
       <Field label="Budget of a session, $">

@@ -22,7 +22,9 @@ export function ToolChoice({ value, onValue }: ToolChoiceProps) {
   if (tools.data && known.length + others.length === 0)
     return (
       <p className="lbl">
-        This server has no tools of its own. Tools are defined in <code>skein.config.ts</code>.
+        This server has no tools. A tool is code: write a file <code>skein.config.ts</code> with{" "}
+        <code>export default {"{ tools: [defineTool({ … })] }"}</code> in the folder in which the server starts, and
+        start the server again. <code>docs/guides/agents.md</code> shows one.
       </p>
     );
   const toggle = (name: string, isOn: boolean): void =>

@@ -210,7 +210,7 @@ export function createApi(client: Client) {
       q: string,
       { filter, cursor, signal }: { filter: SessionFilter; cursor: string | undefined; signal: AbortSignal },
     ) => {
-      const { limit: _limit, include: _include, ...query } = sessionQuery(filter);
+      const { limit: _, ...query } = sessionQuery(filter);
       return client.searchSessions({ query: { ...query, q, ...(cursor !== undefined && { cursor }) }, signal });
     },
 

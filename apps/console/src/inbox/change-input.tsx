@@ -17,7 +17,9 @@ export function ChangeInput({ input, isSending, onAnswer, onBack }: ChangeInputP
   const values = Object.entries((input ?? {}) as Record<string, unknown>);
   const [texts, setTexts] = useState(() => Object.fromEntries(values.map(([name, value]) => [name, textFor(value)])));
   const [problem, setProblem] = useState<string>();
+  const isChanged = values.some(([name, value]) => texts[name] !== textFor(value));
   const send = (): void => {
+    if (!isChanged) return onAnswer({ content: "yes" });
     try {
       const changed = values.map(([name, value]) => [name, valueOf(name, texts[name] ?? "", value)]);
       onAnswer({ content: "yes", updatedInput: Object.fromEntries(changed) as Record<string, unknown> });
@@ -55,7 +57,7 @@ export function ChangeInput({ input, isSending, onAnswer, onBack }: ChangeInputP
       </div>
       <div className="ask-f">
         <button type="submit" className="btn solid" disabled={isSending}>
-          {isSending ? "Sending…" : "Approve the changed call"}
+          {isSending ? "Sending…" : isChanged ? "Approve the changed call" : "Approve without a change"}
         </button>
         <button type="button" className="btn quiet" onClick={onBack}>
           Back

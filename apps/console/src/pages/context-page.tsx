@@ -6,6 +6,7 @@ import { ContextSide } from "../context/context-side.tsx";
 import { SentBlocks } from "../context/sent-blocks.tsx";
 import { StepList } from "../context/step-list.tsx";
 import { useRequests } from "../context/use-requests.ts";
+import { titleOfView } from "../session/title-of-view.ts";
 import { useLiveSession } from "../session/live-session.ts";
 import { UnreadableSession } from "../sessions/unreadable-session.tsx";
 import { visibleLine } from "../text/safe-text.ts";
@@ -43,7 +44,7 @@ export function ContextPage({ id }: { id: string }) {
   };
   useKeys({ "[": () => go(at - 1), "]": () => go(at + 1), j: () => go(at + 1), k: () => go(at - 1) });
   if (phase === "failed")
-    return <UnreadableSession error={error} whyGone="It was deleted, or it belongs to another tenant." />;
+    return <UnreadableSession error={error} whyGone="It was deleted, or your key may not see it." />;
 
   return (
     <>
@@ -55,7 +56,7 @@ export function ContextPage({ id }: { id: string }) {
           <Link href="/sessions">Sessions</Link>
           <span className="sep">/</span>
           <Link className="cut" href={`/sessions/${id}`}>
-            {visibleLine(view.title ?? "Session")}
+            {visibleLine(titleOfView(view))}
           </Link>
           <span className="sep">/</span>
         </div>

@@ -19,6 +19,7 @@ import type { SessionView } from "../session/view.ts";
 import { UnreadableSession } from "../sessions/unreadable-session.tsx";
 import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
+import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
 /** One session: read it, follow it, answer it, continue it. */
@@ -28,7 +29,7 @@ export function SessionPage({ id }: { id: string }) {
   const { view, phase } = live;
   const details = useQuery({ queryKey: ["session", id], queryFn: () => api.session(id) });
   if (phase === "failed")
-    return <UnreadableSession error={live.error} whyGone="It was deleted, or it belongs to another tenant." />;
+    return <UnreadableSession error={live.error} whyGone="It was deleted, or your key may not see it." />;
   return (
     <DraftsProvider value={live.drafts}>
       <Loaded
@@ -78,6 +79,7 @@ function Loaded({ id, view, version, phase, session, onTop }: LoadedProps) {
     onAllCalls: () => setAllOpen((open) => open !== true),
     onInspector: () => setDrawer((open) => !open),
   });
+  useKeys({ Escape: () => setDrawer(false) }, isDrawer);
   const panel = { view, version, session, sessionId: id, onShow: show, onRaw: openRaw };
 
   return (

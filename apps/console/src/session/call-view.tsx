@@ -85,9 +85,7 @@ function CallBody({ call }: { call: Call }) {
       {!isInHead(call) && <InputView call={call} />}
       {call.wait && <WaitView call={call} />}
       {call.state === "unknown" && (
-        <p className="note unknown">
-          The worker died during this call. Whether the call took effect is unknown. The model was told this.
-        </p>
+        <p className="note unknown">Whether this call took effect is unknown. The model was told this.</p>
       )}
       {call.result !== null && <ResultView call={call} result={call.result} />}
     </div>

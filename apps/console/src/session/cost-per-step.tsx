@@ -1,6 +1,6 @@
 import { scaleLinear } from "d3-scale";
 import { money, plural, smallMoney } from "../ui/amounts.ts";
-import type { SessionView } from "./view.ts";
+import { type SessionView, stepLabel, stepName } from "./view.ts";
 
 const WIDTH = 340;
 const HEIGHT = 84;
@@ -40,11 +40,11 @@ export function CostPerStep({ view }: { view: SessionView }) {
               height={Math.max(1, HEIGHT - BELOW - top)}
               rx="2"
             >
-              <title>{`Step ${step.number}: ${money(step.cost?.total_micros ?? 0)}`}</title>
+              <title>{`${stepName(step)}: ${money(step.cost?.total_micros ?? 0)}`}</title>
             </rect>
             {priced.length <= 14 && (
               <text x={at * width + width * 0.15 + Math.min(width * 0.7, 22) / 2} y={HEIGHT - 3} textAnchor="middle">
-                {step.number}
+                {stepLabel(step)}
               </text>
             )}
           </g>

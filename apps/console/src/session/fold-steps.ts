@@ -9,7 +9,7 @@ import {
   microsOf,
 } from "@skein/protocol";
 import { addCall, completeFromBlock } from "./fold-calls.ts";
-import { type SessionView, type Step, placeOf, stepOf, touch } from "./view.ts";
+import { type Aside, type SessionView, type Step, noTokens, placeOf, stepOf, touch } from "./view.ts";
 
 /** Handles events about model calls. Returns whether the event was one of them. */
 export function foldStep(view: SessionView, event: Event): boolean {
@@ -82,7 +82,7 @@ function nested(view: SessionView, event: Event, data: FactData<"subagent.messag
 
 export function newStep(
   place: ReturnType<typeof placeOf>,
-  values: Pick<Step, "runId" | "number" | "purpose" | "model">,
+  values: Pick<Step, "runId" | "run" | "number" | "purpose" | "model">,
 ): Step {
   return {
     ...place,
@@ -115,7 +115,13 @@ function put(view: SessionView, step: Step): Step {
 function started(view: SessionView, event: Event, data: FactData<"step.started">): void {
   const known = stepOf(view, data.run_id, data.step);
   const purpose = data.purpose === "summary" ? "summary" : "step";
-  const values = { runId: data.run_id, number: data.step, purpose, model: data.model } as const;
+  const values = {
+    runId: data.run_id,
+    run: runNumber(view, data.run_id),
+    number: data.step,
+    purpose,
+    model: data.model,
+  } as const;
   const step = known?.purpose === purpose ? known : put(view, newStep(placeOf(event), values));
   step.attempt = data.attempt;
   step.state = "running";
@@ -128,8 +134,9 @@ function started(view: SessionView, event: Event, data: FactData<"step.started">
 
 function generated(view: SessionView, event: Event, data: FactData<"step.generated">): void {
   spend(view, data);
-  if (data.purpose === "title" || data.purpose === "compaction") return;
-  const values = { runId: data.run_id, number: data.step, purpose: data.purpose, model: data.model } as const;
+  if (data.purpose === "title" || data.purpose === "compaction") return aside(view, data.purpose, data);
+  const run = runNumber(view, data.run_id);
+  const values = { runId: data.run_id, run, number: data.step, purpose: data.purpose, model: data.model } as const;
   const step = stepOf(view, data.run_id, data.step) ?? put(view, newStep(placeOf(event), values));
   step.state = "done";
   step.messageId = data.message_id;
@@ -145,6 +152,16 @@ function generated(view: SessionView, event: Event, data: FactData<"step.generat
   touch(step);
 }
 
+/** If the beginning of the log is not loaded, nobody knows how many runs it has. */
+function runNumber(view: SessionView, runId: string): number {
+  return view.isPartial ? 0 : (view.runs.find(({ id }) => id === runId)?.number ?? 0);
+}
+
+function aside(view: SessionView, purpose: "title" | "compaction", { usage }: FactData<"step.generated">): void {
+  const known: Aside = view.asides.get(purpose) ?? { calls: 0, totals: noTokens() };
+  view.asides.set(purpose, { calls: known.calls + 1, totals: addUsage(known.totals, usage) });
+}
+
 function spend(view: SessionView, { usage, cost }: Pick<FactData<"step.generated">, "usage" | "cost">): void {
   Object.assign(view.totals, addUsage(view.totals, usage));
   if (!cost) view.unpricedCalls += 1;
@@ -156,7 +173,7 @@ function spend(view: SessionView, { usage, cost }: Pick<FactData<"step.generated
 export function copiedMessage(view: SessionView, event: Event, data: FactData<"message.copied">): void {
   const { message_id, role, content } = data;
   if (role === "assistant") {
-    const values = { runId: "copied", number: 0, purpose: "copied", model: "" } as const;
+    const values = { runId: "copied", run: 0, number: 0, purpose: "copied", model: "" } as const;
     const step = put(view, newStep(placeOf(event), values));
     step.state = "done";
     step.messageId = message_id;

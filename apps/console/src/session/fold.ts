@@ -10,6 +10,7 @@ import { type Mark, type Run, type SessionView, placeOf, stepOf } from "./view.t
  */
 export function fold(view: SessionView, event: Event): void {
   if (event.sequence <= view.sequence) return;
+  if (event.sequence > view.sequence + 1) view.isPartial = true;
   view.sequence = event.sequence;
   view.version += 1;
   view.events.push(event);

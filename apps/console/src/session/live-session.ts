@@ -5,6 +5,7 @@ import { type Api, isFinal, isMissing } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { streamInTurns } from "../api/stream-turns.ts";
 import { fold, foldDraft } from "./fold.ts";
+import { markUnknown, unknownCallsOfParent } from "./parent-effects.ts";
 import { type SessionView, emptyView } from "./view.ts";
 
 /** Whether the log of a session is being read, is followed, is interrupted, or was deleted. */
@@ -55,6 +56,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
   let from = 1;
   let earlier: Event[] = [];
   let stop: AbortController | undefined;
+  let unknownBefore: ReadonlySet<string> = new Set();
   const facts = createSignal();
   const drafts = createSignal();
 
@@ -107,6 +109,8 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     // The first event has the agent and the parent session.
     if (from > 1) for (const event of (await api.events(id, 0, signal, 1)).data) fold(view, event as Event);
     for (const event of end.data) fold(view, event as Event);
+    unknownBefore = await unknownCallsOfParent(api, view);
+    markUnknown(view, unknownBefore);
     tell("live");
   }
 
@@ -132,6 +136,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     if (from > 1) for (const event of before.events.slice(0, 1)) fold(view, event);
     for (const event of earlier) fold(view, event);
     for (const event of later) fold(view, event);
+    markUnknown(view, unknownBefore);
     // Drafts are not events, so they are kept separately.
     const writing = before.steps.at(-1);
     const same = writing && view.steps.findLast(({ key }) => key === writing.key);

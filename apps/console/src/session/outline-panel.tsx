@@ -5,7 +5,7 @@ import { StateMark } from "../ui/status.tsx";
 import { callWords } from "./call-words.ts";
 import type { PanelProps } from "./panel-props.ts";
 import { stateOfStep } from "./step-view.tsx";
-import type { Item, Step } from "./view.ts";
+import { type Item, type Step, stepLabel } from "./view.ts";
 
 /** The outline of the session: a link for each message and step. */
 export function OutlinePanel({ view, onShow }: PanelProps) {
@@ -40,7 +40,7 @@ function stepLine(step: Step): string {
   if (call) {
     const { name, about } = callWords(call.name, call.input);
     const more = step.calls.length > 1 ? ` and ${step.calls.length - 1} more` : "";
-    return `${step.number}  ${name} ${about}`.slice(0, 100) + more;
+    return `${stepLabel(step)}  ${name} ${about}`.slice(0, 100) + more;
   }
-  return `${step.number}  ${text === "" ? "…" : text}`;
+  return `${stepLabel(step)}  ${text === "" ? "…" : text}`;
 }

@@ -40,7 +40,7 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
         <h3>Cost per step</h3>
         <CostPerStep view={view} />
       </section>
-      <TokenSection totals={totals} />
+      <TokenSection totals={totals} asides={view.asides} />
       <section className="sec">
         <h3>Details</h3>
         <FactList>

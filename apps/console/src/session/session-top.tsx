@@ -1,16 +1,18 @@
 import { useState } from "react";
 import { type Session, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
-import { textValue, visibleLine } from "../text/safe-text.ts";
+import { visibleLine } from "../text/safe-text.ts";
 import { BackToSessions } from "../ui/back-to-sessions.tsx";
 import { duration, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import type { State } from "../ui/state.ts";
-import { StateWord } from "../ui/status.tsx";
+import { StateMark, StateWord } from "../ui/status.tsx";
+import { fullTime } from "../ui/times.ts";
 import { usePageTitle } from "../ui/use-page-title.ts";
 import { useNow } from "../ui/use-now.ts";
 import { Forks } from "./forks.tsx";
 import { SessionMenu } from "./session-menu.tsx";
+import { titleOfView } from "./title-of-view.ts";
 import type { SessionView } from "./view.ts";
 
 interface SessionTopProps {
@@ -28,7 +30,7 @@ export function SessionTop({ id, view, session, isRunning, onFork, onInspector, 
   const api = useApi();
   const changed = useChanged();
   const [isRenaming, setRenaming] = useState(false);
-  const title = view.title ?? firstWords(view);
+  const title = titleOfView(view);
   const run = view.runs.at(-1);
   usePageTitle(title);
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
@@ -64,9 +66,17 @@ export function SessionTop({ id, view, session, isRunning, onFork, onInspector, 
         </h1>
       )}
       <StateWord state={stateOfView(view)} pill />
+      {[...view.calls.values()].some(({ state }) => state === "unknown") && (
+        <StateMark state="unknown" word="The effect of a call is unknown" />
+      )}
       <span className="grow" />
       <span className="meta desk-only num">
-        {run && <RunTime startedAt={run.startedAt} endedAt={run.endedAt} />}
+        {run && (
+          <span title={`The ${view.runs.length > 1 ? "last run" : "run"} began at ${fullTime(run.startedAt)}`}>
+            {view.runs.length > 1 && "last run "}
+            <RunTime startedAt={run.startedAt} endedAt={run.endedAt} />
+          </span>
+        )}
         <span className="strong">{money(view.costMicros)}</span>
       </span>
       {session && <Forks session={session} onFork={onFork} />}
@@ -95,16 +105,6 @@ function RunTime({ startedAt, endedAt }: { startedAt: number; endedAt: number | 
   return <span>{duration((endedAt ?? now) - startedAt)}</span>;
 }
 
-function firstWords(view: SessionView): string {
-  const prompt = view.items.find((item) => item.kind === "prompt");
-  if (prompt?.kind !== "prompt") return view.head === null ? "Session" : `A session with ${view.head.agentName}`;
-  const text =
-    typeof prompt.content === "string"
-      ? prompt.content
-      : textValue(prompt.content.find(({ type }) => type === "text")?.["text"]);
-  return text.slice(0, 80);
-}
-
 /** The state of the session from its log, so that it is as current as the transcript. */
 function stateOfView(view: SessionView): State {
   const run = view.runs.at(-1);
@@ -113,7 +113,6 @@ function stateOfView(view: SessionView): State {
   if (run.endedAt !== null && view.queue.length > 0) return "queued";
   if (run.outcome === "failed") return "failed";
   if (run.outcome === "cancelled") return "cancelled";
-  if (run.outcome === "completed")
-    return [...view.calls.values()].some(({ state }) => state === "unknown") ? "unknown" : "done";
+  if (run.outcome === "completed") return "done";
   return view.open.size > 0 ? "waiting" : "running";
 }

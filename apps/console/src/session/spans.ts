@@ -1,6 +1,6 @@
 import { visibleLine } from "../text/safe-text.ts";
 import { callWords } from "./call-words.ts";
-import type { Call, SessionView } from "./view.ts";
+import { type Call, type SessionView, stepLabel, stepName } from "./view.ts";
 
 /** A piece of the timeline. Times are milliseconds from the beginning, with long pauses shortened. */
 export interface Span {
@@ -49,8 +49,8 @@ export function spansOf(view: SessionView, now: number | undefined): Spans {
       begin: step.at,
       end,
       sequence: step.sequence,
-      title: `Step ${step.number}`,
-      label: String(step.number),
+      title: stepName(step),
+      label: stepLabel(step),
     });
     for (const call of step.calls) raw.push(...spansOfCall(call, now));
   }

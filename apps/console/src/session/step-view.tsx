@@ -11,7 +11,7 @@ import { useNow } from "../ui/use-now.ts";
 import { type CallsOpen, CallView } from "./call-view.tsx";
 import { ContentView } from "./content-view.tsx";
 import { useDrafts } from "./live-session.ts";
-import type { Step } from "./view.ts";
+import { type Step, stepName } from "./view.ts";
 
 interface StepViewProps {
   readonly step: Step;
@@ -26,19 +26,19 @@ interface StepViewProps {
 export const StepView = memo(function StepView({ step, sessionId, allOpen, markedCall }: StepViewProps) {
   const isCopied = step.purpose === "copied";
   return (
-    <section className="step" aria-label={isCopied ? "Copied from the parent" : `Step ${step.number}`}>
+    <section className="step" aria-label={isCopied ? "Copied from the parent" : stepName(step)}>
       <span className="bead">
         <StateMark state={stateOfStep(step)} />
       </span>
       <div className="step-h" title={fullTime(step.at)}>
-        <b>{isCopied ? "From the parent" : step.purpose === "summary" ? "Summary" : `Step ${step.number}`}</b>
+        <b>{isCopied ? "From the parent" : step.purpose === "summary" ? "Summary" : stepName(step)}</b>
         {step.attempt > 1 && step.state === "running" && <span className="chip">attempt {step.attempt}</span>}
         <StepMeta step={step} />
         {!isCopied && sessionId !== null && (
           <Link
             className="eyebtn"
             href={`/sessions/${sessionId}/context?run=${step.runId}&step=${step.number}`}
-            aria-label={`What the model saw at step ${step.number}`}
+            aria-label={`What the model saw: ${stepName(step)}`}
             title="What the model saw"
           >
             <Icon name="eye" small />

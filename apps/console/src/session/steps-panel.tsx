@@ -8,6 +8,7 @@ import type { State } from "../ui/state.ts";
 import { StateMark } from "../ui/status.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import type { PanelProps } from "./panel-props.ts";
+import { type SessionView, stepName } from "./view.ts";
 
 const STATES: Readonly<Record<ApiStep["state"], State>> = {
   running: "running",
@@ -41,20 +42,26 @@ export function StepsPanel({ view, sessionId, onShow }: PanelProps) {
   return (
     <ol>
       {(steps.data ?? []).toReversed().map((step) => (
-        <StepRow key={step.sequence} step={step} sessionId={sessionId} onShow={onShow} />
+        <StepRow key={step.sequence} step={step} run={runOf(view, step)} sessionId={sessionId} onShow={onShow} />
       ))}
     </ol>
   );
 }
 
+/** The number of the step's run in the session, as the transcript says it. */
+function runOf(view: SessionView, { run_id, step }: ApiStep): number {
+  return view.steps.find(({ runId, number }) => runId === run_id && number === step)?.run ?? 0;
+}
+
 interface StepRowProps {
   readonly step: ApiStep;
+  readonly run: number;
   readonly sessionId: string;
   readonly onShow: (sequence: number) => void;
 }
 
-function StepRow({ step, sessionId, onShow }: StepRowProps) {
-  const name = step.purpose === "step" ? `Step ${step.step}` : PURPOSES[step.purpose];
+function StepRow({ step, run, sessionId, onShow }: StepRowProps) {
+  const name = step.purpose === "step" ? stepName({ run, number: step.step }) : PURPOSES[step.purpose];
   const output = step.usage?.["output_tokens"];
   return (
     <li className="eff">

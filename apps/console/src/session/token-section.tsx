@@ -1,6 +1,7 @@
 import type { UsageTotals } from "@skein/protocol";
-import { grouped, percent } from "../ui/amounts.ts";
+import { grouped, percent, plural } from "../ui/amounts.ts";
 import { DotRow } from "../ui/fact-list.tsx";
+import type { Aside } from "./view.ts";
 
 /** The four kinds of tokens, in the colours that they have everywhere. */
 export const TOKEN_KINDS = [
@@ -14,10 +15,14 @@ interface TokenSectionProps {
   readonly totals: UsageTotals;
   /** Whether the beginning of the transcript was not read yet, so that totals are incomplete. */
   readonly isPartial?: boolean;
+  /** What is counted here, but is not a step: titles and compactions. */
+  readonly asides?: ReadonlyMap<"title" | "compaction", Aside>;
 }
 
+const ASIDES = { title: ["the title", "titles"], compaction: ["a compaction", "compactions"] } as const;
+
 /** How many tokens of each kind were used, and how much of the input came from the cache. */
-export function TokenSection({ totals, isPartial = false }: TokenSectionProps) {
+export function TokenSection({ totals, isPartial = false, asides = new Map() }: TokenSectionProps) {
   const read = totals.cache_read_input_tokens;
   const sent = totals.input_tokens + read + totals.cache_creation_input_tokens;
   return (
@@ -33,6 +38,13 @@ export function TokenSection({ totals, isPartial = false }: TokenSectionProps) {
           </DotRow>
         ))}
       </ul>
+      {[...asides].map(([purpose, { calls, totals: used }]) => (
+        <p key={purpose} className="lbl">
+          Of these, {calls === 1 ? ASIDES[purpose][0] : plural(calls, "", ASIDES[purpose][1])} used{" "}
+          {grouped(used.input_tokens + used.cache_read_input_tokens + used.cache_creation_input_tokens)} in,{" "}
+          {grouped(used.output_tokens)} out. The steps do not show {calls === 1 ? "this call" : "these calls"}.
+        </p>
+      ))}
     </section>
   );
 }

@@ -39,7 +39,7 @@ export function ToolsPanel({ view, onShow }: PanelProps) {
               </button>
             </td>
             <td className="r">{calls.length}</td>
-            <td className="r">{calls.filter(({ state }) => state === "failed").length}</td>
+            <td className="r">{failures(calls)}</td>
             <td className="r">{median(calls)}</td>
           </tr>
         ))}
@@ -53,9 +53,17 @@ function lastPlace(calls: readonly Call[]): number {
   return last?.startedSequence ?? last?.step.sequence ?? 0;
 }
 
+/** How many calls failed, and of how many nobody knows whether they took effect. */
+function failures(calls: readonly Call[]): string {
+  const count = (wanted: Call["state"]): number => calls.filter(({ state }) => state === wanted).length;
+  const unknown = count("unknown");
+  return `${count("failed")}${unknown === 0 ? "" : `, ${unknown} unknown`}`;
+}
+
+/** Calls that were interrupted have no time of their own. */
 function median(calls: readonly Call[]): string {
   const times = calls
-    .flatMap(({ durationMs }) => (durationMs === null ? [] : [durationMs]))
+    .flatMap(({ durationMs, state }) => (durationMs === null || state === "unknown" ? [] : [durationMs]))
     .sort((one, other) => one - other);
   const middle = times[Math.floor(times.length / 2)];
   return middle === undefined ? "–" : duration(middle);

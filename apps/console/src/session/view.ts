@@ -1,6 +1,6 @@
 import type { CallCost, Content, ContentBlock, Event, Failure, Usage, UsageTotals } from "@skein/protocol";
 
-/** The state of a call. `unknown`: its worker died during the call, so its effect is unknown. */
+/** The state of a call. `unknown`: it was interrupted, so nobody knows whether it took effect. */
 export type CallState = "running" | "waiting" | "done" | "failed" | "unknown" | "asked";
 
 /** One call of a tool with its result. */
@@ -65,6 +65,8 @@ export interface Prompt extends Versioned {
 export interface Step extends Versioned {
   readonly kind: "step";
   readonly runId: string;
+  /** The number of the run in the session, starting at 1; 0 if it is unknown. */
+  readonly run: number;
   /** The number of the step inside the run, starting at 1. */
   readonly number: number;
   readonly purpose: "step" | "summary" | "copied";
@@ -153,10 +155,18 @@ interface Head {
   readonly createdAt: number;
 }
 
+/** The tokens of model calls that are not shown as steps. */
+export interface Aside {
+  calls: number;
+  totals: UsageTotals;
+}
+
 /** Everything that the page of a session shows, made only from its log. */
 export interface SessionView {
   sequence: number;
   version: number;
+  /** Whether events at the beginning are not loaded. */
+  isPartial: boolean;
   head: Head | null;
   title: string | null;
   tags: readonly string[];
@@ -168,6 +178,8 @@ export interface SessionView {
   /** Calls that wait for somebody outside, oldest first. */
   readonly open: Map<string, Call>;
   readonly totals: UsageTotals;
+  /** What model calls used that are not steps: titles and compactions. It is part of `totals`. */
+  readonly asides: Map<"title" | "compaction", Aside>;
   /** Exact, in pico-dollars; `costMicros` is this cost, rounded. */
   costPicos: bigint;
   costMicros: number;
@@ -190,7 +202,9 @@ export function emptyView(): SessionView {
     runs: [],
     queue: [],
     open: new Map(),
-    totals: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+    totals: noTokens(),
+    asides: new Map(),
+    isPartial: false,
     costPicos: 0n,
     costMicros: 0,
     unpricedCalls: 0,
@@ -198,6 +212,20 @@ export function emptyView(): SessionView {
     stored: new Map(),
     events: [],
   };
+}
+
+export function noTokens(): UsageTotals {
+  return { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+}
+
+/** The name of a step in the whole session: a session often has several runs, and each begins with step 1. */
+export function stepName({ run, number }: Pick<Step, "run" | "number">): string {
+  return run > 1 ? `Run ${run}, step ${number}` : `Step ${number}`;
+}
+
+/** The name of a step where there is little room: 3 in the first run, 2.3 in the second. */
+export function stepLabel({ run, number }: Pick<Step, "run" | "number">): string {
+  return run > 1 ? `${run}.${number}` : String(number);
 }
 
 /** The position of an item: its key, its sequence in the log, its time. */

@@ -62,7 +62,7 @@ export function rowOfHistory(session: HistorySession): ListedRow {
     href: `/history/${session.id}`,
     title: session.title ?? `A session without a prompt, ${shortId(session.id)}`,
     state: null,
-    place: session.project_path.split("/").slice(-2).join("/"),
+    place: placeOfProject(session.project_path),
     model: "",
     count: null,
     lengthMs: Math.max(0, Date.parse(session.last_activity_at) - Date.parse(session.created_at)),
@@ -72,6 +72,12 @@ export function rowOfHistory(session: HistorySession): ListedRow {
     hasUnknownEffect: false,
     tags: [],
   };
+}
+
+/** The last two folders of a path; a short path as a whole. */
+function placeOfProject(path: string): string {
+  const folders = path.split("/");
+  return folders.length <= 3 ? path : folders.slice(-2).join("/");
 }
 
 /** Agents whose sessions the server reads from their own files. */

@@ -4,15 +4,17 @@ import { fullTime } from "../ui/times.ts";
 import type { SessionRows } from "./use-session-rows.ts";
 
 /** How many sessions are listed, how far the search has come, and the keys of the list. */
-export function SessionsFooter({ rows: { total, isSearching, said } }: { rows: SessionRows }) {
+export function SessionsFooter({ rows: { total, isSearching, isReadingHistory, said } }: { rows: SessionRows }) {
   return (
     <footer
-      className={`statusbar ${isSearching || said.error !== null || said.searchedUntil !== null ? "" : "is-calm"}`}
+      className={`statusbar ${isSearching || isReadingHistory || said.error !== null || said.searchedUntil !== null ? "" : "is-calm"}`}
     >
       <span className="num">
         {total === undefined ? "" : `${grouped(total)} ${total === 1 ? "session" : "sessions"}`}
       </span>
-      {isSearching ? (
+      {isReadingHistory ? (
+        <span>Reading the sessions of other agents…</span>
+      ) : isSearching ? (
         <span>Searching in messages…</span>
       ) : said.error !== null ? (
         <span className="say-failed cut">Messages cannot be searched: {sentenceOf(said.error)}</span>

@@ -24,6 +24,8 @@ export interface SessionRows {
   readonly hasHistory: boolean;
   readonly hasSources: boolean;
   readonly isSearching: boolean;
+  /** Whether the sessions of other agents are still being read, so that more rows will come. */
+  readonly isReadingHistory: boolean;
   readonly error: unknown;
   /** The search in Skein's own sessions: how far it has come, and why it stopped. */
   readonly said: Said;
@@ -82,6 +84,8 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
     hasHistory,
     hasSources: withHistory && (history.total ?? 0) > 0 && isSkeinWanted,
     isSearching: said.isSearching || found.isSearching,
+    isReadingHistory:
+      !isOnlySkein(asked) && (me.isLoading || (hasHistory && history.total === undefined && history.error === null)),
     error: skein.error ?? history.error,
     said,
   };

@@ -26,7 +26,9 @@ export function MeSection() {
             {visibleLine(key.name)} <code className="faint">{key.id}</code>
           </Fact>
           <Fact name="May">{key.scopes.map((scope) => SCOPES[scope] ?? scope).join(", ")}</Fact>
-          <Fact name="Tenant">{visibleLine(tenant)}</Fact>
+          <Fact name="Tenant">
+            {visibleLine(tenant)} <span className="faint">a separate space with its own keys and sessions</span>
+          </Fact>
           {expires_at !== null && <Fact name="Logged in until">{fullTime(expires_at)}</Fact>}
           <Fact name="Model">
             {visibleLine(server.model.name)} {server.model.simulated && <span className="chip">simulated</span>}
@@ -36,7 +38,7 @@ export function MeSection() {
           <Fact name="Claude Code's sessions">
             {server.history.available ? "Shown beside Skein's" : visibleLine(server.history.reason ?? "Closed")}
           </Fact>
-          <Fact name="Claude Code as a runtime">{server.claude_code ? "On" : "Off"}</Fact>
+          <Fact name="Agents that run Claude Code">{server.claude_code ? "On" : "Off"}</Fact>
         </FactList>
       </div>
     </section>

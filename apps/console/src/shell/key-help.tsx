@@ -1,11 +1,12 @@
 import { Dialog, DialogDismiss, DialogHeading } from "@ariakit/react/dialog";
 import { Icon } from "../ui/icon.tsx";
+import { isMac } from "../ui/is-mac.ts";
 
 const KEYS: readonly (readonly [place: string, keys: readonly (readonly [keys: string, what: string])[]])[] = [
   [
     "Everywhere",
     [
-      ["⌘K", "Search or jump to (Ctrl K)"],
+      [isMac() ? "⌘K" : "Ctrl K", "Search or jump to"],
       ["N", "New session"],
       ["G H", "Home"],
       ["G S", "Sessions"],

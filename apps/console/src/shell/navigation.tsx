@@ -61,9 +61,9 @@ export function Navigation({ waiting, active, health, me, onOverlay }: Navigatio
         <Link
           className="grow cut plain"
           href="/settings"
-          title={me ? `Key ${me.key.name}, tenant ${me.tenant}` : undefined}
+          title={me ? `You are logged in with the key ${me.key.name}` : undefined}
         >
-          {health.isError ? "No connection" : me ? visibleLine(me.key.name) : "Connected"}
+          {health.isError ? "No connection" : me ? `Key: ${visibleLine(me.key.name)}` : "Connected"}
         </Link>
         <button type="button" className="btn quiet icon" aria-label="All keys" onClick={() => onOverlay("keys")}>
           <kbd>?</kbd>

@@ -170,6 +170,13 @@ export function describePages(shared: { readonly world: World }): void {
         await page.locator(".resfig rect").first().waitFor();
         await page.getByRole("button", { name: /platform\.sessions/ }).click();
         await page.getByRole("button", { name: /finished_at/ }).waitFor();
+        // The server does not open the files of coding agents to SQL, and says so.
+        await page.setViewportSize({ width: 390, height: 844 });
+        await page.getByRole("button", { name: "Questions", exact: true }).click();
+        const agents = page.getByRole("region", { name: "Questions: All coding agents" });
+        await agents.getByRole("button", { name: /Which coding agents did I use/ }).click();
+        await page.getByText("The setting SKEIN_SQL_HISTORY turns them on").waitFor({ timeout: 80_000 });
+        expect(await agents.isVisible()).toBe(false);
         await page.close();
       },
     );
@@ -204,10 +211,10 @@ export function describePages(shared: { readonly world: World }): void {
       const log = await world.client.exportSession({ params: { session_id: id }, query: { format: "json" } });
       const { events } = log as { events: { event_type: string; data: Record<string, unknown> }[] };
       for (const { event_type, data } of events) {
-        if (event_type === "tool.completed") data["outcome"] = "unknown";
+        if (event_type === "tool.completed") Object.assign(data, { outcome: "unknown", is_error: true });
         if (event_type === "session.created") data["title"] = "Lost a result";
       }
-      await world.client.importSession({ body: log });
+      const lost = await world.client.importSession({ body: log });
       const page = await world.open("/sessions");
       await page.locator(".srow", { hasText: "Lost a result" }).getByTitle("An effect is unknown").waitFor();
       await page.getByRole("button", { name: "Status" }).click();
@@ -215,6 +222,14 @@ export function describePages(shared: { readonly world: World }): void {
       await page.waitForURL(/status=unknown/);
       await page.locator(".srow", { hasText: "Lost a result" }).waitFor();
       await page.locator(".srow", { hasText: "Lose a result" }).waitFor({ state: "detached" });
+      // The page of the session has the same state as its row, and a fork shows the call as its parent does.
+      await page.goto(`${world.url}/sessions/${lost.id}`);
+      await page.locator(".top .pill.done").waitFor();
+      await page.locator(".top").getByTitle("The effect of a call is unknown").waitFor();
+      await page.getByText("Whether this call took effect is unknown").waitFor();
+      const fork = await world.client.forkSession({ params: { session_id: lost.id }, body: {} });
+      await page.goto(`${world.url}/sessions/${fork.id}`);
+      await page.locator(".call .st.unknown").waitFor();
       await page.close();
     });
 
@@ -428,7 +443,20 @@ export function describePages(shared: { readonly world: World }): void {
       await page.getByRole("button", { name: "Log out" }).click();
       await page.getByLabel("Key").waitFor();
       await page.goto(`${world.url}/sessions`);
-      await page.getByText("You are not logged in").waitFor();
+      await page.getByText("Enter an API key").waitFor();
+      await page.close();
+    });
+
+    test("a first visit asks for a key, without an error and without a rejected request", async ({ expect }) => {
+      const { world } = shared;
+      const page = await (await world.newContext()).newPage();
+      const rejected: string[] = [];
+      page.on("response", (response) => void (response.status() >= 400 && rejected.push(response.url())));
+      await page.goto(`${world.url}/sessions`);
+      await page.getByLabel("Key").waitFor();
+      await page.waitForLoadState("networkidle");
+      expect(await page.getByRole("alert").count()).toBe(0);
+      expect(rejected).toEqual([]);
       await page.close();
     });
 

@@ -98,7 +98,7 @@ export function describeSession(shared: { readonly world: World }): void {
       ]);
       const page = await world.open(`/sessions/${id}`);
       await page.getByText("Seen.").waitFor();
-      await page.getByRole("link", { name: "What the model saw at step 2" }).click();
+      await page.getByRole("link", { name: "What the model saw: Step 2" }).click();
       await page.getByText("Result of Grep").waitFor();
       expect(await page.locator(".blk.new").count()).toBe(2);
       await page.getByRole("button", { name: "The step before" }).click();

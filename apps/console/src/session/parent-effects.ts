@@ -1,0 +1,21 @@
+import type { Api } from "../api/api.ts";
+import { type SessionView, touch } from "./view.ts";
+
+/** The calls of a fork's parent for which it is unknown whether they took effect. The log of the fork does not tell. */
+export async function unknownCallsOfParent(api: Api, view: SessionView): Promise<ReadonlySet<string>> {
+  const parent = view.head?.parent;
+  if (!parent) return new Set();
+  // A parent that was deleted cannot be asked.
+  const effects = await api.effects(parent.session_id).catch(() => []);
+  return new Set(effects.filter(({ outcome }) => outcome === "unknown").map(({ tool_use_id }) => tool_use_id));
+}
+
+/** Shows copied calls as unknown that are unknown in the parent. */
+export function markUnknown(view: SessionView, ids: ReadonlySet<string>): void {
+  for (const id of ids) {
+    const call = view.calls.get(id);
+    if (call?.step.purpose !== "copied" || call.state !== "failed") continue;
+    call.state = "unknown";
+    touch(call.step);
+  }
+}
