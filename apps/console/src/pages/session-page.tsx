@@ -19,7 +19,6 @@ import type { SessionView } from "../session/view.ts";
 import { UnreadableSession } from "../sessions/unreadable-session.tsx";
 import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
-import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
 /** One session: read it, follow it, answer it, continue it. */
@@ -77,9 +76,8 @@ function Loaded({ id, view, version, phase, session, onTop }: LoadedProps) {
     transcript,
     onFork: forkAt,
     onAllCalls: () => setAllOpen((open) => open !== true),
-    onInspector: () => setDrawer((open) => !open),
+    inspector: [isDrawer, setDrawer],
   });
-  useKeys({ Escape: () => setDrawer(false) }, isDrawer);
   const panel = { view, version, session, sessionId: id, onShow: show, onRaw: openRaw };
 
   return (

@@ -10,17 +10,20 @@ interface SessionKeys {
   readonly onFork: () => void;
   /** Opens or folds every call. */
   readonly onAllCalls: () => void;
-  readonly onInspector: () => void;
+  /** Whether a narrow screen shows the inspector, and how to show or hide it. */
+  readonly inspector: readonly [isOpen: boolean, setOpen: (isOpen: boolean) => void];
 }
 
 /** The keys of the page of a session. */
-export function useSessionKeys({ id, transcript, onFork, onAllCalls, onInspector }: SessionKeys): void {
+export function useSessionKeys({ id, transcript, onFork, onAllCalls, inspector }: SessionKeys): void {
   const [, go] = useLocation();
+  const [isOpen, setOpen] = inspector;
+  useKeys({ Escape: () => setOpen(false) }, isOpen);
   useKeys({
     "[": () => transcript.current?.step(-1),
     "]": () => transcript.current?.step(1),
     o: onAllCalls,
-    i: onInspector,
+    i: () => setOpen(!isOpen),
     w: () => go(`/sessions/${id}/context`),
     p: () => document.getElementById("prompt")?.focus(),
     y: () => void copyText(location.href),

@@ -57,7 +57,6 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
       </div>
     );
   const sent = sum(rows, sentTokens);
-  const unpriced = sum(rows, (row) => row.unpriced_calls);
   const cost = new Map((byDay.data ?? []).map((row) => [row.key, row.cost_micros]));
   return (
     <div className="use">
@@ -79,10 +78,7 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
         format={money}
         label={`Cost per day of other agents' sessions, ${days} days`}
       />
-      <p className="lbl">
-        Estimated from the price table for each call in the transcripts. Subscriptions are billed differently.
-        {unpriced > 0 && ` ${plural(unpriced, "call")} without a price ${unpriced === 1 ? "is" : "are"} in no cost.`}
-      </p>
+      <PriceNote unpriced={sum(rows, (row) => row.unpriced_calls)} />
       {agent !== null && (
         <p>
           <button type="button" className="filter on" onClick={() => setAgent(null)}>
@@ -115,6 +111,15 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
         <ToolTable rows={tools.data ?? []} />
       </div>
     </div>
+  );
+}
+
+function PriceNote({ unpriced }: { unpriced: number }) {
+  return (
+    <p className="lbl">
+      Estimated from the price table for each call in the transcripts. Subscriptions are billed differently.
+      {unpriced > 0 && ` ${plural(unpriced, "call")} without a price ${unpriced === 1 ? "is" : "are"} in no cost.`}
+    </p>
   );
 }
 
