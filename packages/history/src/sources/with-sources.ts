@@ -8,7 +8,7 @@ import { DataNotFoundError } from "../errors.ts";
 import { claudeCode } from "./claude-code/claude-code.ts";
 import { claudeDesktop } from "./claude-desktop/claude-desktop.ts";
 import type { Mirror } from "./mirror/mirror-root.ts";
-import { isFile, isFolder } from "./port/files.ts";
+import { entriesIn, isFile, isFolder } from "./port/files.ts";
 import { placesHere } from "./port/places.ts";
 import {
   agentTitles,
@@ -46,9 +46,9 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
   const alsoOpened = wanted.has("claude-code") && !wanted.has("claude-desktop") && config.dataPath === undefined;
   const opened = alsoOpened ? new Set([...wanted, "claude-desktop" as const]) : wanted;
   const { found, looked, unread } = await rootsOf(config, opened, places, asked?.length === 1 ? asked[0] : undefined);
-  const problems: (Problem & { source: SourceName })[] = found.flatMap(({ source, path, isGuess }) =>
-    isGuess ? [{ source: source.name, path, message: UNKNOWN }] : [],
-  );
+  const problems: (Problem & { source: SourceName })[] = [];
+  for (const { source, path, isGuess } of found)
+    if (isGuess) problems.push({ source: source.name, path, message: `${UNKNOWN}${await dataBelow(path)}` });
   problems.push(...unread.filter(({ source }) => wanted.has(source)));
   const inPlace = new Set<string>();
   const mirrors = new Map<string, Mirror>();
@@ -77,6 +77,23 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
 const registry = async () => await import("./registry.ts");
 
 const UNKNOWN = "it does not look like the data of a known agent, so it is read as Claude Code's";
+
+/** How many folders below a path are looked at, and how many are suggested. */
+const MOST_LOOKED_AT = 200;
+const MOST_SUGGESTED = 3;
+
+/** Suggests folders directly below a path that look like the data of an agent: somebody may have named their parent. */
+async function dataBelow(path: string): Promise<string> {
+  const { ownerOf } = await registry();
+  const folders = entriesIn(path)
+    .map(({ name }) => join(path, name))
+    .filter((folder) => isFolder(folder));
+  const suggested = folders.slice(0, MOST_LOOKED_AT).flatMap((folder) => {
+    const owner = ownerOf(folder);
+    return owner ? [`${folder} (${agentTitles[owner.name]})`] : [];
+  });
+  return suggested.length === 0 ? "" : `. Did you mean ${suggested.slice(0, MOST_SUGGESTED).join(" or ")}?`;
+}
 
 function noDataOf(names: readonly SourceName[]): string {
   return `no data of ${names.map((name) => agentTitles[name]).join(" or ")}`;

@@ -220,6 +220,19 @@ test("a given root without data of the requested agent is an error that names th
   expect((await listSessions(config)).data.length).toBeGreaterThan(0);
 });
 
+test("a given root above the data of agents is reported with these folders and their agents", async () => {
+  const { folder } = agentData("kimi");
+  const codex = join(folder, "codex");
+  cpSync(agentData("codex").folder, codex, { recursive: true });
+  mkdirSync(join(folder, "notes"));
+  const { problems } = await withSources({ dataPath: folder, cacheFolder: temporaryFolder() });
+  const kimi = ["kimi-cli", "kimi-code"].map((name) => `${join(folder, name)} (Kimi)`);
+  expect(problems.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/ as Claude Code's\. Did you mean [^?]+\?$/),
+  ]);
+  expect(problems[0]?.message).toContain(`Did you mean ${codex} (Codex) or ${kimi.join(" or ")}?`);
+});
+
 test("a file of another agent in an agent's folder is damage that names the agent, and the first list already has such files last", async () => {
   const [codex, pi] = [agentData("codex"), agentData("pi")];
   const foreign = join(
