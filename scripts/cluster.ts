@@ -16,6 +16,9 @@ folder, with load balancers before the api processes and the workers. The model 
   --restate N     how many Restate servers (default 3)`);
   process.exit(0);
 }
+const asked = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+// npm sends the Ctrl-C of a terminal a second time, which must not end this process before the folder is removed.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
 const cluster = await startCluster({
   isSimulation: true,
   ...(values.config !== undefined && { config: values.config }),
@@ -36,6 +39,7 @@ console.log(`Skein listens on ${cluster.url}
   S3          ${places.s3.endpoint}
   Logs        ${folder}
 
-Stop it with Ctrl-C.`);
-await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+Stop it with Ctrl-C, which also removes that folder.`);
+await asked;
 await cluster.stop();
+console.log(`The cluster is stopped, and ${folder} is removed.`);

@@ -102,7 +102,7 @@ export async function startPostgres({
     if (!running) return;
     const { child, exited } = running;
     running = undefined;
-    process.kill(postmaster(data), signal);
+    signalServer(data, signal);
     await exited;
     child.stdin?.destroy();
   }
@@ -120,9 +120,18 @@ export async function startPostgres({
     },
     async stop() {
       await end("SIGINT");
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     },
   };
+}
+
+/** Ends the server, unless the Ctrl-C of a terminal, which reaches every process, has already ended it. */
+function signalServer(data: string, signal: "SIGQUIT" | "SIGINT"): void {
+  try {
+    process.kill(postmaster(data), signal);
+  } catch (error) {
+    if (!["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
 }
 
 /** Stops or wakes the server and the processes of its connections. */

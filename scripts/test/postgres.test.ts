@@ -1,0 +1,16 @@
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startPostgres } from "../postgres.ts";
+
+test("PostgreSQL that the Ctrl-C of a terminal has ended is stopped without an error, and its folder is removed", async () => {
+  const prefix = `skein-pg-ended-${process.pid}-`;
+  const server = await startPostgres({ prefix });
+  const folder = join(tmpdir(), readdirSync(tmpdir()).find((name) => name.startsWith(prefix)) ?? "");
+  const pidFile = join(folder, "data/postmaster.pid");
+  process.kill(Number(readFileSync(pidFile, "utf8").split("\n")[0]), "SIGINT");
+  await expect.poll(() => existsSync(pidFile), { timeout: 20_000 }).toBe(false);
+  await server.stop();
+  expect(existsSync(folder)).toBe(false);
+});
