@@ -1,12 +1,14 @@
 /** Every session command with --server, on the sessions of a server that runs in this process. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineTool } from "skein";
 import { script } from "@skein/simulator";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { say, session, testServer } from "../../server/test/world.ts";
-import { type Ended, dataFolder, lines, skein, start } from "./skein.ts";
+import { type Ended, bin, dataFolder, environmentOf, lines, skein, start } from "./skein.ts";
 
 const deploy = defineTool({
   name: "deploy",
@@ -51,6 +53,35 @@ test("run, sessions and runs work on a server in the same way as on a store", as
   expect(await call("sessions", "show", fork)).toMatchObject({ code: 3 });
   expect(await json("sessions", "list")).toMatchObject([{ id }]);
 });
+
+function endGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, "SIGKILL");
+  } catch {
+    // The group has ended.
+  }
+}
+
+test.skipIf(process.platform === "win32")(
+  "a server of npm start stops when npm has passed SIGTERM only to the shell that started the server",
+  async () => {
+    const folder = dataFolder();
+    // `exit` keeps the shell from becoming the server.
+    const shell = spawn("sh", ["-c", '"$@" serve --port 0; exit $?', "sh", process.execPath, bin], {
+      env: { ...environmentOf(folder), npm_lifecycle_event: "start" },
+      stdio: ["ignore", "pipe", "inherit"],
+      detached: true,
+    });
+    onTestFinished(() => endGroup(shell.pid));
+    let out = "";
+    shell.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
+    await expect.poll(() => /http:\S+:\d+/.exec(out)?.[0], { timeout: 60_000 }).toBeDefined();
+    const closed = once(shell.stdout, "close");
+    shell.kill("SIGTERM");
+    // The pipe closes when the server, which holds its other end, has ended.
+    await closed;
+  },
+);
 
 test("a run on a server that waits is answered from the command line, and the run continues", async () => {
   const folder = dataFolder();

@@ -10,6 +10,8 @@ import { SERVER_OPTIONS } from "./server-options.ts";
 const DEMO_DELAY_MS = 20;
 /** How long stopping may take. Runs that are not finished by then are resumed at the next start. */
 const STOP_MS = 9500;
+/** How often a server of `npm start` checks that its shell still runs. */
+const PARENT_MS = 500;
 
 /** `skein serve`: the platform API, its store and the engine in one process. `npm start` runs this command. */
 export const serve = defineCommand({
@@ -62,11 +64,17 @@ function sentenceOfPort({ code, syscall }: NodeJS.ErrnoException, { port, host }
   return undefined;
 }
 
-/** Resolves at the first SIGINT or SIGTERM. */
+/**
+ * Resolves at the first SIGINT or SIGTERM. npm passes a signal only to the shell between npm and this process. So a server
+ * that `npm start` started also stops when that shell ends, which makes its parent another process.
+ */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());
+    if (process.env["npm_lifecycle_event"] !== "start") return;
+    const shell = process.ppid;
+    setInterval(() => process.ppid !== shell && resolve(), PARENT_MS).unref();
   });
 }
 
