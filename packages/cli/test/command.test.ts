@@ -64,8 +64,8 @@ test.each([
   ["an agent that createAgent did not make", 'export default { agents: [{ name: "Plain" }] };', /made by createAgent/],
   ["a tool that defineTool did not make", 'export default { tools: [{ name: "x" }] };', /made by defineTool/],
   ["a list that is a text", 'export default { agents: "all" };', /must be lists/],
-  ["half an object", "export default {", /skein\.config\.ts could not be loaded: /],
-  ["code that throws", 'throw new Error("No database.");', /could not be loaded: No database\./],
+  ["half an object", "export default {", /skein\.config\.ts:1 could not be loaded: /],
+  ["code that throws", '\nthrow new Error("No database.");', /config\.ts:2 could not be loaded: No database\./],
 ])("a skein.config.ts with %s is rejected with a sentence", async (_, text, sentence) => {
   const folder = dataFolder();
   const file = join(folder, "skein.config.ts");

@@ -68,9 +68,16 @@ async function loadedFrom(file: string): Promise<{ default?: SkeinConfig }> {
   try {
     return (await import(pathToFileURL(file).href)) as { default?: SkeinConfig };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new KnownError("invalid", `${file} could not be loaded: ${why}`);
+    if (!(error instanceof Error)) throw new KnownError("invalid", `${file} could not be loaded: ${String(error)}`);
+    throw new KnownError("invalid", `${file}${lineOf(error, file)} could not be loaded: ${error.message}`);
   }
+}
+
+/** The line of an error in a file, as `:LINE`, if the stack names it by its path or its address. */
+function lineOf({ stack = "" }: Error, file: string): string {
+  const [, after = ""] = stack.split(`${file}:`);
+  const line = /^\d+/.exec(after)?.[0];
+  return line === undefined ? "" : `:${line}`;
 }
 
 /** Checks the content of a config file. Unknown fields are rejected. */
