@@ -76,7 +76,7 @@ describe("a transcript is converted to messages, steps and calls", () => {
     expect(texts(false)).toEqual([
       "2 messages were rewound here",
       "prompt",
-      "Claude Code added a note",
+      "Claude Code added a text for the model",
       "Compacted: the model no longer saw what is above",
     ]);
     expect(texts(true).filter((one) => one === "prompt")).toHaveLength(3);

@@ -40,7 +40,7 @@ function add(fold: Fold, message: HistoryMessage): void {
     const rest = message.content.filter(({ type }) => type !== "tool_result") as ContentBlock[];
     if (message.prompt !== null) return prompt(fold, message, rest);
     const note = textOf(rest).trim();
-    if (note !== "") mark(view, message, "Claude Code added a note", note);
+    if (note !== "") mark(view, message, "Claude Code added a text for the model", note);
     return;
   }
   if (message.prompt !== null) return prompt(fold, message, [{ type: "text", text: message.prompt }]);

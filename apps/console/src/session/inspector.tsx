@@ -28,7 +28,7 @@ export function Inspector({ tab, onTab, ...panel }: InspectorProps) {
           <Tab id="session">Session</Tab>
           <Tab id="outline">Outline</Tab>
           <Tab id="steps">Steps</Tab>
-          <Tab id="effects">
+          <Tab id="effects" title="What each tool call did, and whether it took effect">
             Effects
             {unknown > 0 && <StateMark state="unknown" word={`${unknown} unknown`} />}
           </Tab>

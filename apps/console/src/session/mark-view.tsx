@@ -24,7 +24,7 @@ export const MarkView = memo(function MarkView({ mark }: { mark: Mark }) {
         <span>{mark.text}</span>
       </div>
       {mark.detail !== null && (
-        <Collapsible title="The new text">
+        <Collapsible title="Show the text">
           <p className="thought">{visible(mark.detail)}</p>
         </Collapsible>
       )}

@@ -53,7 +53,9 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
     <div className="tl">
       <div className="tlg">
         <div className="tll" aria-hidden="true">
-          <span className="tl-gap" />
+          <span className="tl-gap" title="A dashed line is a long pause, which is left out">
+            {gaps.breaks.length > 0 && "no pauses"}
+          </span>
           {lanes.map((lane) => (
             <span key={lane} className="cut">
               {lane}

@@ -86,6 +86,22 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("an input that is opened and not changed is approved as it is, and the model is told of no change", async ({
+      expect,
+    }) => {
+      const { world } = shared;
+      const id = await world.begin("Infra", "List the commits", [
+        { tools: [{ name: "Bash", input: { command: "git log --oneline -20 src/jobs" } }] },
+        { text: "I was told: $LAST" },
+      ]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.locator("article.ask").getByRole("button", { name: "Change the input…" }).click();
+      await page.getByRole("button", { name: "Approve without a change" }).click();
+      await page.locator(".md", { hasText: "I was told" }).waitFor();
+      expect(await page.locator(".md", { hasText: "its input was changed to" }).count()).toBe(0);
+      await page.close();
+    });
+
     test("an approval is denied with a reason, using only the keyboard", async () => {
       const { world } = shared;
       const id = await world.begin("Infra", "Delete everything", [

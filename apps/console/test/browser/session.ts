@@ -32,6 +32,24 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("on a phone a menu opens in front of the inspector, and Escape closes the inspector", async () => {
+      const { world } = shared;
+      const id = await world.begin("Helper", "Say it on a phone", [{ text: "Said on a phone." }]);
+      const page = await world.open(`/sessions/${id}`);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.getByText("Said on a phone.").waitFor();
+      await page.getByRole("button", { name: "Inspector" }).click();
+      await page.locator(".insp-wrap.is-open").waitFor();
+      await page.getByRole("button", { name: "More" }).click();
+      // A trial click fails if something else is in front of the entry.
+      await page.getByRole("menuitem", { name: "Delete…" }).click({ trial: true });
+      await page.keyboard.press("Escape");
+      await page.getByRole("menu").waitFor({ state: "detached" });
+      await page.keyboard.press("Escape");
+      await page.locator(".insp-wrap.is-open").waitFor({ state: "detached" });
+      await page.close();
+    });
+
     test("a session is forked at a message, and the tree shows both", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "Say one", [{ text: "One." }]);

@@ -59,6 +59,31 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     await expect.poll(streams, PATIENT).toBe(0);
   });
 
+  test("with notifications on, one hidden tab keeps its stream, and another one takes over when it is closed", async () => {
+    const context = await world.newContext();
+    await context.grantPermissions(["notifications"], { origin: world.url });
+    const [one, two] = [await context.newPage(), await context.newPage()];
+    await one.goto(`${world.url}/#key=${world.platform.key}`);
+    await one.locator(".app").waitFor();
+    await one.evaluate(`localStorage.setItem("skein.notices", "on")`);
+    await two.goto(world.url);
+    await expect.poll(streams, PATIENT).toBe(2);
+    await setHidden(one, true);
+    await setHidden(two, true);
+    const keepers = async (page: Page): Promise<unknown> =>
+      page.evaluate(`navigator.locks.query().then(({ held, pending }) =>
+        [held, pending].map((locks) => locks.filter(({ name }) => name === "skein.keeper").length))`);
+    await expect.poll(() => keepers(two), PATIENT).toEqual([1, 1]);
+    await expect.poll(streams, PATIENT).toBe(1);
+    await one.close();
+    await expect.poll(() => keepers(two), PATIENT).toEqual([1, 0]);
+    await expect.poll(streams, PATIENT).toBe(1);
+    await setHidden(two, false);
+    await expect.poll(() => keepers(two), PATIENT).toEqual([0, 0]);
+    await context.close();
+    await expect.poll(streams, PATIENT).toBe(0);
+  });
+
   test("pages in the back/forward cache have no streams, and are current after going back to them", async () => {
     const id = await world.begin("Helper", "Before it is left", [{ text: "Said before." }]);
     const browser = await openBrowser({ width: 1280, height: 800, keepsPages: true });
