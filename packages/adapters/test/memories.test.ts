@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type FullTextMemory, createFullTextMemory } from "@skein/adapters/memories/full-text";
@@ -25,6 +25,17 @@ test.each([createNoMemory(), createPlaceholderMemory()])(
     expect(await memory.retrieve({ state, query: "harbour" })).toEqual({ found: 0, memories: [] });
   },
 );
+
+test("a memory file that cannot be opened is an error with a code and a sentence", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "skein-memory-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "memory.db");
+  await writeFile(file, "This is a text, and longer than the header of a database. ".repeat(20));
+  expect(() => createFullTextMemory({ file })).toThrow(
+    expect.objectContaining({ code: "store_corrupt", message: "The file is not a sqlite database." }),
+  );
+  expect(() => createFullTextMemory({ file: folder })).toThrow(expect.objectContaining({ code: "read_only" }));
+});
 
 let database: Database;
 beforeAll(async () => {

@@ -1,6 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { AgentMemory } from "@skein/core";
+import { knownSqliteError } from "../stores/sqlite/errors.ts";
 import { type MemoryRow, type MemoryTable, createTableMemory } from "./table-memory.ts";
 
 export interface FullTextMemoryOptions {
@@ -19,10 +20,7 @@ export interface FullTextMemory extends AgentMemory, Pick<MemoryTable, "keep" | 
 /** Memories in a sqlite file, found by its own full-text index. */
 export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullTextMemory {
   const { file, limit = 5, now = Date.now } = options;
-  // The file is created first, because sqlite gives its additional files the same mode.
-  if (file !== undefined) closeSync(openSync(file, "a", 0o600));
-  const database = new DatabaseSync(file ?? ":memory:", { timeout: 5000 });
-  database.exec(SCHEMA);
+  const database = opened(file);
   const write = database.prepare(WRITE);
   const find = database.prepare(FIND);
   const count = database.prepare(COUNT);
@@ -50,6 +48,19 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
     },
   };
   return { ...createTableMemory(table, limit), keep: table.keep, all: table.all, close: async () => database.close() };
+}
+
+/** The database with its tables. A full disk or a file of another kind is an error that the operator can act on. */
+function opened(file: string | undefined): DatabaseSync {
+  try {
+    // The file is created first, because sqlite gives its additional files the same mode.
+    if (file !== undefined) closeSync(openSync(file, "a", 0o600));
+    const database = new DatabaseSync(file ?? ":memory:", { timeout: 5000 });
+    database.exec(SCHEMA);
+    return database;
+  } catch (error) {
+    throw knownSqliteError(error);
+  }
 }
 
 const SCHEMA = /* sql */ `
