@@ -1,7 +1,7 @@
 import { type Client, SkeinError } from "@skein/client";
 import { useCallback, useEffect, useState } from "react";
 import { isUnauthorized, sentenceOf } from "../api/api.ts";
-import { forgetLogin, hasLoggedIn, logIn, logOut } from "../api/login.ts";
+import { forgetLogin, hasLoggedIn, logIn, logOut, takeKey } from "../api/login.ts";
 
 export interface Login {
   /** Whether the browser is logged in; undefined while the key of the link is being sent. */
@@ -36,6 +36,13 @@ export function useLogin(client: Client, linkKey: string | undefined): Login {
   );
   useEffect(() => {
     if (linkKey !== undefined) enter(linkKey);
+    // The printed link is opened in the tab that asks for the key: the browser changes only the hash.
+    const take = (): void => {
+      const key = takeKey();
+      if (key !== undefined) enter(key);
+    };
+    window.addEventListener("hashchange", take);
+    return () => window.removeEventListener("hashchange", take);
   }, [linkKey, enter]);
   const leave = useCallback((): void => {
     void logOut(client);
