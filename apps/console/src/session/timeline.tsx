@@ -53,9 +53,7 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
     <div className="tl">
       <div className="tlg">
         <div className="tll" aria-hidden="true">
-          <span className="tl-gap" title="A dashed line is a long pause, which is left out">
-            {gaps.breaks.length > 0 && "no pauses"}
-          </span>
+          <PauseNote isNeeded={gaps.breaks.length > 0} />
           {lanes.map((lane) => (
             <span key={lane} className="cut">
               {lane}
@@ -173,6 +171,15 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
     </div>
   );
 });
+
+/** Says that the times of the line are shorter than those of the clock. */
+function PauseNote({ isNeeded }: { isNeeded: boolean }) {
+  return (
+    <span className="tl-gap" title={isNeeded ? "A dashed line is a long pause, which is left out" : undefined}>
+      {isNeeded && "no pauses"}
+    </span>
+  );
+}
 
 function showAt(spans: readonly Span[], at: number, onShow: (sequence: number) => void): void {
   const hit = spans.find((span) => span.from <= at && span.to >= at) ?? spans.findLast((span) => span.from <= at);
