@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { HistoryMessage } from "../src/api/api.ts";
 import { continueCommand } from "../src/history/continue-command.ts";
 import { viewOfMessages } from "../src/history/history-view.ts";
+import { historySums } from "../src/history/history-sums.ts";
+import { rowOfHistory, shortPath } from "../src/sessions/listed-row.ts";
 import { mergedPages } from "../src/sessions/merged-pages.ts";
 import type { Pages } from "../src/sessions/pages.ts";
 
@@ -32,6 +34,79 @@ function message(offset: number, more: Partial<HistoryMessage>): HistoryMessage 
 
 const prompt = (offset: number, text: string, more: Partial<HistoryMessage> = {}): HistoryMessage =>
   message(offset, { role: "user", prompt: text, content: [{ type: "text", text }], ...more });
+
+describe("cost and tokens of a transcript are of the same calls", () => {
+  const counts = { input_tokens: 9, output_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+  const usage = { ...counts, calls: 3, unpriced_calls: 0, models: ["claude-sonnet-5-5"] };
+  const details = { cost_micros: 70, usage, subagents: ["a1", "b2"] };
+  const shown = viewOfMessages(
+    [message(1, { role: "assistant", message_id: "m", model: "a-model-without-a-price", usage: counts })],
+    false,
+  );
+  const whole = { agentId: null, isPartial: true };
+
+  test("a session shows the server's cost and tokens, which both have those of its subagents", () => {
+    expect(historySums(details, shown, whole)).toEqual({
+      cost: { cost_micros: 70, unpriced_calls: 0 },
+      totals: usage,
+      scope: "with 2 subagents",
+    });
+  });
+
+  test("cost and tokens of a subagent, or before the server has counted, are those of the shown messages", () => {
+    const ofMessages = { cost: { cost_micros: 0, unpriced_calls: 1 }, totals: shown.totals };
+    expect(shown.totals).toMatchObject(counts);
+    expect(historySums(details, shown, { agentId: "a1", isPartial: false })).toEqual({
+      ...ofMessages,
+      scope: "of this subagent",
+    });
+    expect(historySums({ ...details, cost_micros: null, usage: null }, shown, whole)).toEqual({
+      ...ofMessages,
+      scope: "of what is shown",
+    });
+  });
+});
+
+describe("a session of another agent is a row of the list", () => {
+  const session = {
+    id: "one",
+    source: "grok",
+    title: "Hi",
+    project_path: "/srv/demo",
+    git_branch: null,
+    version: "1",
+    created_at: "2026-11-01T09:00:00.000Z",
+    last_activity_at: "2026-11-01T10:00:00.000Z",
+    message_count: 2,
+    subagents: [],
+    size_bytes: 10,
+    cost_micros: 0,
+  };
+  const counts = { input_tokens: 9, output_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+
+  test("calls without a price have no price, no calls cost nothing, and uncounted calls have no cost yet", () => {
+    const models = ["claude-haiku-4-5-20251001", "grok-x"];
+    const row = (calls: number, unpriced_calls: number) =>
+      rowOfHistory({ ...session, usage: { ...counts, calls, unpriced_calls, models } });
+    const priced = rowOfHistory({
+      ...session,
+      cost_micros: 20_000,
+      usage: { ...counts, calls: 2, unpriced_calls: 1, models },
+    });
+    expect([row(2, 2).cost, priced.cost, row(0, 0).cost]).toEqual(["no price", "$0.020", "$0"]);
+    expect(row(2, 2).model).toBe("haiku-4-5, grok-x");
+    expect(rowOfHistory({ ...session, cost_micros: null, usage: null })).toMatchObject({ cost: "", model: "" });
+  });
+
+  test("a path of two folders is whole, a longer one is its last two folders", () => {
+    expect(["/srv/demo", "/srv", "/home/ada/infra/", ""].map(shortPath)).toEqual([
+      "/srv/demo",
+      "/srv",
+      "ada/infra",
+      "",
+    ]);
+  });
+});
 
 describe("a transcript is converted to messages, steps and calls", () => {
   const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import type { HistoryDetails } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { historySums } from "./history-sums.ts";
 import { OutlinePanel } from "../session/outline-panel.tsx";
 import type { PanelProps } from "../session/panel-props.ts";
 import { TokenSection } from "../session/token-section.tsx";
@@ -28,7 +29,7 @@ interface HistoryInspectorProps {
   readonly isPartial: boolean;
 }
 
-/** Information about a session of Claude Code, beside its transcript. */
+/** Information about a session of another agent, beside its transcript. */
 export function HistoryInspector({ tab, onTab, details, agentId, panel, isPartial }: HistoryInspectorProps) {
   return (
     <aside className="insp" aria-label="Inspector">
@@ -58,21 +59,20 @@ function Facts({
   panel: { view, onShow },
   isPartial,
 }: Pick<HistoryInspectorProps, "agentId" | "panel" | "isPartial"> & { readonly details: HistoryDetails }) {
+  const { cost, totals, scope } = historySums(details, view, { agentId, isPartial });
   return (
     <>
       <section className="sec">
         <div className="budget">
-          <span className="fig">{costWords(details.cost_micros ?? view.costMicros, view.unpricedCalls)}</span>
+          <span className="fig">{costWords(cost.cost_micros, cost.unpriced_calls)}</span>
           <span className="lbl end">{plural(details.message_count, "message")}</span>
         </div>
         <p className="lbl">Estimated from the price table. Subscriptions are billed differently.</p>
+        {cost.unpriced_calls > 0 && (
+          <p className="lbl">{plural(cost.unpriced_calls, "model call")} without a price: not in the cost.</p>
+        )}
       </section>
-      <TokenSection totals={view.totals} isPartial={isPartial} />
-      {details.subagents.length > 0 && agentId === null && (
-        <p className="sec lbl">
-          These tokens are without {plural(details.subagents.length, "subagent")}. The cost above includes subagents.
-        </p>
-      )}
+      <TokenSection totals={totals} scope={scope} />
       {(details.branches?.length ?? 0) > 0 && (
         <section className="sec">
           <h3>Branches</h3>

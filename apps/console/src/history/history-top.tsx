@@ -60,7 +60,11 @@ export function HistoryTop({ id, details, withRewound, onRewound, onInspector, o
       <h1 className="cut">{visibleLine(title)}</h1>
       {details && <span className="chip desk-only">{visibleLine(sourceName(details.source))}</span>}
       <span className="grow" />
-      {details?.cost_micros != null && <span className="meta desk-only num strong">{money(details.cost_micros)}</span>}
+      {details?.usage != null && (
+        <span className="meta desk-only num strong">
+          {costWords(details.cost_micros ?? 0, details.usage.unpriced_calls)}
+        </span>
+      )}
       {branches > 0 && (
         <button
           type="button"

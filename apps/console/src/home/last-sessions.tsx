@@ -4,7 +4,6 @@ import type { Agent, HistorySession, Session } from "../api/api.ts";
 import { useTitles } from "../api/titles.ts";
 import { type ListedRow, rowOfHistory, rowOfSession } from "../sessions/listed-row.ts";
 import { visibleLine } from "../text/safe-text.ts";
-import { money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { when } from "../ui/times.ts";
@@ -45,7 +44,7 @@ export function LastSessions({ sessions, agents, history = [], most = 50 }: Last
             )}
             <span className="strong cut grow">{visibleLine(row.title)}</span>
             <span className="faint cut desk-only w-place">{visibleLine(row.place)}</span>
-            <span className="num muted w-money">{row.costMicros === null ? "" : money(row.costMicros)}</span>
+            <span className="num muted w-money">{row.cost}</span>
             <span className="num faint w-when">{when(row.at)}</span>
           </Link>
         </li>

@@ -34,6 +34,8 @@ export function HistoryPage({ id }: { id: string }) {
     queryFn: () => api.historySession(id),
     retry: false,
     staleTime: 10_000,
+    // The server counts usage in the background after the first request for it.
+    refetchInterval: ({ state }) => (state.data?.usage === null ? 2000 : false),
   });
   const read = useTranscript({ id, agentId, at: at === null ? null : Number(at), withRewound });
   const { view, version } = read;

@@ -13,8 +13,8 @@ export const TOKEN_KINDS = [
 
 interface TokenSectionProps {
   readonly totals: UsageTotals;
-  /** Whether the beginning of the transcript was not read yet, so that totals are incomplete. */
-  readonly isPartial?: boolean;
+  /** Which calls are counted, if not those of the whole session. */
+  readonly scope?: string | undefined;
   /** What is counted here, but is not a step: titles and compactions. */
   readonly asides?: ReadonlyMap<"title" | "compaction", Aside>;
 }
@@ -22,14 +22,14 @@ interface TokenSectionProps {
 const ASIDES = { title: ["the title", "titles"], compaction: ["a compaction", "compactions"] } as const;
 
 /** How many tokens of each kind were used, and how much of the input came from the cache. */
-export function TokenSection({ totals, isPartial = false, asides = new Map() }: TokenSectionProps) {
+export function TokenSection({ totals, scope, asides = new Map() }: TokenSectionProps) {
   const read = totals.cache_read_input_tokens;
   const sent = totals.input_tokens + read + totals.cache_creation_input_tokens;
   return (
     <section className="sec">
       <h3>
         Tokens
-        <span>{isPartial ? "of what is shown" : `${percent(read, sent)} from the cache`}</span>
+        <span>{scope ?? `${percent(read, sent)} from the cache`}</span>
       </h3>
       <ul className="rows">
         {TOKEN_KINDS.map(([dot, name, kind]) => (

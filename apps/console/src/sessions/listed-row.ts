@@ -1,4 +1,5 @@
 import type { HistorySession, ListedSession, SessionMatch } from "../api/api.ts";
+import { money, costWords, shortModel } from "../ui/amounts.ts";
 import { lengthOf, shortId, stateOf } from "../ui/session-state.ts";
 import type { State } from "../ui/state.ts";
 
@@ -17,7 +18,8 @@ export interface ListedRow {
   /** The number of runs; null for a session of another agent. */
   readonly count: number | null;
   readonly lengthMs: number;
-  readonly costMicros: number | null;
+  /** The cost as text; empty while it is not known. */
+  readonly cost: string;
   /** When the session was last active. */
   readonly at: string;
   readonly isFork: boolean;
@@ -42,7 +44,7 @@ export function rowOfSession(session: ListedSession, { title, agent }: RowNames,
     model: session.model,
     count: session.total_runs,
     lengthMs: lengthOf(session, now),
-    costMicros: session.cost_micros,
+    cost: money(session.cost_micros),
     at: session.last_run_at ?? session.created_at,
     isFork: session.parent_session_id !== null,
     hasUnknownEffect: session.has_unknown_effect,
@@ -62,11 +64,11 @@ export function rowOfHistory(session: HistorySession): ListedRow {
     href: `/history/${session.id}`,
     title: session.title ?? `A session without a prompt, ${shortId(session.id)}`,
     state: null,
-    place: placeOfProject(session.project_path),
-    model: "",
+    place: shortPath(session.project_path),
+    model: session.usage?.models.map(shortModel).join(", ") ?? "",
     count: null,
     lengthMs: Math.max(0, Date.parse(session.last_activity_at) - Date.parse(session.created_at)),
-    costMicros: session.cost_micros,
+    cost: session.usage ? costWords(session.cost_micros ?? 0, session.usage.unpriced_calls) : "",
     at: session.last_activity_at,
     isFork: false,
     hasUnknownEffect: false,
@@ -74,10 +76,10 @@ export function rowOfHistory(session: HistorySession): ListedRow {
   };
 }
 
-/** The last two folders of a path; a short path as a whole. */
-function placeOfProject(path: string): string {
-  const folders = path.split("/");
-  return folders.length <= 3 ? path : folders.slice(-2).join("/");
+/** The last two folders of a path, or the whole path if it is that short. */
+export function shortPath(path: string): string {
+  const folders = path.split("/").filter((folder) => folder !== "");
+  return folders.length <= 2 ? path : folders.slice(-2).join("/");
 }
 
 /** Agents whose sessions the server reads from their own files. */

@@ -2,7 +2,7 @@ import { type RefObject, useEffect, useImperativeHandle, useMemo, useRef, useSta
 import { VList, type VListHandle } from "virtua";
 import { Link, useLocation } from "wouter";
 import { visibleLine } from "../text/safe-text.ts";
-import { briefDuration, money, shortModel } from "../ui/amounts.ts";
+import { briefDuration, shortModel } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Marked } from "../ui/highlighted-text.tsx";
 import { StateMark, StateWord } from "../ui/status.tsx";
@@ -24,6 +24,8 @@ interface SessionListProps {
   /** Whether rows show their source. */
   readonly hasSources: boolean;
 }
+
+const LENGTH_OF_TRANSCRIPTS = "For other agents: from the first to the last message, with the pauses between prompts";
 
 /** A virtual list: only visible rows are in the DOM, and only their pages are loaded. */
 export function SessionList({ rows, search, handle, isGrouped, hasSources }: SessionListProps) {
@@ -66,7 +68,12 @@ export function SessionList({ rows, search, handle, isGrouped, hasSources }: Ses
           ),
         )}
         {["Runs", "Length", "Cost", "Last run"].map((name) => (
-          <span key={name} role="columnheader" className="r">
+          <span
+            key={name}
+            role="columnheader"
+            className="r"
+            title={name === "Length" && hasSources ? LENGTH_OF_TRANSCRIPTS : undefined}
+          >
             {name}
           </span>
         ))}
@@ -163,6 +170,7 @@ function SessionRow({ row, index, isChosen, search, excerpt, hasSources }: Sessi
         </span>
       )}
       <span role="cell" className="c-agent cut muted">
+        {row.state === null && <span className="phone-only">{visibleLine(row.source)} · </span>}
         {visibleLine(row.place)}
       </span>
       <span role="cell" className="c-model cut muted">
@@ -175,7 +183,7 @@ function SessionRow({ row, index, isChosen, search, excerpt, hasSources }: Sessi
         {row.lengthMs === 0 ? "" : briefDuration(row.lengthMs)}
       </span>
       <span role="cell" className="r c-cost strong">
-        {row.costMicros === null ? "" : money(row.costMicros)}
+        {row.cost}
       </span>
       <span role="cell" className="r c-when faint" title={fullTime(row.at)}>
         {row.state === "running" ? "now" : when(row.at)}

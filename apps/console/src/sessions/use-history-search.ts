@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import type { HistoryMatch } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { shortId } from "../ui/session-state.ts";
-import { type ListedRow, sourceName } from "./listed-row.ts";
+import { type ListedRow, shortPath, sourceName } from "./listed-row.ts";
 
 /** Shorter words are not searched, because nearly every session contains them. */
 const SHORTEST = 2;
@@ -47,11 +47,11 @@ function rowOfMatch(match: HistoryMatch): ListedRow {
     href: `/history/${match.session_id}?${place}`,
     title: match.title ?? `Session ${shortId(match.session_id)}`,
     state: null,
-    place: match.project_path.split("/").slice(-2).join("/"),
+    place: shortPath(match.project_path),
     model: "",
     count: null,
     lengthMs: 0,
-    costMicros: null,
+    cost: "",
     at: match.created_at,
     isFork: false,
     hasUnknownEffect: false,

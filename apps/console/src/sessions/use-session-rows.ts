@@ -82,7 +82,7 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
     want: titled.want,
     excerptOf: (id) => excerpts.get(id) ?? found.excerpts.get(id) ?? "",
     hasHistory,
-    hasSources: withHistory && (history.total ?? 0) > 0 && isSkeinWanted,
+    hasSources: withHistory && (history.isLoading || (history.total ?? 0) > 0) && isSkeinWanted,
     isSearching: said.isSearching || found.isSearching,
     isReadingHistory:
       !isOnlySkein(asked) && (me.isLoading || (hasHistory && history.total === undefined && history.error === null)),

@@ -34,6 +34,11 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
     retry: false,
   });
   const sources = useQuery(by("source", null));
+  const allTime = useQuery({
+    queryKey: ["history", "usage", "all time", agent],
+    queryFn: () => api.historyUsage({ group_by: "month", ...(agent !== null && { source: agent }) }),
+    retry: false,
+  });
   const byDay = useQuery(by("day"));
   const models = useQuery(by("model"));
   const projects = useQuery(by("project"));
@@ -54,6 +59,7 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
     return (
       <div className="use">
         <NothingUsed range={range} what="used by other agents" />
+        <p className="lbl">{allTimeNote(allTime.data ?? [])}</p>
       </div>
     );
   const sent = sum(rows, sentTokens);
@@ -61,7 +67,7 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
   return (
     <div className="use">
       <div className="figs">
-        <Figure name="Cost by the price table" value={money(sum(rows, (row) => row.cost_micros))} />
+        <Figure name="Cost by the price table" value={costOf(rows)} />
         <Figure name="Tokens" value={short(sent + sum(rows, (row) => row.output_tokens))} />
         <Figure
           name="Read from the cache"
@@ -79,6 +85,7 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
         label={`Cost per day of other agents' sessions, ${days} days`}
       />
       <PriceNote unpriced={sum(rows, (row) => row.unpriced_calls)} />
+      <p className="lbl">{allTimeNote(allTime.data ?? [])}</p>
       {agent !== null && (
         <p>
           <button type="button" className="filter on" onClick={() => setAgent(null)}>
@@ -137,6 +144,21 @@ function useHistoryTitles(ids: readonly string[]) {
     enabled: ids.length > 0,
     staleTime: 60_000,
   });
+}
+
+function costOf(rows: readonly HistoryUsageRow[]): string {
+  return costWords(
+    sum(rows, (row) => row.cost_micros),
+    sum(rows, (row) => row.unpriced_calls),
+  );
+}
+
+/** The sums without the range of the page, because the range leaves out what is older. */
+function allTimeNote(months: readonly HistoryUsageRow[]): string {
+  const [first] = months;
+  if (!first) return "";
+  const tokens = sum(months, (row) => sentTokens(row) + row.output_tokens);
+  return `Since ${first.key}, the month of the first call: ${costOf(months)}, ${short(tokens)} tokens.`;
 }
 
 function latestBlocks(blocks: readonly HistoryUsageRow[]): readonly HistoryUsageRow[] {

@@ -62,7 +62,7 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
   const sessions = createTallies<Owner>();
   const projects = createTallies<string>();
   const sources = createTallies<SourceName>();
-  const spans = new Map<Owner, { first: number; last: number }>();
+  const spans = new Map<Owner, Span>();
   const unpriced = new Set<string>();
   const blocks = createBlockCounter();
   let count = 0;
@@ -80,13 +80,13 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
     projects.for(owner.projectPath).add(call);
     sources.for(owner.source).add(call);
     sessions.for(owner).add(call);
-    noteSpan(spans, owner, call.time);
+    noteSpan(spans, owner, call);
     if (call.costPicos === undefined) unpriced.add(call.model);
   });
   if (options.workspace !== undefined && count === 0) throw new WorkspaceNotFoundError(options.workspace);
   const bySession = sessions.entries().map(([owner, sum]): SessionUsage => {
-    const span = spans.get(owner) ?? { first: 0, last: 0 };
-    return { ...owner, firstActivityAt: new Date(span.first), lastActivityAt: new Date(span.last), ...sum };
+    const { first, last, models: used } = spans.get(owner) ?? { first: 0, last: 0, models: [] };
+    return { ...owner, firstActivityAt: new Date(first), lastActivityAt: new Date(last), models: [...used], ...sum };
   });
   return {
     totals: totals.totals(),
@@ -126,14 +126,22 @@ function chooser({ workspace, since, until }: UsageOptions): (call: PricedCall, 
   };
 }
 
-function noteSpan(spans: Map<Owner, { first: number; last: number }>, owner: Owner, time: number): void {
+/** When a session made its first and its last call, and with which models. */
+interface Span {
+  first: number;
+  last: number;
+  readonly models: Set<string>;
+}
+
+function noteSpan(spans: Map<Owner, Span>, owner: Owner, { time, model }: PricedCall): void {
   const span = spans.get(owner);
   if (!span) {
-    spans.set(owner, { first: time, last: time });
+    spans.set(owner, { first: time, last: time, models: new Set([model]) });
     return;
   }
   if (time < span.first) span.first = time;
   if (time > span.last) span.last = time;
+  span.models.add(model);
 }
 
 function inOrder<Sum>(entries: readonly [string, Sum][]): readonly [string, Sum][] {

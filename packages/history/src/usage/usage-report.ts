@@ -60,6 +60,8 @@ export interface SessionUsage extends UsageTotals {
   readonly projectPath: string;
   readonly firstActivityAt: Date;
   readonly lastActivityAt: Date;
+  /** The models of its calls, in the order of their first call. */
+  readonly models: readonly string[];
   /**
    * The session's cost as last recorded by Claude Code, for comparison. It includes calls that no transcript contains
    * (titles, searches). Sessions before August 2026 or without a terminal have none.

@@ -9,6 +9,22 @@ const Count = z.int().nonnegative();
  */
 const Source = z.string().min(1).max(40);
 
+const HistoryUsage = z.object({
+  input_tokens: Count,
+  output_tokens: Count,
+  cache_creation_input_tokens: Count,
+  cache_read_input_tokens: Count,
+});
+
+/** What a session used, with what its subagents used. */
+const HistorySessionUsage = HistoryUsage.extend({
+  calls: Count,
+  /** Calls whose model has no price. They are in no cost. */
+  unpriced_calls: Count,
+  models: z.array(z.string()),
+});
+export type HistorySessionUsage = z.infer<typeof HistorySessionUsage>;
+
 /** A session of another agent, such as Claude Code, in that agent's own files. Skein does not drive it. */
 export const HistorySession = z.object({
   id: z.string(),
@@ -25,8 +41,13 @@ export const HistorySession = z.object({
   message_count: Count,
   subagents: z.array(z.string()),
   size_bytes: Count,
-  /** The cost of the session's model calls by the price table; null while it is not computed yet, or if no call has a price. */
+  /**
+   * The cost of the session's model calls and of those of its subagents, by the price table; null while it is not computed
+   * yet, or if no call has a price.
+   */
   cost_micros: Count.nullable(),
+  /** The tokens and calls of this cost; null while they are not counted yet. */
+  usage: HistorySessionUsage.nullable(),
 });
 export type HistorySession = z.infer<typeof HistorySession>;
 
@@ -67,13 +88,6 @@ export const HistoryDetails = HistorySession.extend({
   resume: z.object({ directory: z.string(), command: z.string() }),
   /** Whether a Skein session was made from this session. */
   is_adopted: z.boolean(),
-});
-
-const HistoryUsage = z.object({
-  input_tokens: Count,
-  output_tokens: Count,
-  cache_creation_input_tokens: Count,
-  cache_read_input_tokens: Count,
 });
 
 /** A message of a transcript, with the blocks of the Messages API. */

@@ -169,6 +169,33 @@ test("transcripts are listed, read in pages from their end, searched, counted an
   expect(new TextDecoder().decode(page2)).toContain("marmalade");
 });
 
+test("a session's usage has the calls of its subagents, as its cost has, and a model without a price is counted apart", async () => {
+  const { root, transcript } = claudeFolder();
+  const subagents = join(transcript.replace(/\.jsonl$/, ""), "subagents");
+  mkdirSync(subagents, { recursive: true });
+  const reply = { ...answer("msg_sub", [{ type: "text", text: "Done." }]), model: "a-model-without-a-price" };
+  writeFileSync(join(subagents, "agent-a1b2c3.jsonl"), line(SESSION, 7, "assistant", reply));
+  const { url, key } = await testServer({ history: { roots: [root], keys: [] } });
+  const client = createClient({ url, apiKey: key });
+  // An order by cost waits until usage has been counted.
+  await client.listHistorySessions({ query: { sort: "cost" } });
+
+  const one = await client.getHistorySession({ params: { session_id: SESSION } });
+  expect(one.usage).toEqual({
+    input_tokens: 3000,
+    output_tokens: 300,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    calls: 3,
+    unpriced_calls: 1,
+    models: ["claude-sonnet-5-5", "a-model-without-a-price"],
+  });
+  const [row] = (await client.getHistoryUsage({ query: { group_by: "session" } })).data;
+  expect(row).toMatchObject({ key: SESSION, input_tokens: 3000, cost_micros: one.cost_micros });
+  const other = await client.getHistorySession({ params: { session_id: LONG } });
+  expect([other.cost_micros, other.usage?.calls]).toEqual([0, 0]);
+});
+
 test("the index for searches is made in the background after the first list, and a list by title includes a session that was created after it", async () => {
   const { root, transcript } = claudeFolder();
   const data = folder();

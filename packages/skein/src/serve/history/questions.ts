@@ -26,7 +26,7 @@ import type { z } from "zod";
 import { historyMessage } from "./history-message.ts";
 import type { Method } from "./messages.ts";
 import { ofSource } from "./source-filter.ts";
-import { createUsage } from "./usage.ts";
+import { type CountedSession, createUsage } from "./usage.ts";
 import type { WholeList } from "./whole-list.ts";
 
 /** The branches of larger transcripts are not determined, because that needs the whole transcript. */
@@ -45,10 +45,11 @@ type Questions = {
 export function createQuestions(config: LibraryConfig, whole: WholeList): Questions {
   const usage = createUsage(config);
   const marks = createMarks(config);
+  const costOf = ({ id }: SessionSummary): number => usage.ofSession(id)?.cost_micros ?? 0;
   const orders: Readonly<Record<NonNullable<z.output<typeof HistoryQuery>["sort"]>, Order>> = {
     activity: (one, other) => other.lastActivityAt.getTime() - one.lastActivityAt.getTime(),
     created: (one, other) => other.timestamp.getTime() - one.timestamp.getTime(),
-    cost: (one, other) => (usage.costOf(other.id) ?? 0) - (usage.costOf(one.id) ?? 0),
+    cost: (one, other) => costOf(other) - costOf(one),
     title: byTitle,
   };
 
@@ -78,7 +79,7 @@ export function createQuestions(config: LibraryConfig, whole: WholeList): Questi
       const { total } = found.pagination;
       const next = skipped + found.data.length;
       return JSON.stringify({
-        data: found.data.map((summary) => sessionOf(summary, usage.costOf(summary.id))),
+        data: found.data.map((summary) => sessionOf(summary, usage.ofSession(summary.id))),
         next_cursor: next < total && found.data.length > 0 ? Buffer.from(`o${next}`).toString("base64url") : null,
         total,
       });
@@ -88,7 +89,7 @@ export function createQuestions(config: LibraryConfig, whole: WholeList): Questi
       const found = await marks(summary);
       const { projectPath } = summary;
       return JSON.stringify({
-        ...sessionOf(summary, usage.costOf(summary.id)),
+        ...sessionOf(summary, usage.ofSession(summary.id)),
         branches:
           found?.branches.map(({ atUuid, ways }) => ({
             at: atUuid,
@@ -250,7 +251,7 @@ function offsetIn(cursor: string | undefined): number {
   return Number(offset);
 }
 
-function sessionOf(summary: SessionSummary, costMicros: number | null): HistorySession {
+function sessionOf(summary: SessionSummary, counted: CountedSession | null): HistorySession {
   return {
     id: summary.id,
     source: summary.source,
@@ -263,7 +264,8 @@ function sessionOf(summary: SessionSummary, costMicros: number | null): HistoryS
     message_count: summary.messageCount,
     subagents: [...summary.agentIds],
     size_bytes: summary.sizeBytes,
-    cost_micros: costMicros,
+    cost_micros: counted?.cost_micros ?? null,
+    usage: counted?.usage ?? null,
   };
 }
 

@@ -1,28 +1,46 @@
 import { type LibraryConfig, type UsageReport, type UsageTotals, getToolUsage, getUsage } from "@skein/history";
 import { checkedTimeZone } from "@skein/core";
-import type { HistoryUsageQuery, HistoryUsageRow } from "@skein/protocol";
+import type { HistorySessionUsage, HistoryUsageQuery, HistoryUsageRow } from "@skein/protocol";
 import type { z } from "zod";
 import { ofSource } from "./source-filter.ts";
 
+type SessionUsage = UsageReport["bySession"][number];
 type Query = z.output<typeof HistoryUsageQuery>;
 
 export interface Usage {
   rows(query: Query, signal: AbortSignal): Promise<string>;
-  /**
-   * The last known cost of a session. It is null if no call of the session has a price, and before the first computation,
-   * which this call starts.
-   */
-  costOf(sessionId: string): number | null;
-  /** Waits until costs have been computed once. */
+  /** The last known usage of a session; null before the first count, which this call starts. */
+  ofSession(sessionId: string): CountedSession | null;
+  /** Waits until usage has been counted once. */
   counted(): Promise<void>;
 }
 
-/** How often costs are counted again at most, and only while lists are requested. */
+/** What a session and its subagents used, and what that cost. */
+export interface CountedSession {
+  /** Null if no call has a price. */
+  readonly cost_micros: number | null;
+  readonly usage: HistorySessionUsage;
+}
+
+const NOTHING_USED: CountedSession = {
+  cost_micros: 0,
+  usage: {
+    input_tokens: 0,
+    output_tokens: 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    calls: 0,
+    unpriced_calls: 0,
+    models: [],
+  },
+};
+
+/** How often usage is counted again at most, and only while lists are requested. */
 const COUNT_AGAIN_MS = 60_000;
 
 /** The usage of the agents' sessions. */
 export function createUsage(config: LibraryConfig): Usage {
-  let costs: ReadonlyMap<string, number | null> | undefined;
+  let sessions: ReadonlyMap<string, SessionUsage> | undefined;
   let countedAt = -Infinity;
   let counting: Promise<unknown> = Promise.resolve();
 
@@ -30,19 +48,23 @@ export function createUsage(config: LibraryConfig): Usage {
     if (performance.now() - countedAt < COUNT_AGAIN_MS) return;
     countedAt = performance.now();
     counting = getUsage({ ...config, timeZone: "UTC" })
-      .then(({ bySession }) => (costs = new Map(bySession.map((one) => [one.sessionId, costIn(one)]))))
-      // If this fails, the list is shown without costs.
+      .then(({ bySession }) => (sessions = new Map(bySession.map((one) => [one.sessionId, one]))))
+      // If this fails, the list is shown without usage.
       .catch(() => undefined);
   }
 
   return {
-    costOf(sessionId) {
+    ofSession(sessionId) {
       countSoon();
-      return costs?.has(sessionId) === false ? 0 : (costs?.get(sessionId) ?? null);
+      if (!sessions) return null;
+      const found = sessions.get(sessionId);
+      if (!found) return NOTHING_USED;
+      const { key: _key, cost_micros: _cost, ...counts } = row(sessionId, found);
+      return { cost_micros: costIn(found), usage: { ...counts, models: [...found.models] } };
     },
     async counted() {
       countSoon();
-      if (!costs) await counting;
+      if (!sessions) await counting;
     },
     async rows({ group_by, from, to, project, source, time_zone = "UTC" }, signal) {
       const bounds = {
@@ -89,7 +111,7 @@ function rowsOf(report: UsageReport, by: Exclude<Query["group_by"], "tool">): re
   }
 }
 
-function row(key: string, totals: UsageTotals): HistoryUsageRow {
+function row(key: string, totals: UsageTotals): Omit<HistoryUsageRow, "ends_at" | "is_gap" | "failed"> {
   return {
     key,
     input_tokens: totals.inputTokens,

@@ -1,0 +1,38 @@
+import type { UsageTotals } from "@skein/protocol";
+import type { HistoryDetails } from "../api/api.ts";
+import type { SessionView } from "../session/view.ts";
+import { plural } from "../ui/amounts.ts";
+
+/** Cost and tokens of one transcript: both of the same calls. */
+export interface HistorySums {
+  readonly cost: { readonly cost_micros: number; readonly unpriced_calls: number };
+  readonly totals: UsageTotals;
+  /** Which calls are counted; undefined if they are all calls of the transcript. */
+  readonly scope: string | undefined;
+}
+
+interface SumsOptions {
+  /** The subagent whose transcript is shown. */
+  readonly agentId: string | null;
+  /** Whether the beginning of the transcript was not read yet. */
+  readonly isPartial: boolean;
+}
+
+/** The server counts a session with its subagents. The transcript of one subagent is counted here, from its messages. */
+export function historySums(
+  { cost_micros, usage, subagents }: Pick<HistoryDetails, "cost_micros" | "usage" | "subagents">,
+  view: SessionView,
+  { agentId, isPartial }: SumsOptions,
+): HistorySums {
+  if (agentId === null && usage !== null)
+    return {
+      cost: { cost_micros: cost_micros ?? 0, unpriced_calls: usage.unpriced_calls },
+      totals: usage,
+      scope: subagents.length > 0 ? `with ${plural(subagents.length, "subagent")}` : undefined,
+    };
+  return {
+    cost: { cost_micros: view.costMicros, unpriced_calls: view.unpricedCalls },
+    totals: view.totals,
+    scope: isPartial ? "of what is shown" : agentId !== null ? "of this subagent" : undefined,
+  };
+}
