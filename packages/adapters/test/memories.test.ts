@@ -170,6 +170,14 @@ test("an unreachable PostgreSQL is an error, not a crash", async () => {
   await memory.close();
 });
 
+test("a memory file that cannot be opened is an error that names the file", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "skein-memory-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, "memories.db");
+  await writeFile(file, "This is text, and not a database. ".repeat(100));
+  expect(() => createFullTextMemory({ file })).toThrow(`${file}: The file is not a sqlite database.`);
+});
+
 test("memories stay in their file for the next process, readable by nobody else", async () => {
   const folder = await mkdtemp(join(tmpdir(), "skein-memory-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

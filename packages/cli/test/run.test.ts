@@ -381,6 +381,16 @@ test("an agent file without an agent says what was expected", async () => {
   });
 });
 
+test("a syntax error in a file that an agent file imports names that file and its line", async () => {
+  const folder = dataFolder();
+  const file = join(folder, "agent.ts");
+  writeFileSync(file, 'import "./tools.ts";\nexport default {};\n');
+  writeFileSync(join(folder, "tools.ts"), "const tools = [\n  ,,},\n];\n");
+  const { code, err } = await skein(folder, "run", "a", "--agent", file);
+  expect([code, err]).toEqual([2, expect.stringContaining(`${file} could not be loaded: `)]);
+  expect(err).toContain(`(${join(folder, "tools.ts")}:2)`);
+});
+
 test("an agent file that fails says where", async () => {
   const folder = dataFolder();
   const file = join(folder, "failing.ts");

@@ -18,6 +18,8 @@ import { type AgentResult, runOutcome } from "./agent-result.ts";
 import { secretsSettings } from "./serve/secrets-settings.ts";
 import { streamItems, streamRun } from "./stream.ts";
 
+export { importFile } from "./import-file.ts";
+
 const RUN_OPTIONS = ["sessionId", "signal", "onEvent", "maxCostMicros", "model", "mode"] satisfies (keyof RunOptions)[];
 const WATCH_OPTIONS = ["signal", "onEvent"] satisfies (keyof WatchOptions)[];
 

@@ -1,6 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { AgentMemory } from "@skein/core";
+import { KnownError, isKnownError } from "@skein/protocol";
 import { knownSqliteError } from "../stores/sqlite/errors.ts";
 import { type MemoryRow, type MemoryTable, createTableMemory } from "./table-memory.ts";
 
@@ -20,7 +21,7 @@ export interface FullTextMemory extends AgentMemory, Pick<MemoryTable, "keep" | 
 /** Memories in a sqlite file, found by its own full-text index. */
 export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullTextMemory {
   const { file, limit = 5, now = Date.now } = options;
-  const database = opened(file);
+  const database = openDatabase(file);
   const write = database.prepare(WRITE);
   const find = database.prepare(FIND);
   const count = database.prepare(COUNT);
@@ -50,8 +51,8 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
   return { ...createTableMemory(table, limit), keep: table.keep, all: table.all, close: async () => database.close() };
 }
 
-/** The database with its tables. A full disk or a file of another kind is an error that the operator can act on. */
-function opened(file: string | undefined): DatabaseSync {
+/** Opens the file and creates its tables. An error names the file. */
+function openDatabase(file: string | undefined): DatabaseSync {
   try {
     // The file is created first, because sqlite gives its additional files the same mode.
     if (file !== undefined) closeSync(openSync(file, "a", 0o600));
@@ -59,7 +60,9 @@ function opened(file: string | undefined): DatabaseSync {
     database.exec(SCHEMA);
     return database;
   } catch (error) {
-    throw knownSqliteError(error);
+    const known = knownSqliteError(error);
+    if (!isKnownError(known)) throw error;
+    throw new KnownError(known.code, `${file ?? "The memory of agents"}: ${known.message}`, { cause: error });
   }
 }
 

@@ -1,9 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Tool } from "@skein/core";
 import type { Agent, AgentOptions } from "skein";
-import { createAgent, agentWith } from "skein/agent";
+import { agentWith, createAgent, importFile } from "skein/agent";
 import type { Answerer } from "../sessions/session-calls.ts";
 import type { Call } from "./command.ts";
 import { UsageError } from "./exit-codes.ts";
@@ -110,13 +109,7 @@ function changed(call: AgentCall, options: AgentOptions): AgentOptions {
 async function exported(file: string): Promise<object> {
   if (!existsSync(file)) throw new UsageError(`There is no file ${file}.`);
   if (isFolder(file)) throw new UsageError(`${file} is a folder. Name a file.`);
-  let module: { readonly default?: unknown; readonly agent?: unknown };
-  try {
-    module = (await import(pathToFileURL(resolve(file)).href)) as typeof module;
-  } catch (error) {
-    if (!(error instanceof Error)) throw new UsageError(`${file} could not be loaded: ${String(error)}`);
-    throw new UsageError(`${file}${lineOf(error, file)} could not be loaded: ${error.message}`);
-  }
+  const module: { readonly default?: unknown; readonly agent?: unknown } = await importFile(file);
   const found = module.default ?? module.agent;
   if (typeof found === "object" && found !== null) return found;
   throw new UsageError(
@@ -126,13 +119,6 @@ async function exported(file: string): Promise<object> {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-/** The line of an error in a file, as `:LINE`, if the stack contains it. */
-function lineOf({ stack = "" }: Error, file: string): string {
-  const address = pathToFileURL(resolve(file)).href;
-  const after = stack.slice(stack.indexOf(address) + address.length);
-  return stack.includes(address) ? (/^:\d+/.exec(after)?.[0] ?? "") : "";
 }
 
 function isAgent(value: object): value is Agent {

@@ -1,4 +1,3 @@
-import { pathToFileURL } from "node:url";
 import { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { type FoundSkill, findSkills } from "@skein/adapters/skills";
 import { Policy, type Records, SKILL_TOOL, type Tool, createAgents, derivedId, parseInput } from "@skein/core";
@@ -8,6 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { Agent } from "../agent-interface.ts";
 import type { RegisteredAgent } from "../host.ts";
+import { importFile } from "../import-file.ts";
 import { refuseUnknown } from "../known-options.ts";
 import { refuseProcessOptions, registrationsOf } from "../registration.ts";
 import { type ConfiguredModels, type GivenModels, configuredModels } from "../model-catalog.ts";
@@ -50,7 +50,7 @@ export interface ServedCode {
 /** Loads the code of a server from its config file, if there is one. */
 export async function loadCode(file: string | undefined): Promise<ServedCode> {
   if (file === undefined) return codeOf({});
-  const loaded = await loadedFrom(file);
+  const loaded: { readonly default?: SkeinConfig } = await importFile(file);
   if (typeof loaded.default !== "object" || loaded.default === null)
     throw new KnownError(
       "invalid",
@@ -62,22 +62,6 @@ export async function loadCode(file: string | undefined): Promise<ServedCode> {
     file,
   );
   return codeOf(loaded.default);
-}
-
-async function loadedFrom(file: string): Promise<{ default?: SkeinConfig }> {
-  try {
-    return (await import(pathToFileURL(file).href)) as { default?: SkeinConfig };
-  } catch (error) {
-    if (!(error instanceof Error)) throw new KnownError("invalid", `${file} could not be loaded: ${String(error)}`);
-    throw new KnownError("invalid", `${file}${lineOf(error, file)} could not be loaded: ${error.message}`);
-  }
-}
-
-/** The line of an error in a file, as `:LINE`, if the stack names it by its path or its address. */
-function lineOf({ stack = "" }: Error, file: string): string {
-  const [, after = ""] = stack.split(`${file}:`);
-  const line = /^\d+/.exec(after)?.[0];
-  return line === undefined ? "" : `:${line}`;
 }
 
 /** Checks the content of a config file. Unknown fields are rejected. */
