@@ -97,6 +97,14 @@ async function everyCommand(group: Group): Promise<readonly Command[]> {
   return found;
 }
 
+test("--key on a command that takes a server is rejected with the name of the variable that has the key", () => {
+  const remote = defineCommand({ ...weave, options: { server: { takes: "URL", about: "The server" } } });
+  expect(() => parse(remote, ["x", "--key", "secret"])).toThrow(
+    "skein weave has no option --key. Set SKEIN_API_KEY to the key.",
+  );
+  expect(() => parse(weave, ["x", "--key", "secret"])).toThrow(/has no option --key\.$/);
+});
+
 test("every command rejects an unknown option with the same sentence and has a help text that fits a narrow terminal", async () => {
   const commands = await everyCommand(skein);
   expect(commands.length).toBeGreaterThan(30);

@@ -15,6 +15,7 @@ test("policy explain says in sentences what a key can do, and a contradictory po
     join(data, "rules.ts"),
     'export default { policy: { keys: { ci: { tools: ["Read"], spendPerDayUsd: 5 } }, tenants: { acme: { concurrentRuns: 3 } }, agents: { Reviewer: { spendPerDayUsd: 2, spendAskAtPercent: 50 } } } };',
   );
+  await skein(data, "keys", "make", "an-earlier-key");
   await skein(data, "keys", "make", "ci", "--tenant", "acme");
   const { code, out } = await skein(data, "policy", "explain", "ci", ...place);
   expect(code).toBe(0);

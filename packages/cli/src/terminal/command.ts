@@ -134,9 +134,9 @@ function readOption(command: Command, { name, rawName, value, inlineValue }: Tok
   if (!option) {
     const names = Object.entries(options).map(([known, { isOn }]) => (isOn ? `no-${known}` : known));
     const near = nearestName(name, names);
-    throw new UsageError(
-      `skein ${command.name} has no option ${rawName}.${near === undefined ? "" : ` Did you mean --${near}?`}`,
-    );
+    const keyHint = name === "key" && Object.hasOwn(options, "server") ? " Set SKEIN_API_KEY to the key." : "";
+    const hint = near === undefined ? keyHint : ` Did you mean --${near}?`;
+    throw new UsageError(`skein ${command.name} has no option ${rawName}.${hint}`);
   }
   if (option.takes === undefined) {
     if (value !== undefined) throw new UsageError(`--${name} takes no value.`);

@@ -121,9 +121,8 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
   }
 
   async function validKeys(key: PolicyKey | undefined): ReturnType<Keys["valid"]> {
-    const isThere = (each: PolicyKey): boolean => each.name === key?.name && each.tenant === key.tenant;
     const remembered = known && now() - known.at < REMEMBER_MS ? await known.keys : undefined;
-    if (remembered && (!key || remembered.some(isThere))) return remembered;
+    if (remembered && (!key || remembered.some((each) => isSameKey(each, key)))) return remembered;
     known = { at: now(), keys: keys.valid() };
     return known.keys;
   }
@@ -143,7 +142,10 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
     },
     async sandbox(key) {
       const chosen = key ? policyOf(policy, key).sandbox : policy.sandbox;
-      return chosenSandboxMode(chosen, { isLoopback, keys: await validKeys(key) });
+      const all = await validKeys(key);
+      // A reason that is about the asked key itself comes first.
+      const own = all.filter((each) => isSameKey(each, key));
+      return chosenSandboxMode(chosen, { isLoopback, keys: [...own, ...all] });
     },
     async strictestSandbox() {
       const own = chosenSandboxMode(policy.sandbox, { isLoopback, keys: await validKeys(undefined) });
@@ -158,6 +160,10 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
         deps.hosts,
       ),
   };
+}
+
+function isSameKey(one: PolicyKey, other: PolicyKey | undefined): boolean {
+  return one.name === other?.name && one.tenant === other.tenant;
 }
 
 /** The current state of a server's sandbox. */
