@@ -26,25 +26,8 @@ const BLOCKS = 10;
  */
 export function HistoryUsage({ range }: { range: UsageRange }) {
   const { from, days, bounds } = range;
-  const api = useApi();
   const [agent, setAgent] = useQueryValue("agent");
-  const by = (group_by: NonNullable<RouteInput<"getHistoryUsage">["query"]>["group_by"], source = agent) => ({
-    queryKey: ["history", "usage", group_by, bounds, source],
-    queryFn: () => api.historyUsage({ group_by, ...bounds, ...(source !== null && { source }) }),
-    retry: false,
-  });
-  const sources = useQuery(by("source", null));
-  const allTime = useQuery({
-    queryKey: ["history", "usage", "all time", agent],
-    queryFn: () => api.historyUsage({ group_by: "month", ...(agent !== null && { source: agent }) }),
-    retry: false,
-  });
-  const byDay = useQuery(by("day"));
-  const models = useQuery(by("model"));
-  const projects = useQuery(by("project"));
-  const sessions = useQuery(by("session"));
-  const blocks = useQuery(by("block"));
-  const tools = useQuery(by("tool"));
+  const { sources, allTime, byDay, models, projects, sessions, blocks, tools } = useHistoryRows(bounds, agent);
   const dearest = (sessions.data ?? []).toSorted(byCost).slice(0, BLOCKS);
   const titles = useHistoryTitles(dearest.map(({ key }) => key));
   if (byDay.isLoading || models.isLoading) return <LoadingRows rows={8} />;
@@ -128,6 +111,30 @@ function PriceNote({ unpriced }: { unpriced: number }) {
       {unpriced > 0 && ` ${plural(unpriced, "call")} without a price ${unpriced === 1 ? "is" : "are"} in no cost.`}
     </p>
   );
+}
+
+/** The usage of one agent, or of all, grouped in every way that the page shows. */
+function useHistoryRows(bounds: UsageRange["bounds"], agent: string | null) {
+  const api = useApi();
+  const by = (group_by: NonNullable<RouteInput<"getHistoryUsage">["query"]>["group_by"], source = agent) => ({
+    queryKey: ["history", "usage", group_by, bounds, source],
+    queryFn: () => api.historyUsage({ group_by, ...bounds, ...(source !== null && { source }) }),
+    retry: false,
+  });
+  return {
+    sources: useQuery(by("source", null)),
+    allTime: useQuery({
+      queryKey: ["history", "usage", "all time", agent],
+      queryFn: () => api.historyUsage({ group_by: "month", ...(agent !== null && { source: agent }) }),
+      retry: false,
+    }),
+    byDay: useQuery(by("day")),
+    models: useQuery(by("model")),
+    projects: useQuery(by("project")),
+    sessions: useQuery(by("session")),
+    blocks: useQuery(by("block")),
+    tools: useQuery(by("tool")),
+  };
 }
 
 /** The titles of some sessions. A session that cannot be read has no title. */

@@ -32,7 +32,11 @@ export function carryLines(records: readonly (Value | undefined)[], sessionId: s
     }
     const type = String(record["type"]);
     if (!carried.has(type)) {
-      leave(type === "progress" ? "token counts of calls without a message" : `records of type ${type}`);
+      leave(
+        type === "progress"
+          ? "token counts of calls without a message (their cost is missing in Skein)"
+          : `records of type ${type}`,
+      );
       continue;
     }
     // Without a summary, Claude Code would begin after the compaction and lack everything before it, so it gets the
