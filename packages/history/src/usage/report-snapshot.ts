@@ -10,7 +10,7 @@ import type { UsageReport } from "./usage-report.ts";
 /** The report without the parts that depend on the current time. */
 export type SavedReport = Omit<UsageReport, "activeBlock">;
 
-const snapshot = { name: "usage-report", version: 7 };
+const snapshot = { name: "usage-report", version: 8 };
 
 /** Everything that a report without filters depends on. */
 export function fingerprint(files: readonly DataFile[], mirrors: readonly Mirror[], timeZone: string): string {
