@@ -5,7 +5,7 @@ import { type HistoryDetails, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { BackToSessions } from "../ui/back-to-sessions.tsx";
-import { moneyOrUnpriced } from "../ui/amounts.ts";
+import { costWords } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { saveFile } from "../ui/save-file.ts";
 import { sourceName } from "../sessions/listed-row.ts";
