@@ -26,13 +26,13 @@ test.each([createNoMemory(), createPlaceholderMemory()])(
   },
 );
 
-test("a memory file that cannot be opened is an error with a code and a sentence", async () => {
+test("a memory file that cannot be opened is an error with a code and a sentence that names the file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "skein-memory-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "memory.db");
   await writeFile(file, "This is a text, and longer than the header of a database. ".repeat(20));
   expect(() => createFullTextMemory({ file })).toThrow(
-    expect.objectContaining({ code: "store_corrupt", message: "The file is not a sqlite database." }),
+    expect.objectContaining({ code: "store_corrupt", message: `${file}: The file is not a sqlite database.` }),
   );
   expect(() => createFullTextMemory({ file: folder })).toThrow(expect.objectContaining({ code: "read_only" }));
 });
@@ -168,14 +168,6 @@ test("an unreachable PostgreSQL is an error, not a crash", async () => {
   const memory = createPostgresMemory({ url: "postgres://nobody@127.0.0.1:1/none" });
   await expect(memory.retrieve({ state: sessionOf("s1", ""), query: "harbour" })).rejects.toThrow(/ECONNREFUSED/);
   await memory.close();
-});
-
-test("a memory file that cannot be opened is an error that names the file", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "skein-memory-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const file = join(folder, "memories.db");
-  await writeFile(file, "This is text, and not a database. ".repeat(100));
-  expect(() => createFullTextMemory({ file })).toThrow(`${file}: The file is not a sqlite database.`);
 });
 
 test("memories stay in their file for the next process, readable by nobody else", async () => {
