@@ -58,7 +58,7 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
   let real: Promise<string> | undefined;
   const root = (): Promise<string> => (real ??= realpath(given));
 
-  /** The path as text inside the folder; its target is checked when it is opened. */
+  /** The absolute path inside the folder. Links are not followed yet: the target is checked when it is opened. */
   const inside = async (path: string): Promise<string> => placeInside({ given, base: await root() }, path);
 
   async function placeOf(path: string): Promise<string> {
@@ -163,7 +163,7 @@ export async function* inGroups<Item>(items: AsyncIterable<Item>, size: number):
   if (group.length > 0) yield group;
 }
 
-/** A path as text inside a folder; its target is checked when it is opened. The folder itself may be given by a link. */
+/** The absolute path inside a folder. Links are not followed yet: the target is checked when it is opened. The folder itself may be a link. */
 export function placeInside({ given, base }: { readonly given: string; readonly base: string }, path: string): string {
   if (path.includes("\0")) throw new Error("A path may not contain NUL.");
   const place =

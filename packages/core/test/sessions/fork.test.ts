@@ -57,7 +57,7 @@ const ENTRIES: readonly JsonObject[] = [
 
 const blocks = (...content: { type: string; [key: string]: unknown }[]) => content;
 
-/** A session as its log has it, with fixed ids for the answers. */
+/** A session on Claude Code whose log has messages and transcript. The ids of its prompts are fixed. */
 async function parent() {
   const ids = createIds();
   const store = createMemoryStore();
@@ -173,7 +173,7 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
   });
 });
 
-test("a fork inherits the settings that were changed during its parent's run, and its caller may change it", async () => {
+test("a fork inherits the settings that were changed during its parent's run, and a request for a fork can change them", async () => {
   const { sessions, script } = await parent();
   await script.append([{ event_type: "control.requested", data: { permission_mode: "plan", model: "claude-x" } }]);
   const inherited = await sessions.state((await sessions.fork(PARENT)).id);

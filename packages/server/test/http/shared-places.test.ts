@@ -5,7 +5,7 @@ import { createSharedPlaces } from "../../src/http/shared-places.ts";
 
 const ever = new AbortController().signal;
 
-test("a statement waits longer than the time limit of a statement, and gets the place of one that used the whole time", async () => {
+test("a waiting statement gets a place even if the statement before it used its whole time limit", async () => {
   const places = createSharedPlaces({ ...DEFAULT_LIMITS, statements: 1, statementMs: 100 }, () => false);
   const giveBack = await places.statement("a", ever);
   const next = places.statement("a", ever);
@@ -15,7 +15,7 @@ test("a statement waits longer than the time limit of a statement, and gets the 
   expect(await next).toBeTypeOf("function");
 });
 
-test("after a large body the tenant's next one waits if there are several tenants, but not otherwise", async () => {
+test("the room of a large body is free at once if there is one tenant, and only after a pause if there are several", async () => {
   const limits = { ...DEFAULT_LIMITS, bytesInFlight: 1000 };
   const taken = async (isShared: boolean): Promise<number> => {
     const places = createSharedPlaces(limits, () => isShared);

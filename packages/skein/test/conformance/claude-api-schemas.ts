@@ -270,7 +270,7 @@ export const requests: readonly Line[] = [
     tested(
       "what is not given is inherited from the parent",
       QUESTIONS,
-      "a run without options never has more rights: resume and fork keep the session's rights",
+      "a run without options never gets more rights than its session had: resume and fork keep the session's rights",
     ),
   ]),
 ];

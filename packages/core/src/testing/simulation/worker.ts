@@ -124,7 +124,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
     held.over = true;
   }
 
-  /** Accepts a prompt with the lease of its session and with what follows at once from it, and drives the session. */
+  /** Accepts a prompt in one append that also takes the lease and begins the run. Then drives the session. */
   async function acceptHere(
     { sessionId, known }: { readonly sessionId: string; readonly known?: SessionState },
     accept: (sessions: Sessions) => Promise<Partial<Operation>>,

@@ -168,7 +168,7 @@ test("control changes the mode of a run in progress and of later runs", async ()
   expect([nothing.status, nothing.body.error.code]).toEqual([422, "VALIDATION_ERROR"]);
 });
 
-test("a run without options never has more rights: resume and fork keep the session's rights", async () => {
+test("a run without options never gets more rights than its session had: resume and fork keep the session's rights", async () => {
   const first = await open(server, "/api/v1/query", {
     prompt: scripted("rights", [{ text: "Begun." }]),
     permission_mode: "plan",
@@ -264,7 +264,7 @@ test("a plan is shown to the person who decides about it", async () => {
   expect(resultOf(await stream.end())).toContain("Not yet.");
 });
 
-test("a run that waits for an answer can be interrupted, and ends with its client if the request asked for that", async () => {
+test("a run that waits for an answer can be interrupted, and a run ends when its client disconnects if the request asked for that", async () => {
   const { stream, id } = await asking("unanswered");
   expect((await server.call("POST", `${path(id)}/interrupt`)).status).toBe(200);
   expect(only(await stream.end(), "done").data).toEqual({ reason: "interrupted" });
