@@ -17,6 +17,7 @@ test("policy explain says in sentences what a key can do, and a contradictory po
   );
   await skein(data, "keys", "make", "an-earlier-key");
   await skein(data, "keys", "make", "ci", "--tenant", "acme");
+  await skein(data, "keys", "make", "a-later-key");
   const { code, out } = await skein(data, "policy", "explain", "ci", ...place);
   expect(code).toBe(0);
   expect(out).toContain('The key "ci" belongs to the tenant "acme".');
