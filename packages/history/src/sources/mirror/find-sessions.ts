@@ -48,10 +48,7 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
     }
   }
   const placed = new Map(
-    [...heads].map(([id, unit]) => [
-      id,
-      { ...unit, place: placeOf(id, heads, source.name).place, meta: metaOf(id, heads) },
-    ]),
+    [...heads].map(([id, unit]) => [id, { ...unit, place: placeOf(id, heads).place, meta: metaOf(id, heads) }]),
   );
   for (const [id, unit] of Object.entries(known.units)) {
     const now = placed.get(id);
@@ -102,10 +99,14 @@ export interface PlacedFile {
   readonly sessionId: string;
 }
 
+/** The folder of sessions whose agent kept no working directory. Lists and sums show its name as the project. */
+const NO_PROJECT = "no project";
+
 /** Subagents are in the folder of the session that they belong to, also those that other subagents started. */
-export function placeOf(id: string, units: ReadonlyMap<string, Belongs>, name: string): PlacedFile {
+export function placeOf(id: string, units: ReadonlyMap<string, Belongs>): PlacedFile {
   const top = topOf(id, units);
-  const encodedPath = encodeProjectPath(units.get(top)?.cwd ?? `no-folder-${name}`);
+  const cwd = units.get(top)?.cwd ?? null;
+  const encodedPath = cwd === null ? NO_PROJECT : encodeProjectPath(cwd);
   const project = `projects${sep}${encodedPath}`;
   const sessionId = safe(top);
   if (top === id) return { place: `${project}${sep}${sessionId}.jsonl`, encodedPath, sessionId };

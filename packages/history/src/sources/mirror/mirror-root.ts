@@ -154,7 +154,7 @@ export function openMirror(place: MirrorPlace): Mirror {
     },
     usage: (unit) => readUsage(source, unit),
     fileFor(id, all) {
-      const at = placeOf(id, all, source.name);
+      const at = placeOf(id, all);
       const stamp = units.get(id)?.stamp ?? "";
       return { ...plainFile(folder, at.place), origin: { stamp, lastMs: 0, cwd: null, hasLines: false } };
     },
