@@ -46,7 +46,7 @@ export const mcp = defineCommand({
   async run({ values: { root, source }, config }) {
     // Checked before the protocol begins: otherwise a missing folder would look like a folder without sessions.
     try {
-      foundRoots(root);
+      if (root !== undefined) await withSources({ sources: source, dataPath: root, lines: "as-needed" });
     } catch (error) {
       throw toCommandError(error);
     }
@@ -99,7 +99,7 @@ async function openSql(
   const url = storeUrl ?? (existsSync(file) ? `sqlite:${file}` : undefined);
   const store = url === undefined ? undefined : await openStore(url);
   const { dataPath } = await agents(roots, sources);
-  const found = foundRoots(typeof dataPath === "string" ? [dataPath] : dataPath);
+  const found = foundRoots(dataPath);
   const sql = createTenantSql({
     store,
     folder: join(dataDir, "sql"),
@@ -125,14 +125,14 @@ async function agents(roots: readonly string[] | undefined, sources: SourceNames
 }
 
 /**
- * Claude Code's data directories. A missing default directory is ignored, because a user without Claude Code still
+ * The data directories to read. A missing default directory is ignored, because a user without Claude Code still
  * has sessions of Skein. A directory that was named must exist.
  */
-function foundRoots(roots: readonly string[] | undefined): readonly string[] {
+function foundRoots(dataPath: LibraryConfig["dataPath"]): readonly string[] {
   try {
-    return existingRoots(roots === undefined ? {} : { dataPath: roots });
+    return existingRoots(dataPath === undefined ? {} : { dataPath });
   } catch (error) {
-    if (roots === undefined && error instanceof Error && isDataNotFoundError(error)) return [];
+    if (dataPath === undefined && error instanceof Error && isDataNotFoundError(error)) return [];
     throw error;
   }
 }

@@ -38,7 +38,9 @@ export function historyTools(config: () => Promise<LibraryConfig>): readonly His
   }));
 }
 
-const time = z.iso.datetime({ offset: true }).or(z.iso.date());
+const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+  error: "Expected an ISO 8601 time with its zone, such as 2026-11-01T10:00:00Z, or a date",
+});
 const source = z.enum(sourceNames).optional().describe("Only sessions of this agent");
 const session = z.string().min(4).max(100).describe("A session's id or the beginning of it");
 
@@ -232,15 +234,16 @@ function messageText(message: Message, calls: ReadonlyMap<string, ToolCall>, lon
 
 /** The task of a subagent was not typed by a person, but the rest cannot be understood without it. */
 function agentTask(message: Message, at: string, cut: (text: string) => string): string {
-  if (message.role !== "user" || !message.isSidechain || typeof message.content !== "string") return "";
-  return `[task, ${at}]\n${cut(message.content)}`;
+  if (message.role !== "user" || !message.isSidechain) return "";
+  const text = textOf(message);
+  return text === "" ? "" : `[task, ${at}]\n${cut(text)}`;
 }
 
 function textOf(message: Message): string {
-  if (message.role !== "assistant") return "";
-  return message.content
-    .flatMap((block) => (block.type === "text" && "text" in block ? [String(block.text)] : []))
-    .join("\n");
+  if (message.role === undefined) return "";
+  const { content } = message;
+  if (typeof content === "string") return content;
+  return content.flatMap((block) => (block.type === "text" && "text" in block ? [String(block.text)] : [])).join("\n");
 }
 
 function filters(agent?: SourceName, project?: string, since?: string): LibraryConfig {

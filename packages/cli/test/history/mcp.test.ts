@@ -8,6 +8,7 @@ import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createIds } from "@skein/protocol";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
 import type { TenantSql } from "@skein/sql/sandbox";
+import { agentData } from "../../../history/test/sources/agent-data.ts";
 import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { playSessions } from "../../../skein/test/conformance/played-sessions.ts";
 import { createHistoryServer } from "../../src/mcp/serve-history.ts";
@@ -92,6 +93,15 @@ test("each session is marked with its agent, and an agent can be chosen by the m
   const only = await connected(world, {}, [...codex, "--source", "codex"]);
   const listed = (await call(only, "history_sessions", {})).text;
   expect([listed.includes(id), listed.includes(first)]).toEqual([true, false]);
+});
+
+test("a database of an agent can be the root, and a subagent is read with its task", async () => {
+  const world = createWorld();
+  const { folder } = agentData("opencode");
+  const database = await connected(world, {}, ["--root", join(folder, "opencode.db")]);
+  expect((await call(database, "history_sessions", { source: "opencode" })).text).toContain("Find the helpers");
+  const task = (await call(database, "history_read", { session: "agent-ses_b" })).text;
+  expect(task).toMatch(/\[task, line \d+\]\\nFind helpers/);
 });
 
 test("the index is built after the first answer, which does not wait for it", async () => {
