@@ -1,5 +1,5 @@
 import { adopt as adoptSession, readClaudeSession } from "@skein/adapters/runtimes/claude-code/adopt";
-import { getSession, withCarried, withSources } from "@skein/history";
+import { getSession, withArchive, withCarried, withSources } from "@skein/history";
 import { agentTitles } from "@skein/history/sources";
 import { counted } from "../terminal/counts.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
@@ -7,6 +7,7 @@ import { storeCommand, withNewStore } from "../terminal/session-command.ts";
 import { JSON_OPTION, ROOT_OPTION, SOURCE_OPTION } from "../terminal/shared-options.ts";
 import { visibleLine } from "../terminal/visible-text.ts";
 import { toCommandError } from "./history/errors.ts";
+import { archiveFolder } from "./history/with-archived.ts";
 import type { SourceNames } from "./history/with-agents.ts";
 
 /** `skein adopt`: makes a session of Skein from a session of Claude Code or another agent. */
@@ -33,7 +34,7 @@ export const adopt = storeCommand({
     const { values, screen, words } = call;
     const [word = ""] = words;
     const done = screen.progress("Reading the session");
-    const found = await readSession(word, values).finally(done);
+    const found = await readSession(word, values, archiveFolder(call.config)).finally(done);
     return withCarried(found, async ({ session, left }) => {
       if (found.source !== "claude-code" && !values.json)
         screen.note(`A session of ${agentTitles[found.source]}. Not copied: ${listed(left)}\n`);
@@ -60,11 +61,14 @@ export const adopt = storeCommand({
 async function readSession(
   word: string,
   { root, source }: { readonly root: readonly string[] | undefined; readonly source: SourceNames },
+  archive: string,
 ) {
   try {
     const given = root !== undefined && { dataPath: root };
     const { config } = await withSources({ ...given, sources: source, lines: "as-needed" });
-    return await getSession(/^\d{1,6}$/.test(word) ? Number(word) : word, config);
+    // The archive may have a session that its agent has deleted.
+    const library = await withArchive({ ...config, archiveFolder: archive });
+    return await getSession(/^\d{1,6}$/.test(word) ? Number(word) : word, library);
   } catch (error) {
     throw toCommandError(error, root === undefined && source === undefined);
   }
