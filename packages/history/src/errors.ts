@@ -28,6 +28,14 @@ export class DataNotFoundError extends Error {
   }
 }
 
+/** The archived session belongs to another agent than Claude Code. */
+export class NotRestorableError extends Error {
+  override readonly name = "NotRestorableError";
+  constructor(sessionId: string, agent: string) {
+    super(`${sessionId} is a session of ${agent}, and nothing is written into the folders of other agents`);
+  }
+}
+
 /** The search text is not valid, for example a pattern with a back-reference. */
 export class QueryError extends Error {
   override readonly name = "QueryError";
@@ -38,6 +46,8 @@ export const isSessionNotFoundError = (error: unknown): error is SessionNotFound
 export const isWorkspaceNotFoundError = (error: unknown): error is WorkspaceNotFoundError =>
   hasName(error, "WorkspaceNotFoundError");
 export const isDataNotFoundError = (error: unknown): error is DataNotFoundError => hasName(error, "DataNotFoundError");
+export const isNotRestorableError = (error: unknown): error is NotRestorableError =>
+  hasName(error, "NotRestorableError");
 export const isQueryError = (error: unknown): error is QueryError => hasName(error, "QueryError");
 
 /** Compares names, so that errors from a second copy of this package are recognised too. */

@@ -12,6 +12,7 @@ export { diffLines, type DiffLine } from "./diff/diff-lines.ts";
 export {
   DataNotFoundError,
   isDataNotFoundError,
+  isNotRestorableError,
   isQueryError,
   isSessionNotFoundError,
   isWorkspaceNotFoundError,

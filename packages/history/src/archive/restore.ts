@@ -2,12 +2,14 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { SessionNotFoundError } from "../errors.ts";
+import { NotRestorableError, SessionNotFoundError } from "../errors.ts";
 import { hashOf } from "../migrate/copy-file.ts";
 import { codeOf, exists, makeFolder, publish, syncFolder } from "../disk/durable-files.ts";
 import { archivedRoots, defaultArchiveFolder } from "./archive.ts";
 import { archivedFiles } from "./archived-files.ts";
 import { lastHead, readArchived } from "./archived-file.ts";
+import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
+import { agentTitles } from "../sources/port/source.ts";
 import { createHash } from "node:crypto";
 
 export interface RestoreOptions {
@@ -29,6 +31,8 @@ export interface RestoreResult {
 /** Restores a session by its id or the beginning of its id, with everything that the archive has of it. */
 export async function restoreSession(id: string, options: RestoreOptions = {}): Promise<RestoreResult> {
   const { folder, root, sessionId } = find(id, options.archiveFolder ?? defaultArchiveFolder());
+  const source = sourceOfRoot(root);
+  if (source !== "claude-code") throw new NotRestorableError(sessionId, agentTitles[source]);
   const target = options.root ?? root;
   const restored: string[] = [];
   const present: string[] = [];

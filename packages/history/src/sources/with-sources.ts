@@ -1,6 +1,6 @@
 /** Adds the sessions of other agents to a configuration, so that every function of the library reads them. */
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve, sep } from "node:path";
 import { cacheFolder, type LibraryConfig } from "../config.ts";
@@ -52,18 +52,22 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
   problems.push(...unread.filter(({ source }) => wanted.has(source)));
   const inPlace = new Set<string>();
   const mirrors = new Map<string, Mirror>();
-  for (const { source, path } of found) {
+  for (const { source, path, isGone } of found) {
     if (source.reads === "in-place") {
       inPlace.add(realpathSync(path));
       continue;
     }
     const { openMirror } = await import("./mirror/mirror-root.ts");
-    const mirror = openMirror({ source, root: path, folder: mirrorFolder(config, source.name, path) });
+    const folder = mirrorFolder(config, source.name, path);
+    const read = isGone ? { ...source, units: () => ({ units: [], problems: [] }) } : source;
+    const mirror = openMirror({ source: read, root: path, folder });
     const onProgress = onTranslated && ((done: number, total: number) => onTranslated(source.name, done, total));
     const isWanted = wanted.has(source.name);
     if (lines === "all" && isWanted) await mirror.translate(undefined, { signal: config.signal, onProgress });
     if (isWanted) problems.push(...mirror.problems.map((problem) => ({ ...problem, source: source.name })));
-    if (mirror.units.length + mirror.kept.size + mirror.problems.length > 0) mirrors.set(mirror.folder, mirror);
+    // An empty mirror that has existed before stays a root: the archive may have its sessions.
+    const isKnown = mirror.units.length + mirror.kept.size + mirror.problems.length > 0 || existsSync(mirror.folder);
+    if (isKnown) mirrors.set(mirror.folder, mirror);
   }
   const dataPath = [...inPlace, ...mirrors.keys()];
   const isAny = alsoOpened ? found.some(({ source }) => wanted.has(source.name)) : dataPath.length > 0;
@@ -104,6 +108,8 @@ interface Root {
   readonly path: string;
   /** Whether the path looks like no agent's data. */
   readonly isGuess?: boolean;
+  /** Whether the agent's data was here before and was deleted. */
+  readonly isGone?: boolean;
 }
 
 interface Roots {
@@ -125,11 +131,12 @@ async function rootsOf(
     const chosen = sources.filter(({ name }) => wanted.has(name));
     const all = chosen.flatMap((source) => source.roots(places).map((path) => ({ source, path })));
     const unread: (Problem & { source: SourceName })[] = [];
-    const found = all.filter(({ source, path }) => {
+    const found = all.flatMap(({ source, path }): Root[] => {
       const problems: Problem[] = [];
-      const isThere = isFolder(path, problems) || (source.reads === "translated" && isFile(path));
+      if (isFolder(path, problems) || (source.reads === "translated" && isFile(path))) return [{ source, path }];
       unread.push(...problems.map((problem) => ({ ...problem, source: source.name })));
-      return isThere;
+      const isGone = problems.length === 0 && wasTranslated(config, source.name, path);
+      return isGone ? [{ source, path, isGone }] : [];
     });
     return { found: eachOnce(found), looked: all.map(({ path }) => path), unread };
   }
@@ -189,6 +196,12 @@ function mirrorFolder(config: LibraryConfig, name: SourceName, root: string): st
   mkdirSync(cache, { recursive: true, mode: 0o700 });
   // The real path, as in the roots of a list.
   return join(realpathSync(cache), "agents", `${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
+}
+
+/** Whether an earlier call translated this root. */
+function wasTranslated(config: LibraryConfig, name: SourceName, root: string): boolean {
+  const cache = cacheFolder(config);
+  return cache !== null && existsSync(cache) && existsSync(mirrorFolder(config, name, root));
 }
 
 let temporary: string | undefined;

@@ -2,7 +2,13 @@
  * `@skein/history/usage`: tokens and cost, also of other agents and of the archive. It loads nothing else, for commands that
  * must start fast.
  */
-export { isDataNotFoundError, isQueryError, isSessionNotFoundError, isWorkspaceNotFoundError } from "../errors.ts";
+export {
+  isDataNotFoundError,
+  isNotRestorableError,
+  isQueryError,
+  isSessionNotFoundError,
+  isWorkspaceNotFoundError,
+} from "../errors.ts";
 export { isMigrateRefusedError, type MigrateErrorCode } from "../migrate/types.ts";
 export { withArchive } from "../on-demand.ts";
 export { withSources } from "../sources/with-sources.ts";

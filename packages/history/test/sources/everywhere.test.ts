@@ -19,6 +19,7 @@ import {
   getSession,
   getUsage,
   listSessions,
+  restoreSession,
   searchSessions,
   verify,
   watch,
@@ -84,6 +85,28 @@ test("the archive keeps deleted sessions of another agent, and does not duplicat
   // A subagent whose parent is gone is a session of its own now.
   expect(left.map(({ id }) => id)).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
   expect(new Set(left.map(({ source }) => source))).toEqual(new Set(["codex"]));
+});
+
+test("the archive keeps the sessions of an agent whose folder was deleted", async () => {
+  const { folder } = agentData("codex");
+  const places = { env: { CODEX_HOME: folder }, homes: [temporaryFolder()], platform: process.platform };
+  const cacheFolder = join(temporaryFolder(), "cache");
+  const archiveFolder = join(temporaryFolder(), "archive");
+  const found = async (): Promise<LibraryConfig> =>
+    withArchive({ ...(await withSources({ places, sources: ["codex"], cacheFolder })).config, archiveFolder });
+  await archive({ ...(await found()), archiveFolder });
+  const listed = async (): Promise<readonly string[]> =>
+    (await listSessions({ ...(await found()), limit: Infinity })).data.map(({ id, source }) => `${source} ${id}`);
+  const before = await listed();
+  const { totals } = await getUsage({ ...(await found()), timeZone: "UTC" });
+  for (const part of ["sessions", ""]) {
+    rmSync(join(folder, part), { recursive: true });
+    expect(await listed()).toEqual(before);
+    expect((await getUsage({ ...(await found()), timeZone: "UTC" })).totals).toEqual(totals);
+  }
+  await expect(restoreSession("0198c0de-0000-7000-8000-00000000000a", { archiveFolder })).rejects.toThrow(
+    "is a session of Codex, and nothing is written into the folders of other agents",
+  );
 });
 
 test("blocks of five hours, search and the index include every agent, and `sources` selects among them", async () => {

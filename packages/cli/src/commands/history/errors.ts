@@ -2,6 +2,7 @@ import {
   type MigrateErrorCode,
   isDataNotFoundError,
   isMigrateRefusedError,
+  isNotRestorableError,
   isQueryError,
   isSessionNotFoundError,
   isWorkspaceNotFoundError,
@@ -17,6 +18,11 @@ export function toCommandError(error: unknown, everywhere = false): unknown {
   const { message } = error;
   if (error.name === "AbortError") return new CommandError(EXIT.cancelled, "Stopped.");
   if (isQueryError(error) || error instanceof RangeError) return new UsageError(message);
+  if (isNotRestorableError(error))
+    return new CommandError(
+      EXIT.failed,
+      `${message}. It stays in lists and can be read. "skein adopt" copies it into Skein.`,
+    );
   if (isDataNotFoundError(error)) return dataMissing(error, everywhere);
   if (isSessionNotFoundError(error) || isWorkspaceNotFoundError(error)) return new MissingError(message);
   return isMigrateRefusedError(error) ? new CommandError(exitCodeOf(error.code), message) : error;

@@ -7,7 +7,7 @@ import { archiveFolder } from "./with-archived.ts";
 
 export const restore = historyCommand({
   name: "history restore",
-  summary: "Restore an archived session to where Claude Code finds it",
+  summary: "Restore an archived session of Claude Code to where Claude Code finds it",
   shares: ["root", "json"],
   isLive: true,
   words: "SESSION",
