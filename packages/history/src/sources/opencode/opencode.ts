@@ -123,6 +123,11 @@ function unitOf(root: string, path: string, form: 1 | 2, row: Row): Unit {
   return { id: String(id), root, path, bytes: 0, stamp, mtimeMs: Number(updated) || 0, head, extra: { form } };
 }
 
+/** A folder does not change when a file in it is written again, as opencode does with the last two messages and their parts. */
+function filesIn(folder: string): readonly string[] {
+  return entriesIn(folder).map(({ name }) => join(folder, name));
+}
+
 function storedSessions(root: string, problems: Problem[]): readonly Unit[] {
   const storage = join(root, "storage");
   return entriesIn(join(storage, "session"), problems).flatMap((project) => {
@@ -132,8 +137,10 @@ function storedSessions(root: string, problems: Problem[]): readonly Unit[] {
       const id = basename(entry.name, ".json");
       const path = join(folder, entry.name);
       const messages = join(storage, "message", id);
-      const parts = entriesIn(messages).map(({ name }) => join(storage, "part", basename(name, ".json")));
-      return [{ id, root, path, ...stampOf(path, messages, ...parts), extra: { form: "files", storage } }];
+      const names = entriesIn(messages).map(({ name }) => name);
+      const parts = names.map((name) => join(storage, "part", basename(name, ".json")));
+      const last = [...names.slice(-2).map((name) => join(messages, name)), ...parts.slice(-2).flatMap(filesIn)];
+      return [{ id, root, path, ...stampOf(path, messages, ...parts, ...last), extra: { form: "files", storage } }];
     });
   });
 }

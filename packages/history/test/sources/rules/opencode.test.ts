@@ -189,7 +189,7 @@ test("opencode 2.x: rows are ordered by their number, and files, notes of the pr
   expect(callsIn("opencode", [read])).toMatchObject([{ input: 5, output: 2, usd: 0.5, model: "m" }]);
 });
 
-test("opencode's older files: messages are ordered by time, a child names its parent, and a new part counts as a change", () => {
+test("opencode's older files: messages are ordered by time, a child names its parent, and a new or rewritten part counts as a change", () => {
   const files = {
     "storage/session/p/ses_1.json": { id: "ses_1", directory: "/srv/demo", title: "t" },
     "storage/session/p/ses_2.json": { id: "ses_2", directory: "/srv/demo", title: "child", parentID: "ses_1" },
@@ -203,7 +203,10 @@ test("opencode's older files: messages are ordered by time, a child names its pa
   expect(session1 && threadOf(session1)).toEqual(["first", "second"]);
   expect(session2?.parentId).toBe("ses_1");
   folderWith({ "storage/part/msg_1/prt_3.json": says("third") }, folder);
-  expect(unitsIn("opencode", folder)[0]?.stamp).not.toBe(session1?.unit.stamp);
+  const withThird = unitsIn("opencode", folder)[0]?.stamp;
+  expect(withThird).not.toBe(session1?.unit.stamp);
+  folderWith({ "storage/part/msg_1/prt_3.json": says("third, and its end") }, folder);
+  expect(unitsIn("opencode", folder)[0]?.stamp).not.toBe(withThird);
   execute(join(folder, "opencode.db"), [FIRST, session("ses_1", { title: "in the database" })].join("\n"));
   const [moved] = readAll("opencode", folder);
   expect(moved && titleOf(moved)).toBe("in the database");
