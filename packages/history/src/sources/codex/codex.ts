@@ -107,7 +107,8 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
       database.each("SELECT id, name FROM threads WHERE name IS NOT NULL", [], note);
     });
   } catch (error) {
-    problems.push({ path, message: error instanceof Error ? error.message : String(error) });
+    const reason = error instanceof Error ? error.message : String(error);
+    problems.push({ path, message: `only the names of threads could not be read: ${reason}` });
   }
   return titles;
 }

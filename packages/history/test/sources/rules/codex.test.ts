@@ -1,7 +1,9 @@
 /** Rules of Codex's rollouts. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { afterEach, expect, test, vi } from "vitest";
+import { codex } from "../../../src/sources/codex/codex.ts";
 import {
   callsIn,
   execute,
@@ -308,6 +310,16 @@ test("Codex: the name in the database takes precedence over the name in the inde
 test("Codex: the database may be in a separate folder", () => {
   vi.stubEnv("CODEX_SQLITE_HOME", folderWith({ "state_5.sqlite": THREADS }));
   expect(titleOf(readOne("codex", { [place()]: [meta(), user("q")] }))).toBe("From the database");
+});
+
+test("Codex: a database that cannot be read hides only the names of threads", () => {
+  const folder = folderWith({ [place()]: [meta(), user("q")] });
+  writeFileSync(join(folder, "state_5.sqlite"), "not a database");
+  const { units, problems } = codex.units(folder);
+  expect(units.length).toBe(1);
+  expect(problems.map(({ message }) => message)).toEqual([
+    expect.stringContaining("only the names of threads could not be read"),
+  ]);
 });
 
 test("Codex: a failed command, a text of the program and a picture are read", () => {
