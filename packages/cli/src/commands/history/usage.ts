@@ -87,7 +87,8 @@ function viewLines(
   const lines = (form: NumberForm): readonly Styled[] => {
     const cells = rows.flatMap(([name, totals]) => [
       [name, ...numbers(totals, form, paint)],
-      ...(page.isSplit && "models" in totals
+      // A session only names its models.
+      ...(page.isSplit && view !== "session" && "models" in totals
         ? (totals as UsageReport["byDay"][number]).models.map((part) =>
             [styledText`  ${modelName(part.model)}`, ...numbers(part, form, paint)].map((cell) => paint.dim(cell)),
           )
