@@ -115,6 +115,8 @@ describe("skein sql", () => {
       expect(asked?.out).toContain("about a test");
       expect(unknown).toMatchObject({ code: 3 });
       expect(schema?.out).toMatch(/token_usage +JSON +The usage as written\. Not summable/);
+      // The tables of all agents describe their own columns.
+      expect(schema?.out.match(/^ {2}source +VARCHAR +The agent: /gm)?.length).toBe(8);
       expect(one?.out).toMatch(/^claude\.damage\n[^\n]+\n {2}file [^]+\n {2}message [^\n]+\n\n$/);
       expect(misspelt).toMatchObject({ code: 3, out: "" });
     },

@@ -156,6 +156,8 @@ const COLUMN_DOCS: Readonly<Record<string, string>> = {
   last_at: "When the last branch started, in UTC",
   message: "What is wrong with the line or the file",
   source: "claude-code or skein",
+  "history.source": "The agent: claude-code, codex, opencode and so on",
+  "history.version": "The version of the agent",
   id: "The id",
   sequence: "The number in the session, from 1",
   event_type: "The type of event",
@@ -267,5 +269,9 @@ const COLUMN_DOCS: Readonly<Record<string, string>> = {
 };
 
 export function columnDoc(table: string, column: string): string | undefined {
-  return COLUMN_DOCS[`${table}.${column}`] ?? COLUMN_DOCS[column];
+  // A table of all agents has the columns of Claude Code's table with the same name.
+  const alike = table.startsWith("history.")
+    ? (COLUMN_DOCS[`history.${column}`] ?? COLUMN_DOCS[`${table.replace("history.", "claude.")}.${column}`])
+    : undefined;
+  return COLUMN_DOCS[`${table}.${column}`] ?? alike ?? COLUMN_DOCS[column];
 }
