@@ -31,6 +31,8 @@ import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 interface SqlPort {
   /** Why SQL is off here, as a sentence; undefined if it is on. */
   problem?(): string | undefined | Promise<string | undefined>;
+  /** Whether the operator opened the sessions of coding agents to statements. */
+  readonly hasHistory?: boolean;
   /** Every table that statements can read, with its columns and what they mean. */
   tables?(
     asking: { readonly tenant: string; readonly timeMs: number },

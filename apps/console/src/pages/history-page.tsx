@@ -49,6 +49,7 @@ export function HistoryPage({ id }: { id: string }) {
     "[": () => transcript.current?.step(-1),
     o: () => setAllOpen((open) => open !== true),
     i: () => setDrawer((open) => !open),
+    ...(isDrawer && { Escape: () => setDrawer(false) }),
     End: () => transcript.current?.follow(),
   });
   if (read.phase === "failed")

@@ -18,6 +18,7 @@ interface TimelineProps {
 const LANE = 22;
 const TOP = 16;
 const WIDTH = 1000;
+const FRAME_WIDTH = 6;
 /** The shortest time span: of the closest zoom, and of a session that is drawn in full width. */
 const SHORTEST_MS = 1500;
 const LEAST_MS = 300;
@@ -46,8 +47,7 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
     const box = svg.current?.getBoundingClientRect();
     return box ? Math.min(1, Math.max(0, (clientX - box.left) / box.width)) : 0;
   };
-  const frame =
-    gaps.place(visible.from) <= gaps.place(visible.to) ? [gaps.place(visible.from), gaps.place(visible.to)] : null;
+  const frame = frameOf([x(gaps.place(visible.from)), x(gaps.place(visible.to))]);
 
   return (
     <div className="tl">
@@ -100,8 +100,8 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
           {frame && (
             <rect
               className="tl-frame"
-              x={x(frame[0] ?? 0)}
-              width={Math.max(6, x(frame[1] ?? 0) - x(frame[0] ?? 0))}
+              x={frame.left}
+              width={frame.width}
               y={TOP - 1}
               height={height - TOP + 1}
               rx="3"
@@ -179,6 +179,13 @@ function PauseNote({ isNeeded }: { isNeeded: boolean }) {
       {isNeeded && "no pauses"}
     </span>
   );
+}
+
+/** The marker of the visible part, whole also at both ends of the timeline; null if that part is not drawn. */
+function frameOf([from, to]: readonly [number, number]): { readonly left: number; readonly width: number } | null {
+  if (from > to || to < 0 || from > WIDTH) return null;
+  const width = Math.min(WIDTH, Math.max(FRAME_WIDTH, Math.min(WIDTH, to) - Math.max(0, from)));
+  return { left: Math.min(Math.max(0, from), WIDTH - width), width };
 }
 
 function showAt(spans: readonly Span[], at: number, onShow: (sequence: number) => void): void {

@@ -8,6 +8,8 @@ export interface Question {
 /** Questions about the same sessions. */
 export interface QuestionGroup {
   readonly name: string;
+  /** Whether the questions read sessions of coding agents, whose tables may be closed. */
+  readonly readsAgents: boolean;
   readonly questions: readonly Question[];
 }
 
@@ -20,8 +22,9 @@ export function questionGroups(examples: readonly SqlExample[]): readonly Questi
     ...QUESTIONS,
     ...examples.filter(({ name }) => !COVERED.has(name)).map(({ question, sql }) => ({ title: question, sql })),
   ];
-  return GROUPS.map(({ name, isAbout }) => ({
+  return GROUPS.map(({ name, isAbout }, at) => ({
     name,
+    readsAgents: at > 0,
     questions: all.filter(({ sql }) => isAbout(schemasOf(sql))),
   })).filter(({ questions }) => questions.length > 0);
 }

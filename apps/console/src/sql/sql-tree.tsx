@@ -1,5 +1,6 @@
 import { useState } from "react";
 import type { SqlExample, SqlTable } from "../api/api.ts";
+import { useMe } from "../api/context.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { questionGroups } from "./questions.ts";
 import type { Tables } from "./tables.ts";
@@ -22,6 +23,9 @@ export function SqlTree({ tables, examples, chosen, isOpen, onQuestion, onName }
     ({ name: table, columns }) =>
       wanted === "" || table.includes(wanted) || columns.some(({ name }) => name.toLowerCase().includes(wanted)),
   );
+  const isAgentsClosed = useMe().data?.server.sql.history === false;
+  const groups = questionGroups(examples);
+  const firstOfAgents = groups.find(({ readsAgents }) => readsAgents)?.name;
   return (
     <div className={`tree scroll ${isOpen ? "is-open" : ""}`} id="sql-tree">
       <label className="field">
@@ -33,8 +37,14 @@ export function SqlTree({ tables, examples, chosen, isOpen, onQuestion, onName }
           onChange={(event) => setSearch(event.target.value)}
         />
       </label>
-      {questionGroups(examples).map(({ name, questions }) => (
+      {groups.map(({ name, questions }) => (
         <section key={name} aria-label={`Questions: ${name}`}>
+          {isAgentsClosed && name === firstOfAgents && (
+            <p className="lbl tree-note">
+              The questions below find no rows of coding agents, because the tables of coding agents are closed. The
+              setting <code>SKEIN_SQL_HISTORY</code> opens them to admin keys.
+            </p>
+          )}
           <h2>{name}</h2>
           <ul>
             {questions.map(({ title, sql }) => (

@@ -67,6 +67,17 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.locator(".srow a.strong").first().click();
       await page.waitForURL(/history/);
       await page.locator(".md", { hasText: "It is cornflower blue now." }).waitFor();
+      const [line, frame] = [page.locator(".tl svg"), page.locator(".tl-frame")];
+      const rightOf = async (one: typeof line) => {
+        const box = await one.boundingBox();
+        return box ? Math.round(box.x + box.width) : undefined;
+      };
+      expect(await rightOf(frame), "the right end of the marker").toBeLessThanOrEqual((await rightOf(line)) ?? 0);
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.getByRole("button", { name: "Inspector" }).click();
+      await page.locator(".insp-wrap.is-open").waitFor();
+      await page.keyboard.press("Escape");
+      await page.locator(".insp-wrap.is-open").waitFor({ state: "detached" });
       await page.close();
     });
 

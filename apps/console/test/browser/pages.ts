@@ -162,6 +162,7 @@ export function describePages(shared: { readonly world: World }): void {
           .poll(async () => (await fetch(`${world.url}/v1/sql`, request)).status, { timeout: 100_000 })
           .toBe(200);
         const page = await world.open("/sql");
+        await page.getByText("because the tables of coding agents are closed").waitFor();
         await page.getByRole("button", { name: "How do sessions end?" }).click();
         await page.locator(".res tbody tr, .sql-problem").first().waitFor({ timeout: 80_000 });
         expect(await page.locator(".sql-problem").allInnerTexts()).toEqual([]);

@@ -13,6 +13,8 @@ import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 export interface TenantSql {
   /** Why statements cannot run here; undefined if they can. */
   problem(): Promise<string | undefined>;
+  /** Whether statements may read the sessions of coding agents, for callers who may. */
+  readonly hasHistory: boolean;
   /** The columns come with a notice if the statement names tables that are empty because the caller may not read them. */
   ask(query: TenantQuery, signal: AbortSignal): AsyncGenerator<Part & { readonly notice?: string }>;
   /** Every table that statements can read, with its columns and what they mean. */
@@ -99,6 +101,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
 
   return {
     problem: () => sandboxFor(false).problem(),
+    hasHistory: options.history !== undefined,
     async *ask({ tenant, history, prompts, ...query }, signal) {
       // A statement waits only for the data that it reads: transcripts are searched and rows are copied only if they
       // are needed.

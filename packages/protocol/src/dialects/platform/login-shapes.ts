@@ -22,8 +22,11 @@ export const Me = z.object({
     version: z.string(),
     store: z.string(),
     model: z.object({ name: z.string(), simulated: z.boolean() }),
-    /** Whether this server answers SQL; if not, the reason. */
-    sql: z.object({ available: z.boolean(), reason: z.string().nullable() }),
+    /**
+     * Whether this server answers SQL; if not, the reason. `history`: whether statements of this key may read the sessions of
+     * coding agents. Otherwise their tables are empty.
+     */
+    sql: z.object({ available: z.boolean(), reason: z.string().nullable(), history: z.boolean() }),
     /** Whether this key may read Claude Code's own sessions on this server; if not, the reason. */
     history: z.object({
       available: z.boolean(),

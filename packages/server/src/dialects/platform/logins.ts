@@ -2,6 +2,7 @@ import type { Handlers } from "../../request-context.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { capsOfKey } from "./caps.ts";
 import { historyRefusal } from "./history.ts";
+import { mayAskHistory } from "./sql.ts";
 import { cookieIn, loginCookie } from "../../http/login-cookie.ts";
 
 /** Logins of browsers, and who calls. */
@@ -45,7 +46,7 @@ export const loginHandlers = {
         version,
         store,
         model: { name: model, simulated },
-        sql: { available: reason === null, reason },
+        sql: { available: reason === null, reason, history: sql?.hasHistory === true && mayAskHistory(principal) },
         history: {
           available: refusal === null,
           reason: refusal,

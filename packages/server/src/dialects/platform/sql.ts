@@ -2,7 +2,7 @@ import { ARROW_STREAM, JSON_LINES } from "@skein/protocol";
 import { ApiError, errorAnswer } from "../../http/api-error.ts";
 import { type RequestContext, type Handlers, TAKEN_OVER } from "../../request-context.ts";
 import type { SqlPart } from "../../deps.ts";
-import { OPERATOR, allows, seesPrompts } from "../../keys.ts";
+import { OPERATOR, type Principal, allows, seesPrompts } from "../../keys.ts";
 
 /** SQL statements. The SQL port answers them, in its own sandbox. */
 export const sqlHandlers = {
@@ -18,8 +18,7 @@ export const sqlHandlers = {
       const { statementMs: timeMs, statementRows: rows, statementBytes: bytes } = limits;
       const format = isArrow ? "arrow" : "jsonl";
       const { tenant } = principal;
-      // Claude Code's files belong to the operator: only admin keys of the operator's tenant may read them.
-      const history = tenant === OPERATOR && allows(principal, "admin");
+      const history = mayAskHistory(principal);
       const prompts = seesPrompts(principal);
       const question = { tenant, statement: body.sql, format, timeMs, rows, bytes, history, prompts } as const;
       const parts = deps.sql.ask(question, gone.signal);
@@ -45,6 +44,11 @@ export const sqlHandlers = {
     return { data: [...(shared.deps.sql?.examples?.() ?? [])] };
   },
 } satisfies Partial<Handlers>;
+
+/** Claude Code's files belong to the operator: only admin keys of the operator's tenant may read them. */
+export function mayAskHistory(principal: Principal): boolean {
+  return principal.tenant === OPERATOR && allows(principal, "admin");
+}
 
 /**
  * Sends lines as they arrive. The first line has the columns, and the last line says how the statement ended: an answer

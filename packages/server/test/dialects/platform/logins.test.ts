@@ -1,9 +1,11 @@
 /** Logins of browsers: a cookie replaces the key, and pages of other origins cannot use it. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { createMemoryLive, createMemoryStore } from "@skein/core";
 import { createKeys, createServer } from "@skein/server";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { caller, openFrames, session, testServer } from "../../world.ts";
+import { caller, folder, openFrames, session, testServer } from "../../world.ts";
 
 async function loggedIn(options: Parameters<typeof testServer>[0] = {}) {
   const server = await testServer(options);
@@ -40,7 +42,11 @@ test("a login answers with a cookie that scripts cannot read, and the cookie rep
         store: expect.any(String),
         model: { name: expect.any(String), simulated: true },
         history: { available: false, reason: expect.stringContaining("SKEIN_HISTORY"), roots: [] },
-        sql: { available: expect.any(Boolean), reason: expect.toSatisfy((reason) => reason === null || reason !== "") },
+        sql: {
+          available: expect.any(Boolean),
+          reason: expect.toSatisfy((reason) => reason === null || reason !== ""),
+          history: false,
+        },
         claude_code: expect.any(Boolean),
         console: false,
       },
@@ -55,6 +61,19 @@ test("a login answers with a cookie that scripts cannot read, and the cookie rep
 test("/v1/me with a key instead of a login has no expiry time", async () => {
   const { call } = await testServer();
   expect((await call("GET", "/v1/me")).body).toMatchObject({ tenant: "default", expires_at: null });
+});
+
+test("/v1/me says whether statements of the caller may read the sessions of coding agents", async () => {
+  const home = folder();
+  mkdirSync(join(home, "projects"));
+  const { url, call } = await testServer({ sqlHistory: [home] });
+  const { body } = await call("POST", "/v1/keys", { name: "guest", scopes: ["sql"] });
+  const guest = caller(url, String(body["key"]));
+  for (const [who, history] of [
+    [call, true],
+    [guest, false],
+  ] as const)
+    expect((await who("GET", "/v1/me")).body).toMatchObject({ server: { sql: { history } } });
 });
 
 test("over TLS the cookie is Secure", async () => {
