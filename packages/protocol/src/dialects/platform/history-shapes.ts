@@ -147,7 +147,7 @@ export const HistoryMessages = z.object({
 });
 
 export const HistorySearchQuery = z.strictObject({
-  /** Words, "phrases in quotes", -without. */
+  /** Words, "phrases in quotes" and /patterns/. A message must have all of them. */
   q: z.string().min(1).max(500),
   limit: z.coerce.number().int().min(1).max(200).optional(),
   offset: z.coerce.number().int().nonnegative().max(100_000).optional(),
