@@ -417,7 +417,7 @@ export const agentTables: ConformanceList = {
       } as const).map(([key, type]) => there(`"${key}"`, { check: "action line", key, type })),
       departure(
         "log_id counts across runs",
-        "Unique in a database. In a file it counts the lines of its run from 1, in `skein sql` the actions of its session.",
+        "Unique in a database. In a file, log_id counts the lines of the run from 1. In `skein sql`, it counts the actions of the session.",
       ),
     ]),
     ...section("Table 3: action_data of the example run", [

@@ -292,7 +292,7 @@ export const responses: readonly Line[] = [
   ...section("StreamEvent", [
     departure(
       "six events",
-      "A seventh event, `question`, says that somebody must answer. The call that asks stays in its message.",
+      "A seventh event, `question`, says that somebody must answer. The message still has the tool call that asks.",
       { check: "said", shape: "StreamEvent", key: "event", type: "string", seen: ["question"] },
     ),
   ]),
