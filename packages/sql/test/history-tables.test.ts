@@ -72,6 +72,21 @@ test("calls, subagents and messages of other agents have Claude Code's columns",
   expect(await rows(prompts)).toEqual([["List files"], ["Match this picture"], ["Run the tests"]]);
 });
 
+test("a version or a branch that an agent does not record is NULL", async () => {
+  const of = (table: string, column: string): string =>
+    `SELECT count(*) FROM ${table} WHERE source IN ('codex', 'opencode') AND ${column} = ''`;
+  for (const [table, column] of [
+    ["history.messages", "version"],
+    ["history.messages", "git_branch"],
+    ["history.sessions", "version"],
+    ["history.sessions", "git_branch"],
+    [`read_conversations('${codex}')`, "git_branch"],
+  ] as const)
+    expect([table, column, await rows(of(table, column))]).toEqual([table, column, [[0]]]);
+  const branches = "SELECT count(*) FROM history.messages WHERE source = 'opencode' AND git_branch IS NULL";
+  expect(await rows(branches)).not.toEqual([[0]]);
+});
+
 test("the table functions accept a source, recognise a path, and warn about an unknown name", async () => {
   const count = (call: string): Promise<readonly unknown[]> =>
     rows(`SELECT DISTINCT source FROM read_conversations(${call})`);

@@ -14,7 +14,7 @@ export interface QuestionGroup {
 }
 
 /** Examples of the server that another question of the list answers for more sessions. */
-const COVERED: ReadonlySet<string> = new Set(["asked-about", "cache-efficiency"]);
+const COVERED: ReadonlySet<string> = new Set(["cache-efficiency"]);
 
 /** The console's own questions and those of the server, grouped by the sessions that they are about. */
 export function questionGroups(examples: readonly SqlExample[]): readonly QuestionGroup[] {

@@ -23,6 +23,37 @@ interface Source {
 
 const all = { limit: Number.POSITIVE_INFINITY } as const;
 
+const SESSION_COLUMNS = {
+  session_id: "VARCHAR",
+  project_path: "VARCHAR",
+  title: "VARCHAR",
+  started_at: "TIMESTAMP",
+  last_activity_at: "TIMESTAMP",
+  message_count: "INTEGER",
+  agent_count: "INTEGER",
+  version: "VARCHAR",
+  git_branch: "VARCHAR",
+  size_bytes: "BIGINT",
+  file: "VARCHAR",
+} as const;
+
+function sessionRow(session: SessionSummary): Readonly<Record<keyof typeof SESSION_COLUMNS, unknown>> {
+  return {
+    session_id: session.id,
+    project_path: session.projectPath,
+    title: session.summary,
+    started_at: session.timestamp,
+    last_activity_at: session.lastActivityAt,
+    message_count: session.messageCount,
+    agent_count: session.agentIds.length,
+    // Empty if no line has one.
+    version: session.version || null,
+    git_branch: session.gitBranch,
+    size_bytes: session.sizeBytes,
+    file: session.path,
+  };
+}
+
 const SOURCES: Readonly<Record<SmallTable, Source>> = {
   "main.claude_plans": {
     columns: {
@@ -140,66 +171,14 @@ const SOURCES: Readonly<Record<SmallTable, Source>> = {
       ),
   },
   "claude.sessions": {
-    columns: {
-      session_id: "VARCHAR",
-      project_path: "VARCHAR",
-      title: "VARCHAR",
-      started_at: "TIMESTAMP",
-      last_activity_at: "TIMESTAMP",
-      message_count: "INTEGER",
-      agent_count: "INTEGER",
-      version: "VARCHAR",
-      git_branch: "VARCHAR",
-      size_bytes: "BIGINT",
-      file: "VARCHAR",
-    },
+    columns: SESSION_COLUMNS,
     rows: async (library) =>
-      (await sessionsOf(library))
-        .filter(({ source }) => source.startsWith("claude-"))
-        .map((session) => ({
-          session_id: session.id,
-          project_path: session.projectPath,
-          title: session.summary,
-          started_at: session.timestamp,
-          last_activity_at: session.lastActivityAt,
-          message_count: session.messageCount,
-          agent_count: session.agentIds.length,
-          version: session.version,
-          git_branch: session.gitBranch,
-          size_bytes: session.sizeBytes,
-          file: session.path,
-        })),
+      (await sessionsOf(library)).filter(({ source }) => source.startsWith("claude-")).map(sessionRow),
   },
   "history.sessions": {
-    columns: {
-      source: "VARCHAR",
-      session_id: "VARCHAR",
-      project_path: "VARCHAR",
-      title: "VARCHAR",
-      started_at: "TIMESTAMP",
-      last_activity_at: "TIMESTAMP",
-      message_count: "INTEGER",
-      agent_count: "INTEGER",
-      version: "VARCHAR",
-      git_branch: "VARCHAR",
-      size_bytes: "BIGINT",
-      file: "VARCHAR",
-    },
+    columns: { source: "VARCHAR", ...SESSION_COLUMNS },
     rows: async (library) =>
-      (await sessionsOf(library)).map((session) => ({
-        source: session.source,
-        session_id: session.id,
-        project_path: session.projectPath,
-        title: session.summary,
-        started_at: session.timestamp,
-        last_activity_at: session.lastActivityAt,
-        message_count: session.messageCount,
-        agent_count: session.agentIds.length,
-        version: session.version,
-        git_branch: session.gitBranch,
-        size_bytes: session.sizeBytes,
-        file: session.path,
-      })),
+      (await sessionsOf(library)).map((session) => ({ source: session.source, ...sessionRow(session) })),
   },
   "skein.agent_metas": {
     columns: { file: "VARCHAR", meta: "JSON" },

@@ -125,7 +125,7 @@ export function parentOf({ sessionId, callId, type, description }: ParentSession
 export function createTranscriptWriter({ source, sessionId, onLine, onTorn }: WriterOptions): TranscriptWriter {
   let cwd: string | null = null;
   let branch: string | null = null;
-  let version = "";
+  let version: string | null = null;
   let parent: WriterHead["parent"];
   let last: string | null = null;
   const lastOfSide = new Map<string, string>();
@@ -157,8 +157,8 @@ export function createTranscriptWriter({ source, sessionId, onLine, onTorn }: Wr
       userType: "external",
       ...(cwd !== null && { cwd }),
       sessionId: parent?.sessionId ?? sessionId,
-      version,
-      gitBranch: branch ?? "",
+      ...(version !== null && { version }),
+      ...(branch !== null && { gitBranch: branch }),
       ...(parent ? { agentId: sessionId } : side !== undefined && { agentId: side }),
       ...body,
       uuid,

@@ -199,8 +199,9 @@ function foldEnvelope(state: SessionDetails, bytes: Buffer, start: number, end: 
     untimed.end = end;
   }
   if (cwdStart >= 0) noteCwd(state, bytes, cwdStart, cwdEnd);
-  if (state.version === "" && peek.versionStart >= 0) {
-    state.version = latin1(bytes, peek.versionStart, peek.versionEnd);
+  // Both come from the first line that has one of them.
+  if (state.version === "" && state.gitBranch === null) {
+    if (peek.versionStart >= 0) state.version = latin1(bytes, peek.versionStart, peek.versionEnd);
     if (peek.branchStart >= 0) state.gitBranch = text(bytes, peek.branchStart, peek.branchEnd) || null;
   }
   if (state.sessionId === null) {
