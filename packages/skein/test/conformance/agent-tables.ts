@@ -93,7 +93,7 @@ export const agentTables: ConformanceList = {
     ...section("Table 1: rules", [
       departure(
         "messages is a column that grows",
-        "Computed when it is read. Stored with every step, it would grow with the square of its length.",
+        "Computed when it is read. If every step stored all messages again, storage would grow with the square of their number.",
         {
           check: "json",
           query: `select messages->0 from ${CONFIG} where jsonb_array_length(messages) > 0`,
@@ -463,11 +463,15 @@ export const agentTables: ConformanceList = {
       action("memory_update"),
       action("memory_before_compact"),
       action("memory_after_compact"),
-      departure("compaction is logged when it was applied", "Every check is logged with its reason, applied or not.", {
-        check: "action",
-        action: "compaction",
-        keys: ["compaction_applied"],
-      }),
+      departure(
+        "compaction is logged when it was applied",
+        "Every check whether to compact is logged with its reason, also if nothing was compacted.",
+        {
+          check: "action",
+          action: "compaction",
+          keys: ["compaction_applied"],
+        },
+      ),
       action("context_transformation"),
       action("api_call_started"),
       action("api_response_received"),

@@ -1,7 +1,7 @@
 import { type Entry, type ConformanceList, departure, section, there } from "./line.ts";
 
 const V7 = "Skein makes UUID v7; ids from elsewhere are kept.";
-const AT = "timestamptz, in milliseconds, by the writer's clock.";
+const AT = "timestamptz, in milliseconds, by the clock of the process that writes the event.";
 
 /** The fields of one of the specified tables, as the specification names them. */
 function fields(view: string, rows: readonly (readonly [name: string, said: string])[]): readonly Entry[] {

@@ -8,7 +8,7 @@ export function printConformance(lists: readonly ConformanceList[]): string {
   const shared = sharedReasons(lists);
   return `# Where Skein differs from the specifications
 
-Each of the five parts of Skein implements a specification, numbered 000 to 004. A line of a specification is *there*, a *departure* or *open*. A test checks every line that is there, in a real store, a schema or a file. This page lists the *departures*, which are different in Skein for the given reason, and the *open* lines, which are not done yet. \`npm run conformance\` prints this page from the lists in \`packages/skein/test/conformance/\`.
+Each of the five parts of Skein implements a specification, numbered 000 to 004. A line of a specification is *there* (Skein does what it says), a *departure* or *open*. For every line that is *there*, a test checks this in a real store, a schema or a file. This page lists the *departures*, which are different in Skein for the given reason, and the *open* lines, which are not done yet. \`npm run conformance\` prints this page from the lists in \`packages/skein/test/conformance/\`.
 
 | part | specification | about | there | departures | open |
 |---|---|---|---|---|---|

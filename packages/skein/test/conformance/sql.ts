@@ -3,7 +3,7 @@ import { type Entry, type ConformanceList, departure, section, there } from "./l
 const SQL_TESTS = "packages/sql/test/main-tables.test.ts";
 const UUID = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const TIME = "2025-12-26T12:58:17.099Z";
-const KEPT = "Kept, but not checked, because every object may have other fields.";
+const KEPT = "Kept like any field that the schema does not name, so its value is not checked.";
 
 /** Fields of a schema, each with the specification's name for it and values that it must accept. */
 function fields(
@@ -295,7 +295,7 @@ export const sql: ConformanceList = {
         file_size INTEGER
         created_at TIMESTAMP
         modified_at TIMESTAMP`,
-        "Not a key: two data directories may have plans with one name. Use file.",
+        "Not a key: two data directories may have plans with the same name. The column file tells them apart.",
       ),
     ),
     ...section("claude_todos", [
@@ -317,7 +317,7 @@ export const sql: ConformanceList = {
       }),
       departure(
         "PRIMARY KEY (session_id, agent_id, todo_index)",
-        "Not a key: two data directories may have lists of one session. Use file.",
+        "Not a key: two data directories may have lists of the same session. The column file tells them apart.",
       ),
     ]),
     ...section(
@@ -351,12 +351,16 @@ export const sql: ConformanceList = {
     ]),
     ...section("Field value patterns", [
       pattern("UUIDs: be74c085-8d87-49a7-9100-7f0e83f29a10", "Uuid", UUID),
-      departure("short agent ids: a[0-9a-f]{6,7}", "There are longer ids too: a and sixteen hexadecimal digits.", {
-        check: "format",
-        schema: "ShortAgentId",
-        field: "",
-        values: ["a64f14a"],
-      }),
+      departure(
+        "short agent ids: a[0-9a-f]{6,7}",
+        "There are longer ids too: the letter a and then 16 hexadecimal digits.",
+        {
+          check: "format",
+          schema: "ShortAgentId",
+          field: "",
+          values: ["a64f14a"],
+        },
+      ),
       pattern("timestamps: 2025-12-26T12:58:17.099Z", "IsoTimestamp", TIME),
       there("timestamps in history: 1760110675230", {
         check: "format",
