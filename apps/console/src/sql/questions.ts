@@ -33,7 +33,6 @@ const GROUPS: readonly { readonly name: string; readonly isAbout: (schemas: Read
   { name: "Sessions of Skein", isAbout: (schemas) => schemas.has("platform") || schemas.has("agent") },
   { name: "Skein and coding agents together", isAbout: (schemas) => schemas.size === 0 },
   { name: "All coding agents", isAbout: (schemas) => schemas.has("history") },
-  { name: "Claude Code", isAbout: (schemas) => schemas.has("claude") },
 ];
 
 /** The schemas of a statement's tables. Tables without a schema have the rows of Skein and of coding agents. */
