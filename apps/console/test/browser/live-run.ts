@@ -26,7 +26,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       const id = await world.begin("Helper", "An answer to read", [{ text: before }]);
       const page = await world.open(`/sessions/${id}`);
       await page.locator(".top .pill.done").waitFor();
-      await world.say(id, "And a long one", [{ text: words.repeat(40), chunk: 12, chunkDelayMs: 8 }]);
+      await world.say(id, "And a long one", [{ text: words.repeat(40), chunk: 6, chunkDelayMs: 15 }]);
       await page.locator(".said.is-live").waitFor();
       // The reader has scrolled half a page up from the end.
       await page.locator(".transcript .scroll").hover();

@@ -161,6 +161,8 @@ export function describePages(shared: { readonly world: World }): void {
         await expect
           .poll(async () => (await fetch(`${world.url}/v1/sql`, request)).status, { timeout: 100_000 })
           .toBe(200);
+        const schema = (): Promise<Response> => fetch(`${world.url}/v1/sql/schema`, { headers });
+        await expect.poll(async () => (await schema()).status, { timeout: 100_000 }).toBe(200);
         const page = await world.open("/sql");
         await page.getByText("because the tables of coding agents are closed").waitFor();
         await page.getByRole("button", { name: "How do sessions end?" }).click();
@@ -169,7 +171,7 @@ export function describePages(shared: { readonly world: World }): void {
         await expect.poll(() => page.url()).toContain("q=");
         await page.getByRole("button", { name: "Chart" }).click();
         await page.locator(".resfig rect").first().waitFor();
-        await page.getByRole("button", { name: /platform\.sessions/ }).click();
+        await page.getByRole("button", { name: /platform\.sessions/ }).click({ timeout: 80_000 });
         await page.getByRole("button", { name: /finished_at/ }).waitFor();
         // The server does not open the files of coding agents to SQL, and says so.
         await page.setViewportSize({ width: 390, height: 844 });
