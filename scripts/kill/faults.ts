@@ -62,7 +62,7 @@ export async function runWithFault({ store, error, when }: Fault): Promise<Fault
   }
 }
 
-/** Runs with each call failing in turn, until a run has no such call any more. */
+/** Repeats the same work: the first time its first call fails, then its second, until the work has fewer calls than that. */
 export async function everyFault(
   store: Fault["store"],
   progress: (text: string) => void,

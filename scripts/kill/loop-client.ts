@@ -14,7 +14,7 @@ export interface LoopClient {
   readonly sessionIds: readonly string[];
   /** A session that a worker should create itself, with its lease and its first step. */
   beginning(): Beginning;
-  /** The outcome after the worker's death: the message of the prompt, if the worker had reported the session. */
+  /** Called after the worker's death. `messageId` is the message of the prompt, if the worker had reported the session. */
   begun(beginning: Beginning, messageId: string | undefined): Promise<void>;
   /** Prompts every session that has nothing to do. */
   feed(): Promise<void>;

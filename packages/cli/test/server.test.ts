@@ -66,7 +66,7 @@ test.skipIf(process.platform === "win32")(
   "a server of npm start stops when npm has passed SIGTERM only to the shell that started the server",
   async () => {
     const folder = dataFolder();
-    // `exit` keeps the shell from becoming the server.
+    // Without the `exit`, the shell would replace itself with its last command, the server, and could not be stopped alone.
     const shell = spawn("sh", ["-c", '"$@" serve --port 0; exit $?', "sh", process.execPath, bin], {
       env: { ...environmentOf(folder), npm_lifecycle_event: "start" },
       stdio: ["ignore", "pipe", "inherit"],

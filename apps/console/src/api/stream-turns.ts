@@ -10,7 +10,7 @@ export interface StreamWork {
   readonly stream: (signal: AbortSignal) => Promise<void>;
   /** Requests what the stream would tell. It is called again and again while other pages hold all places for streams. */
   readonly poll: (signal: AbortSignal) => Promise<unknown>;
-  /** Whether one of the hidden pages keeps this stream. Default: a hidden page has no streams. */
+  /** Whether this page may keep the stream while it is hidden; only one hidden page does. Default: a hidden page has no streams. */
   readonly isKept?: () => boolean;
 }
 

@@ -351,7 +351,7 @@ describe("a prompt for an idle session only", () => {
     await expect(late).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("a prompt for an idle session is answered again during its own run, if it has the same key", async () => {
+  test("a prompt with whenIdle that is sent again with the same key gets the same response, also while its own run makes the session busy", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const key = { id: "k", fingerprint: "f" };

@@ -61,7 +61,7 @@ const used = {
   },
 };
 
-test("only the answer is reported again when it gets its tokens, and only a new title when a thread gets a name", async () => {
+test("when an answer gets its tokens, only this answer is reported again; when a thread gets a name, only the title is reported", async () => {
   const { data, news } = await follow("codex", "0198c0de-0000-7000-8000-00000000000a");
   const rollout = fileIn(data, /0a\.jsonl$/);
   const append = (line: object): void => appendFileSync(rollout, `${JSON.stringify(line)}\n`);

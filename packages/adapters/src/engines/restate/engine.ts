@@ -109,7 +109,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
 
   /**
    * Drives a session unless this process is claiming or driving it already. While PostgreSQL is slow, every sweep finds
-   * the sessions that are still being claimed, and would take another place for each of them.
+   * the sessions that are still being claimed. Without this check, each sweep would take another place for each of them.
    */
   async function alone(sessionId: string, drive: () => Promise<void>): Promise<void> {
     if (inHand.has(sessionId)) return;

@@ -29,8 +29,8 @@ export interface AnthropicModelOptions {
   /** Whether the built-in simulation answers instead of the provider. */
   readonly simulated?: boolean;
   /**
-   * The provider's name for the model. Without it, the model is Claude, under the name in each call. Thinking of other
-   * models is marked, because Claude rejects it.
+   * The provider's name for the model. If it is missing, the model is Claude, with the name that each call has. The thinking
+   * blocks of other models are marked, because Claude rejects them.
    */
   readonly modelName?: string;
   readonly abilities?: Partial<ModelAbilities>;
@@ -120,7 +120,7 @@ function credentialsOf({
   return { apiKey: null, authToken: null, defaultHeaders: { "x-api-key": apiKey } };
 }
 
-/** The name for Claude's API: bare names, and names with the provider `anthropic`. */
+/** The name that Claude's API expects: without the provider, if the name begins with `anthropic/`. */
 function claudeName(name: string): string {
   return name.replace(/^anthropic\//, "");
 }

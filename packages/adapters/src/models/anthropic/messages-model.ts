@@ -45,7 +45,7 @@ export interface MessagesModelOptions {
 /** A connection is given up if nothing arrives for this time, not even a ping. */
 export const SILENCE_MS = 300_000;
 
-/** Settings of an agent that the API accepts only in an older version than the client's. */
+/** The API accepts these settings only if the request names an older version of the API than the client does. */
 const SAMPLING = ["temperature", "top_p", "top_k"];
 const WITH_SAMPLING = "2023-06-01";
 

@@ -86,7 +86,7 @@ export function documentText(document: JsonObject): string {
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
-/** Digits of the names in a folder whose last conversation has this number: three as specified, more above 999. */
+/** How many digits file names have in a folder whose last conversation has this number: three, as specified, or more above 999. */
 export function nameWidth(lastNumber: number): number {
   return Math.max(3, String(lastNumber).length);
 }

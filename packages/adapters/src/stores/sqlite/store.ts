@@ -64,7 +64,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
   const leases = createLeases(db, now);
   const cache = createSessionCache(db);
 
-  // Only another connection's commits change this number, so our own wake-ups cost one comparison.
+  // Only commits of other connections change this number. After a commit of our own it is the same, and nothing is read.
   const dataVersion = (): unknown => db.get("pragma data_version")?.["data_version"];
   const lastPosition = (): number => Number(db.get("select max(position) as n from events")?.["n"] ?? 0);
   let seenVersion = dataVersion();

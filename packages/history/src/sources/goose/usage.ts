@@ -1,5 +1,5 @@
 /**
- * Goose's tokens. Since 2026 a table has one row per model call, and a row with what a session had spent before. Older
+ * Goose's tokens. Since 2026 a table has one row per model call, and one row with the sum from before the table existed. Older
  * databases have only sums per session, and the oldest of them do not count the cache apart.
  */
 import { numberOf, stringOf } from "../../model/value.ts";
