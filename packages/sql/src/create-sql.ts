@@ -25,7 +25,10 @@ interface SqlOptions {
    * directories.
    */
   readonly roots?: readonly string[];
-  /** If there is no data directory, its tables are empty instead of an error, for statements over all tables. */
+  /**
+   * Without a data directory, Claude Code's tables are empty; by default, a statement that names one of them fails. An export
+   * of all tables needs this.
+   */
   readonly emptyWithoutRoots?: boolean;
   /**
    * The store with the platform's sessions, or a function that opens it when a statement needs it. Without a store, their tables
@@ -86,7 +89,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     // Errors are ignored here: the first query reports them.
   }
   await started;
-  // The view gets a condition only if there are files of other agents, because a condition costs time.
+  // The view of Claude Code's files gets a condition only if there are files of other agents, because a condition costs time.
   if (roots?.some((root) => sourceOfRoot(root) !== "claude-code"))
     await connection.run(
       "CREATE OR REPLACE VIEW skein.claude_files AS SELECT * FROM skein.files WHERE source IN ('claude-code', 'claude-desktop')",

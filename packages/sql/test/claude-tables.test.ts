@@ -18,13 +18,13 @@ const answer = (uuid: string, message: object, more: object = {}): object => ({
 });
 
 describe("usage", () => {
-  test("claude.responses has the sums that the history library counts, on a generated corpus", async () => {
+  test("claude.responses has the same sums as the history library, on a generated corpus", async () => {
     const root = folder();
     writeCorpus({ folder: root, files: 30, bytes: 3_000_000 });
     await expectSameUsage(root);
   });
 
-  test("claude.responses counts copies, placeholders, side chains, missing request ids, searches and unknown models like the history library", async () => {
+  test("claude.responses counts copies, placeholders, side chains, missing request ids, searches and unknown models as the history library does", async () => {
     const root = folder();
     const usage = { input_tokens: 10, output_tokens: 1, cache_creation_input_tokens: 300, speed: "fast" };
     const whole = {
@@ -67,7 +67,7 @@ describe("usage", () => {
     await expectSameUsage(root);
   });
 
-  test("claude.responses has the projects of the history library for JSON with spaces, and for subagents of a session whose file is empty", async () => {
+  test("claude.responses has the same projects as the history library for JSON with spaces, and for subagents of a session whose file is empty", async () => {
     const root = folder();
     const usage = { input_tokens: 10, output_tokens: 5 };
     const spaced = JSON.stringify(answer("a1", { id: "msg_1", usage })).replaceAll(/":(?=["{])/g, '": ');

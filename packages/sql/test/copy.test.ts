@@ -205,7 +205,7 @@ test(
 );
 
 test(
-  "with several builds and readers at once, one builds and every reader sees complete rows",
+  "several builds and readers run at once: a build succeeds, and every reader sees complete rows",
   { timeout: 120_000 },
   async () => {
     const root = folder();
@@ -226,18 +226,22 @@ test(
   },
 );
 
-test("lines have their numbers in the copy, also in a file that both threads read", { timeout: 120_000 }, async () => {
-  const root = folder();
-  const cache = folder();
-  const text = "x".repeat(20_000);
-  const linesOf = (count: number): object[] =>
-    Array.from({ length: count }, (_, at) => ({ type: "user", uuid: `${at + 1}`, message: { content: text } }));
-  // The file is larger than three of the reader's buffers.
-  write(root, `projects/p/${SESSION}.jsonl`, linesOf(6000));
-  for (const name of ["a", "b", "c"]) write(root, `projects/p/${name}.jsonl`, linesOf(200));
-  await build(root, cache);
-  const sql = await open(root, cache);
-  const [numbers] = await sql.run("SELECT count(*), count(*) FILTER (line = uuid::BIGINT) FROM claude.messages");
-  expect(sql.scannedBytes()).toBe(0);
-  expect(numbers?.rows.map((row) => row.map(Number))).toEqual([[6600, 6600]]);
-});
+test(
+  "lines in the copy have the correct numbers, also in a file that two threads read",
+  { timeout: 120_000 },
+  async () => {
+    const root = folder();
+    const cache = folder();
+    const text = "x".repeat(20_000);
+    const linesOf = (count: number): object[] =>
+      Array.from({ length: count }, (_, at) => ({ type: "user", uuid: `${at + 1}`, message: { content: text } }));
+    // The file is larger than three of the reader's buffers.
+    write(root, `projects/p/${SESSION}.jsonl`, linesOf(6000));
+    for (const name of ["a", "b", "c"]) write(root, `projects/p/${name}.jsonl`, linesOf(200));
+    await build(root, cache);
+    const sql = await open(root, cache);
+    const [numbers] = await sql.run("SELECT count(*), count(*) FILTER (line = uuid::BIGINT) FROM claude.messages");
+    expect(sql.scannedBytes()).toBe(0);
+    expect(numbers?.rows.map((row) => row.map(Number))).toEqual([[6600, 6600]]);
+  },
+);

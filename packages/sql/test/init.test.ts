@@ -57,7 +57,7 @@ function writeRoot(): string {
   return root;
 }
 
-/** Queries that have the same answer there and here. */
+/** Queries that have the same answer in a DuckDB without Skein and in Skein. */
 const SAME = [
   "SELECT * FROM claude_conversations ORDER BY file, line",
   "SELECT * FROM claude_stats ORDER BY ALL",
@@ -120,7 +120,7 @@ test(
 );
 
 test(
-  "the file of skein sql init skips files that are not UTF-8, not transcripts or not entries",
+  "the file of skein sql init skips files that are not UTF-8 or not transcripts, and lines of the prompt history that are not prompts",
   { timeout: 120_000 },
   async () => {
     const root = writeRoot();

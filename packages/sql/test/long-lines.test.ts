@@ -9,7 +9,7 @@ const MEGABYTE = 1_000_000;
 const CUT = 2 ** 20;
 
 const SIZES = [MEGABYTE, MEGABYTE, 4 * MEGABYTE, 17 * MEGABYTE, 1000];
-/** The lines with texts of 17 MB: three lines for each size. */
+/** The numbers of the lines whose text has 17 MB. Each size has three lines. */
 const LONG = [10, 11, 12];
 
 /** For each size a prompt, a tool call and its result, each with a text of that many bytes. */

@@ -53,7 +53,7 @@ test("the tables without a schema begin with the columns of the SQL specificatio
   }
 });
 
-test("a day is once in claude_stats, whatever the directories contain", async () => {
+test("claude_stats has one row for each day, also if the cache repeats the day and transcripts have it too", async () => {
   const root = folder();
   const day = { date: "2026-10-01", messageCount: 1, sessionCount: 1, toolCallCount: 0 };
   write(

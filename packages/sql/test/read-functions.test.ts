@@ -95,7 +95,7 @@ test("queries for the agent_data extension run, with its columns and rows", asyn
   expect(await ask(sql, "SELECT * FROM read_conversations('no/such/path')")).toEqual([]);
 });
 
-test("read functions use the session id of each line, take a missing role from the type, and keep the order of the files", async () => {
+test("read functions use the session id of each line, take a missing role from the type of the line, and keep the order of the files", async () => {
   const root = folder();
   const OTHER = "be74c085-8d87-49a7-9100-7f0e83f29a11";
   write(root, `projects/-p/${SESSION}.jsonl`, [

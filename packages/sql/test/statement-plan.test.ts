@@ -15,7 +15,7 @@ test.each([
   ["a statement that reads damage", "counted", { explanation: explained("scan.damage") }],
   ["a statement that DuckDB does not explain", "numbered", { explanation: { kind: "unavailable" } }],
   ["a PIVOT, whose first part is not repeated", "counted", { parts: 2 }],
-  ["a statement whose caller cannot ask again", "counted", { counted: true }],
+  ["a statement whose caller cannot run it again", "counted", { counted: true }],
 ] as const)("%s runs over rows that are %s", (_, rows, known) => {
   expect(planStatement(readStatement("SELECT 1"), { ...KNOWN, ...known }).form.rows).toBe(rows);
 });

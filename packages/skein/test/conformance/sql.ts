@@ -346,7 +346,7 @@ export const sql: ConformanceList = {
       there("date is the PRIMARY KEY", {
         check: "test",
         file: SQL_TESTS,
-        name: "a day is once in claude_stats, whatever the directories contain",
+        name: "claude_stats has one row for each day, also if the cache repeats the day and transcripts have it too",
       }),
     ]),
     ...section("Field value patterns", [

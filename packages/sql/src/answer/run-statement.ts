@@ -19,12 +19,12 @@ export interface SqlResult {
   readonly rows: readonly Row[];
 }
 
-/** How often a query is tried, because a file changed while it was read. */
+/** How many times a query is tried if a file changes while it is read. */
 export const ATTEMPTS = 3;
 
 /**
- * Runs a statement and holds its answer in memory. A query is run again if a file changed in the meantime, because line
- * numbers come from counts that were made before. A statement that changes something runs once.
+ * Runs a statement and holds its answer in memory. A query is run again if a file changed in the meantime: line numbers come
+ * from counts that were made before the query. A statement that changes something runs once.
  */
 export async function runStatement({ preparer, caller, memory }: AnswerDeps, given: string): Promise<SqlResult> {
   await caller.begin();
@@ -41,7 +41,8 @@ export async function runStatement({ preparer, caller, memory }: AnswerDeps, giv
     const reader = await caller
       .run(sql, () => statement.runAndReadAll())
       .catch(async (error: unknown): Promise<undefined> => {
-        // Counting finds lines that are damaged or too long. Only after that can more memory help.
+        // The query is first tried again with counted rows: counting finds lines that are damaged or too long. Only after that
+        // is the memory limit raised.
         if (isQuery && !isCounted(files) && (isBadLine(error) || isOutOfMemory(error))) counted = true;
         else if (!(await hasChanged()) && !(await memory.raise(error))) throw failure(sql, error);
       });

@@ -170,7 +170,7 @@ async function addBatch({ connection, memory, next, files }: Batch): Promise<boo
       return true;
     } catch (error) {
       if (!isOutOfMemory(error)) throw error;
-      // If the work failed before it began a transaction, there is no transaction to roll back, and this fails.
+      // ROLLBACK fails if the error came before the transaction began.
       await connection.run("ROLLBACK").catch(() => {});
       if (!(await memory.raise(error))) return false;
     }

@@ -38,7 +38,7 @@ const STRONGLY_COMPRESSED = new Set([
 ]);
 /** If more than this share of all rows was deleted, the copy is created again, because DuckDB does not reuse their space. */
 const MOST_WASTE = 0.3;
-/** If lines are longer than this, the files are scanned once for each part of the rows, which needs less memory. */
+/** If a file has a line that is longer than this, the files are scanned once for each table, which needs less memory. */
 const MOST_BATCH_LINE_BYTES = 2 * 1024 * 1024;
 
 const FILE_COLUMNS = {

@@ -76,7 +76,7 @@ SET VARIABLE skein_all_files = getvariable('skein_files');
 SET VARIABLE skein_tolerant = true;
 SET VARIABLE skein_line_bytes = 67108864;`;
 
-/** A simpler form of the rule that the history library has in JavaScript. */
+/** The SQL function `skein_prompt`, by a simpler rule than the history library's. */
 function promptMacro(machineTags: readonly string[]): string {
   const tags = machineTags.join("|");
   return `

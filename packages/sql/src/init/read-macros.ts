@@ -1,7 +1,10 @@
-/** The table functions of the `agent_data` extension as macros for a DuckDB without Skein, with its columns and types. */
+/**
+ * The table functions of the `agent_data` extension as macros for a DuckDB without Skein, with the extension's columns and
+ * types.
+ */
 const READ = "format = 'newline_delimited', ignore_errors = true, maximum_object_size = 67108864, filename = true";
 
-/** In the folder of a session only files of subagents are transcripts; the journal of a workflow is not. */
+/** In the folder of a session, only the files of subagents are transcripts. A workflow's journal is not a transcript. */
 export const isTranscript = (file: string): string =>
   `regexp_matches(${file}, '/projects/[^/]+/([^/]+|.*/agent-[^/]+)\\.jsonl$')`;
 

@@ -1,10 +1,9 @@
 /**
- * Which scanned files a query can need, as far as DuckDB's own plan shows: a join with `skein.files` on the place, whose
- * rows are filtered by session, project or file. It is used only if every scan is below such a join, and only filters of the
- * forms below are understood.
- *
- * Times are not used. A file that was last written before some moment usually has no later line, but that is not certain: its
- * time may have been set, the clock may have gone back, an archive may have rounded it. Nobody would notice a missing row.
+ * Finds in DuckDB's own plan which scanned files a query can need. The plan shows this if each scan is joined by `place` with
+ * rows of `skein.files` that are filtered by session, project or file. If one scan has no such join, all files are read. Only
+ * filters of the forms below are understood. Modification times are not used. A file that was last written before some moment
+ * usually has no later line, but that is not certain: a program may have set the time, the clock may have gone back, an archive
+ * may have rounded the time. Nobody would notice a missing row.
  */
 import { literal } from "../database/quote.ts";
 
@@ -18,7 +17,8 @@ interface Node {
 export function fileCondition(plan: string, sql: string): string | null {
   const scans = (JSON.parse(plan) as readonly Node[]).flatMap((node) => scansOf(node, []));
   if (scans.length === 0 || scans.some((filters) => filters.length === 0)) return null;
-  // A literal that is not in the statement was misread. A literal with a quote looks like several.
+  // A literal that is not in the statement was misread from the plan. A literal that contains a quote looks like several
+  // literals.
   if (sql.includes("''") || scans.flat().some(({ values }) => values.some((value) => !sql.includes(value))))
     return null;
   const conditions = new Set(scans.map((filters) => filters.map(sqlOf).join(" AND ")));

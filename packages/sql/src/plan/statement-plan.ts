@@ -40,7 +40,8 @@ export function planStatement(statement: Statement, { parts, explanation, counte
   const json = explanation.kind === "explained" ? explanation.json : "";
   // A statement that DuckDB does not explain may read anything.
   const isNumbered = explanation.kind === "unavailable" || LINE_NUMBERS.test(json);
-  // The first parts of a statement are not repeated when they fail on a bad line.
+  // DuckDB runs some statements in several parts. Only the last part is tried again after a bad line, so the rows are counted
+  // first.
   const isCounted = counted || parts > 1 || /damage/.test(json);
   return {
     statement,

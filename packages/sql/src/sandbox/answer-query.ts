@@ -80,12 +80,12 @@ function checkType({ statementType }: DuckDBPreparedStatement): void {
   );
 }
 
-/** Throws if the process can see more than it was given, because then the sandbox does not work. */
+/** Throws if the process can see files, networks or variables beyond those it was given: then the sandbox does not work. */
 function checkWalls(places: readonly string[], isFiltered: boolean): void {
   const seen = readdirSync("/").filter((name) => !places.includes(name));
   const network = visibleNetwork();
   if (network && isFiltered) throw new Error("A process inside the sandbox can make sockets.");
-  // A network namespace has its own loopback interface. bubblewrap sets PWD to /.
+  // The sandbox itself adds two things: the loopback interface of its network namespace, and the variable PWD.
   const addresses = Object.values(network ?? {}).flatMap((known) => known?.filter(({ internal }) => !internal) ?? []);
   const variables = Object.keys(process.env).filter((name) => name !== "PWD");
   if (seen.length > 0 || addresses.length > 0 || variables.length > 0)

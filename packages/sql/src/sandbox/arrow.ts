@@ -83,7 +83,7 @@ export async function writeArrow(
     truncated = taken < chunk.rowCount;
     for (let rows = taken; rows > 0; rows = Math.floor(rows / 2), truncated = true) {
       const { batch } = messagesOf({ columns, kinds, cells, rows });
-      // The headers of a batch count too, so half as many rows are tried.
+      // With its headers, the batch is over the limit: half as many rows are tried.
       if (counted.bytes + batch.length > limits.bytes) continue;
       counted.rows += rows;
       counted.bytes += batch.length;
@@ -113,7 +113,7 @@ interface Taking {
   readonly left: { readonly rows: number; readonly bytes: number };
 }
 
-/** Takes rows of a chunk until a limit is reached. Returns how many. */
+/** Takes rows of a chunk until a limit is reached. Returns the number of rows taken. */
 function take({ chunk, types, kinds, cells, left }: Taking): number {
   let bytes = 0;
   for (let row = 0; row < chunk.rowCount; row += 1) {

@@ -48,11 +48,11 @@ export type FoundSandbox =
   | {
       readonly command: string;
       /**
-       * A trial runs a program that does not search for transcripts, in the same sandbox. The search takes most of a
-       * start.
+       * A trial starts another program in the same sandbox, one that does not search for transcripts: the search takes most of
+       * the time of a start.
        */
       readonly args: (walls: Walls, data: string, options: { readonly isTrial: boolean }) => readonly string[];
-      /** Everything that is in its root folder. */
+      /** The names of everything in the root folder of the sandbox. */
       readonly places: readonly string[];
       /** What bubblewrap reads from `FILTER_PIPE`; undefined on a processor without a known filter. */
       readonly filter: Uint8Array | undefined;

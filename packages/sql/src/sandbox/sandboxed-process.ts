@@ -28,8 +28,8 @@ export function startSandboxed(
   const child = spawn(sandboxed.command, sandboxed.args(walls, data, { isTrial }), {
     env: {},
     cwd: "/",
-    // The child gets its own process group. Shortly after the start, bubblewrap's second process does not end with the
-    // first one yet, so both must be stopped as a group.
+    // The child gets its own process group, so that both processes of bubblewrap can be killed together. Just after the start,
+    // killing the first one does not yet end the second one.
     detached: true,
     // Standard output is ignored: a statement can make DuckDB print there.
     stdio: ["pipe", "ignore", isTrial ? "pipe" : "ignore", "pipe", sandboxed.filter ? "pipe" : "ignore"],

@@ -33,9 +33,15 @@ const SESSION_COLUMNS: Readonly<Record<PlatformTable, string | null>> = {
 };
 const TABLES = Object.keys(SESSION_COLUMNS) as PlatformTable[];
 
-/** A session may change twice in one millisecond, so the log is also read for a session that changed this recently. */
+/**
+ * A session may change twice in one millisecond. So for a session that changed this recently, the log is searched for new
+ * events, even if its entry in the list is unchanged.
+ */
 const YOUNG_MS = 10_000;
-/** Replaced rows leave unused space. A database that is more than twice its compact size, and larger by this, is rewritten. */
+/**
+ * Replaced rows leave unused space. A database is rewritten if it is more than twice as large as its compact form, and the
+ * difference is more than this.
+ */
 const HOLES_BYTES = 16 * 1024 * 1024;
 const EVENTS_AT_ONCE = 1000;
 

@@ -13,7 +13,7 @@ import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 export interface TenantSql {
   /** Why statements cannot run here; undefined if they can. */
   problem(): Promise<string | undefined>;
-  /** Whether statements may read the sessions of coding agents, for callers who may. */
+  /** Whether this server lets statements of permitted callers read the sessions of coding agents. */
   readonly hasHistory: boolean;
   /** The columns come with a notice if the statement names tables that are empty because the caller may not read them. */
   ask(query: TenantQuery, signal: AbortSignal): AsyncGenerator<Part & { readonly notice?: string }>;
@@ -30,7 +30,7 @@ export interface TenantSql {
 
 interface TenantQuery extends Omit<Query, "database"> {
   readonly tenant: string;
-  /** Whether the statement sees the system prompts of agents that do not show them. */
+  /** Whether the statement may also read the system prompts of agents without `show_system_prompt`. */
   readonly prompts: boolean;
   /** Whether the statement may read Claude Code's files, if `history` is configured. Otherwise their tables are empty. */
   readonly history: boolean;
@@ -171,7 +171,10 @@ function createCopyRefresher(copy: () => Promise<void>, now: () => number): Copy
   };
 }
 
-/** Waits for a tenant's database. Its first copy may take longer; it continues after the query has failed. */
+/**
+ * Waits for a tenant's database for a limited time. The first copy may take longer: the query then fails, and the copying
+ * continues.
+ */
 async function inTime(database: Promise<string>, ms: number): Promise<string> {
   database.catch(() => {});
   let timer: NodeJS.Timeout | undefined;

@@ -107,10 +107,10 @@ function sourceOf({ source: name }: ReadCall, path: string | undefined, warn: (t
   const found = path === undefined ? "claude-code" : recogniseSource(path);
   if (name !== undefined && name !== "")
     warn(
-      `There is no source '${name}'. The shape of the path is that of ${found}, so it was read as ${found}'s. ${KNOWN}`,
+      `There is no source '${name}'. The path looks like data of ${found}, so it was read as data of ${found}. ${KNOWN}`,
     );
   else if (path !== undefined && !isRecognised(path))
-    warn(`${path} does not look like the data of an agent, so it was read as ${found}'s. ${KNOWN}`);
+    warn(`${path} does not look like the data of any agent, so it was read as data of ${found}. ${KNOWN}`);
   return found;
 }
 

@@ -46,7 +46,7 @@ function sessionRow(session: SessionSummary): Readonly<Record<keyof typeof SESSI
     last_activity_at: session.lastActivityAt,
     message_count: session.messageCount,
     agent_count: session.agentIds.length,
-    // Empty if no line has one.
+    // The version is an empty text if no line has one.
     version: session.version || null,
     git_branch: session.gitBranch,
     size_bytes: session.sizeBytes,

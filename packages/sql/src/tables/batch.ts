@@ -39,9 +39,9 @@ const FIELDS = `${LINE_FIELDS}, json_transform(s.message, '${SAID}') AS said`;
 /**
  * Fills the table with the lines of the current files, whose bad lines must be known.
  *
- * A file that fits into one buffer of the reader is read by one thread, which adds its rows one after the other: their numbers in
- * the table are the numbers of the lines, and both threads read files. A larger file is read by both, so its lines are numbered
- * while they are read, which allows one thread only.
+ * A file that fits into one buffer of the reader is read by one thread, which adds its rows in order. The lines then have the
+ * order of the rows in the table, and two threads can read different files. A larger file would be read by both threads in
+ * mixed order. So its lines are numbered while they are read, which allows only one thread.
  */
 export const readBatch = ({ isBuffered }: { readonly isBuffered: boolean }): string => `
 SET preserve_insertion_order = ${!isBuffered};

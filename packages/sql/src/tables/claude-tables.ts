@@ -9,7 +9,7 @@ const HISTORY: ViewPlace = { schema: "history", files: "skein.files", source: "f
 
 function transcriptViews({ schema, files, source }: ViewPlace): string {
   return `
--- Lines are not in the copy: it would only repeat the files.
+-- The copy does not contain the lines, because they would only repeat the files.
 CREATE VIEW ${schema}.lines AS
 SELECT ${source}f.file, l.line, f.session_id, f.agent_id, f.project_path, f.kind, f.layout, f.workflow_id,
   json_extract_string(l.json, '$.type') AS type, l.json

@@ -123,7 +123,7 @@ const toolCall = (lines: Lines, order: string): string => `
 WITH calls AS (
   SELECT place, line, tool_use_id, name, input, skein.time(timestamp_text) AS started_at, message_id, model, line_agent_id,
     skein.is_true(is_sidechain_text) AS is_sidechain
-  -- Single fields, because a window would hold the whole block in memory.
+  -- Selects single fields of the block, because a window would hold the whole block in memory.
   FROM (
     SELECT place, line, b.id AS tool_use_id, b.name AS name, b.input AS input, timestamp_text, uuid, message_id, model,
       line_agent_id, is_sidechain_text
@@ -172,7 +172,7 @@ WITH named AS (
     unnest(json_keys(snapshot, '$.trackedFileBackups')) AS path, json_extract(snapshot, '$.trackedFileBackups') AS backups
   FROM ${lines.rows} WHERE type = 'file-history-snapshot' AND json_type(snapshot, '$.trackedFileBackups') = 'OBJECT'
 ), versions AS (
-  -- A JSON pointer, because a path may contain dots and quotes. A pointer needs only two escapes.
+  -- The path is used as a JSON pointer, because a file's path may contain dots and quotes. A pointer needs only two escapes.
   SELECT place, line, message_uuid, path,
     json_extract(backups, '/' || replace(replace(path, '~', '~0'), '/', '~1')) AS backup FROM named
   UNION ALL

@@ -216,7 +216,7 @@ FROM api.sessions s JOIN platform.sessions p USING (id);
 CREATE VIEW main.all_messages AS
 SELECT 'claude-code' AS source, session_id, role, text, timestamp FROM claude.messages
 UNION ALL
--- The text of a message is a field, or in its blocks.
+-- The text of a message is in its field "text", or in its blocks.
 SELECT 'skein', session_id, role, coalesce(json_extract_string(content, '$.text'), skein.text_of(json_extract(content, '$.content'))), created_at
 FROM platform.messages;
 
@@ -227,7 +227,7 @@ SELECT 'claude-code' AS source, session_id, project_path, timestamp, model, inpu
 UNION ALL
 SELECT 'skein', session_id, working_directory, started_at, model, ${tokens("input_tokens")}, ${tokens("output_tokens")},
   ${tokens("cache_creation_input_tokens")}, ${tokens("cache_read_input_tokens")},
-  -- NULL rather than a cost that is too low.
+  -- If a call has no price, the cost is NULL: the sum of the other calls would be too low.
   if(unpriced_calls = 0, cost_micros, NULL), if(unpriced_calls = 0, cost_usd, NULL)
 FROM skein.runs;
 `;

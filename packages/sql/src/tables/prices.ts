@@ -27,10 +27,7 @@ const rows = named.flatMap(({ name, price }) => [
   ...(price.earlier ?? []).map(({ until, price: before }) => row(`${name} until ${until}`, before)),
 ]);
 
-/**
- * The row for a call at a time: the row of the first price change after that time, if the price of the family has
- * changed.
- */
+/** Chooses the row of prices for a call: until a price changed, the row of the earlier price applies. */
 const dated = named.flatMap(({ name, price }) =>
   (price.earlier ?? []).map(
     ({ until }) => `WHEN family = '${name}' AND at_ms < ${Date.parse(until)} THEN '${name} until ${until}'`,
@@ -55,7 +52,7 @@ CREATE MACRO skein.dated_family(family, at_ms) AS CASE ${dated.join(" ")} ELSE f
 CREATE MACRO skein.family_rates(name, at_ms) AS CASE WHEN name.family <> '' THEN struct_insert(
   getvariable('skein_prices')[skein.dated_family(${dashed("name.family")}, at_ms)],
   percent := if(name.region IN ('', 'global'), 100, getvariable('skein_prices')[${dashed("name.family")}].regional)) END;
--- NULL if the model is not in the table.
+-- NULL if the price table lacks the model.
 CREATE MACRO skein.rates(model, at_ms) AS skein.family_rates(regexp_extract(
   lower(if(starts_with(model, 'arn:'), regexp_extract(model, '[^/]*$'), model)), '${NAME}', ['region', 'family']), at_ms);
 `;

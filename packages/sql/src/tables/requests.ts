@@ -46,7 +46,7 @@ export const requests = (answers: string): string => `
 SELECT place, id, request_id, moment >> 1 AS time, moment & 1 = 1 AS is_side, model, line, input, output, cache_write, cache_read,
   write_5m, write_1h, searches, fast, lines, calls, NULL::HUGEINT AS cost_picos
 FROM (
-  -- Grouping the rows by file takes a third of the time, so it is done only if there is such a result.
+  -- Grouping the rows by file takes a third of the query's time, so the rows are grouped only if there is such a result.
   SELECT *, max(searches) FILTER (calls = 1) OVER (PARTITION BY if(fewest_calls = 0, place, NULL)) AS fees
   FROM (SELECT *, min(calls) OVER () AS fewest_calls FROM (
     SELECT place, id, request_id, if(is_search, 0, 1) AS calls, min(moment) AS moment, model,
@@ -112,7 +112,7 @@ WITH requests AS (
   SELECT id, request_id, calls, ${TIME} AS time, ${side("key")} = 1 AS is_side, ${FILE_ID} AS file_id, model, line, input, output, cache_write,
     cache_read, write_5m, write_1h, searches, fast, lines, cost_picos FROM merged
   UNION ALL
-  -- Calls that the copy knows to stand in one file only, under one request.
+  -- Calls that are in only one file, under one request id, according to the copy.
   SELECT r.id, r.request_id, r.calls, r.time, r.is_side, f.file_id, r.model, r.line, r.input, r.output, r.cache_write,
     r.cache_read, r.write_5m, r.write_1h, r.searches, r.fast, r.lines, r.cost_picos
   FROM skein.single_request r JOIN ${files} f USING (place)

@@ -113,7 +113,7 @@ CREATE TABLE skein.files (
   file_id BIGINT, place BIGINT, file VARCHAR, root VARCHAR, folder VARCHAR, kind VARCHAR, layout VARCHAR,
   session_id VARCHAR, agent_id VARCHAR, workflow_id VARCHAR, project_path VARCHAR, size_bytes BIGINT,
   modified_at TIMESTAMP, first_row BIGINT, first_line BIGINT, source VARCHAR);
--- Claude Code's alone; where other agents' files are read too, it is made again with a condition.
+-- The files of Claude Code only. If files of other agents are read too, this view is created again with a condition.
 CREATE VIEW skein.claude_files AS SELECT * FROM skein.files;
 CREATE TABLE skein.skipped (file VARCHAR, kind VARCHAR, message VARCHAR);
 `;
@@ -180,7 +180,7 @@ FROM (
 
 export const SCAN_MACROS = `
 CREATE MACRO skein.time(text) AS TRY_CAST(text AS TIMESTAMP);
--- Whether a line cannot be read. While bad lines are not known this fails the statement, as the reader of scan.rows does.
+-- Whether a line cannot be read. While bad lines are not known, this macro fails the statement, as the reader of scan.rows does.
 CREATE MACRO skein.is_void(type) AS CASE WHEN type IS NOT NULL THEN false
   WHEN getvariable('skein_tolerant') THEN true ELSE error('JSON that cannot be read') END;
 CREATE MACRO skein.inner_line(json) AS json_transform(json, '${JSON.stringify(INNER_LINE)}');
@@ -189,8 +189,8 @@ CREATE MACRO skein.is_true(text) AS coalesce(text = 'true', false);
 -- The text of a tool's result: a string, or the texts of its blocks.
 CREATE MACRO skein.result_text(content) AS CASE left(content::VARCHAR, 1)
   WHEN '"' THEN json_extract_string(content, '$') ELSE array_to_string(json_extract_string(content, '$[*].text'), chr(10)) END;
--- The text of block number i of a message. A result whose text begins like a list or an object may be one, so only
--- then the message is parsed again.
+-- The text of block number i of a message. Only a result whose text begins like a JSON list or object may be one, so only then
+-- the message is parsed again.
 CREATE MACRO skein.block_text(message, b, i) AS CASE WHEN b.type = 'tool_result'
   THEN CASE WHEN left(b.content, 1) IN ('[', '{')
     THEN skein.result_text(json_extract(message, '$.content[' || (i - 1) || '].content')) ELSE b.content END
@@ -201,7 +201,7 @@ CREATE MACRO skein.message_text(message, blocks, first) AS CASE len(blocks)
   ELSE CASE WHEN blocks IS NULL
     THEN CASE WHEN json_type(message, '$.content') = 'VARCHAR' THEN json_extract_string(message, '$.content') END
     ELSE nullif(array_to_string(list_transform(blocks, lambda b, i: skein.block_text(message, b, i)), chr(10)), '') END END;
--- The text of a content that is not in a message.
+-- The text of a "content" value that is not part of a message.
 CREATE MACRO skein.text_of(content) AS CASE left(content::VARCHAR, 1)
   WHEN '"' THEN json_extract_string(content, '$')
   WHEN '[' THEN nullif(array_to_string(list_transform(
