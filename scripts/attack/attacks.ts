@@ -182,6 +182,12 @@ export const ATTACKS: readonly Attack[] = [
     test: /nothing of the host/,
   },
   {
+    attack: "hostile SQL: logins of agents beside their sessions",
+    expected: "not in the sandbox",
+    file: "sql/test/sandbox.test.ts",
+    test: /finds no login/,
+  },
+  {
     attack: "hostile SQL: memory, time, rows",
     expected: "ended or cut, the server continues",
     file: "server/test/sql-greedy.test.ts",

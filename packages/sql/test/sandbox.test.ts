@@ -1,12 +1,15 @@
+import { spawn } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Store, createMemoryStore } from "@skein/core";
 import { createTenantSql } from "@skein/sql/sandbox";
 import { tableFromIPC } from "apache-arrow";
 import { expect, onTestFinished, test } from "vitest";
-import { folder } from "./sql.ts";
-import { COMMAND_FOLDERS, findSandbox } from "../src/sandbox/bubblewrap.ts";
+import { folder, write } from "./sql.ts";
+import { COMMAND_FOLDERS, FILTER_PIPE, findSandbox } from "../src/sandbox/bubblewrap.ts";
 import { startSandboxed } from "../src/sandbox/sandboxed-process.ts";
 import { hasBubblewrap } from "./bubblewrap.ts";
 
@@ -174,5 +177,76 @@ test.skipIf(!hasBubblewrap)(
       });
     await expect.poll(left, { timeout: 10_000 }).toEqual([]);
     expect(readdirSync(place)).toEqual([]);
+  },
+);
+
+/** Logins of agents, settings with keys, and copies of edited files, as they lie beside the sessions. */
+const SECRETS: Readonly<Record<string, readonly string[]>> = {
+  ".claude": [".credentials.json", ".claude.json", "settings.json", "file-history/s1/0123@v1", "shell-snapshots/s.sh"],
+  ".codex": ["auth.json", "config.toml"],
+  ".local/share/opencode": ["auth.json", "opencode.db"],
+  ".gemini": ["oauth_creds.json"],
+  ".qwen": ["oauth_creds.json"],
+  ".cursor": ["cli-config.json"],
+  ".kimi": ["config.toml", "credentials/kimi.json"],
+  ".factory": ["auth.json"],
+  ".pi/agent": ["auth.json"],
+};
+const READABLE = [
+  "projects/-work/s1.jsonl",
+  "projects/-work/s1/subagents/agent-a1.meta.json",
+  "plans/one.md",
+  "todos/s1-agent-s1.json",
+  "tasks/s1/1.json",
+  "history.jsonl",
+  "stats-cache.json",
+];
+
+test.skipIf(!hasBubblewrap)(
+  "a statement over the files of agents finds no login: the sandbox has only the files that tables are made of",
+  { timeout: 60_000 },
+  async () => {
+    const home = folder();
+    const roots = Object.keys(SECRETS).map((name) => join(home, name));
+    for (const [root, names] of Object.entries(SECRETS))
+      for (const name of [...names, ...READABLE]) write(home, join(root, name), "a secret");
+    const history = { roots, cacheFolder: folder() };
+    const found = findSandbox(COMMAND_FOLDERS, { history });
+    if ("problem" in found) throw new Error(found.problem);
+    // The program is replaced by one that looks at every file, as if a statement had taken control of the process.
+    const given = found.args({ memoryBytes: 1e9, cpuSeconds: 10 }, folder(), { isTrial: true });
+    const look = `const { readdirSync } = require("node:fs");
+      console.log(JSON.stringify(readdirSync("/", { recursive: true, withFileTypes: true })
+        .filter((entry) => !entry.isDirectory() && !entry.parentPath.startsWith("/skein"))
+        .map((entry) => entry.parentPath + "/" + entry.name)));`;
+    const args = [...given.slice(0, given.lastIndexOf("/skein/node")), "/skein/node", "-e", look];
+    const pipe = found.filter ? "pipe" : "ignore";
+    const child = spawn(found.command, args, { env: {}, stdio: ["ignore", "pipe", "inherit", "ignore", pipe] });
+    (child.stdio[FILTER_PIPE] as Writable | null | undefined)?.on("error", () => {}).end(found.filter);
+    const seen = JSON.parse(await text(child.stdout as NodeJS.ReadableStream)) as readonly string[];
+    expect(seen.filter((path) => path.startsWith(home)).toSorted()).toEqual(
+      roots.flatMap((root) => READABLE.map((name) => join(root, name))).toSorted(),
+    );
+    // Everything else is a shared library of Node.
+    expect(seen.filter((path) => !path.startsWith(home) && !/\.so[.\d]*$/.test(path))).toEqual([]);
+
+    const sql = createTenantSql({ store: createMemoryStore(), history, folder: join(home, "sql") });
+    onTestFinished(() => sql.close());
+    const limits = { tenant: "default", format: "jsonl", rows: 10, bytes: 10_000, timeMs: 30_000 } as const;
+    const asked = async (statement: string): Promise<string> => {
+      let lines = "";
+      const question = { ...limits, statement, history: true, prompts: true };
+      for await (const part of sql.ask(question, new AbortController().signal))
+        if (part.kind === "data") lines += Buffer.from(part.bytes).toString();
+      return lines;
+    };
+    const counted = "(SELECT count(*) FROM claude.messages) AS n";
+    for (const path of [".credentials.json", "projects/../.credentials.json", "projects/-work/../../.credentials.json"])
+      expect(
+        await asked(`SELECT content, ${counted} FROM read_text('${home}/.claude/${path}')`).catch(String),
+        path,
+      ).not.toContain("a secret");
+    expect(await asked(`SELECT file, ${counted} FROM glob('${home}/.claude/.c*')`)).toBe("");
+    expect(await asked("SELECT content FROM claude_plans LIMIT 1")).toContain("a secret");
   },
 );

@@ -32,12 +32,19 @@ export interface Walls {
 
 /** The content of a sandbox, besides the rows of a tenant. */
 export interface SandboxContent {
-  /** Claude Code's files, under their own paths. */
+  /** The files of agents that the tables read, under their own paths. */
   readonly history?: HistoryFolders | undefined;
 }
 
+/**
+ * What the tables read of a data directory: transcripts with the notes about subagents, plans, todo lists, tasks, prompts,
+ * statistics, and the mark of a mirror. Everything else stays outside of the sandbox: logins, settings, and copies of edited
+ * files.
+ */
+const READ_ENTRIES = ["projects", "plans", "todos", "tasks", "history.jsonl", "stats-cache.json", "source.json"];
+
 export interface HistoryFolders {
-  /** Claude Code's data directories, as real paths. */
+  /** Claude Code's data directories, and mirrors of other agents, as real paths. */
   readonly roots: readonly string[];
   /** Skein's cache folder, which has the copy. */
   readonly cacheFolder: string;
@@ -94,7 +101,7 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
       // A folder for temporary files. The files stay empty, because --fsize=0 allows no content.
       ...(history ? ["--tmpfs", "/tmp"] : []),
       ...places.flatMap(({ from, to, link }) => [link ? "--symlink" : "--ro-bind", from, to]),
-      ...roots.flatMap((folder) => ["--ro-bind", folder, folder]),
+      ...roots.flatMap(mountsOf),
       ...(history ? ["--ro-bind", history.cacheFolder, CACHE] : []),
       "--ro-bind",
       data,
@@ -108,6 +115,12 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
       ...new Set([...places.map(({ to }) => to), ...roots, "/data", ...(history ? ["/tmp", CACHE] : [])].map(topOf)),
     ],
   };
+}
+
+/** The directory itself is empty and always there, because a missing one is an error of the statement. */
+function mountsOf(root: string): readonly string[] {
+  const entries = READ_ENTRIES.map((name) => join(root, name));
+  return ["--dir", root, ...entries.flatMap((path) => ["--ro-bind-try", path, path])];
 }
 
 /** The first folder of a path: `home` of `/home/me/.claude`. */
