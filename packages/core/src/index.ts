@@ -162,7 +162,7 @@ export { publishSessionStatus } from "./live/bus-session-status.ts";
 export { followLive } from "./live/follow-live.ts";
 export { type Live, createMemoryLive, createOffsets, draftsOf } from "./live/live.ts";
 
-// What people do with sessions, and agents.
+// Operations on sessions, agents and models.
 export { checkAgentSettings } from "./sessions/agent-settings.ts";
 export { type Agents, type SessionAgent, createAgents } from "./sessions/agents.ts";
 export { type Models, type ReachedModel, createModels, shownModel } from "./sessions/models.ts";
@@ -200,7 +200,7 @@ export {
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
 
-// What tenants share.
+// What tenants share, such as places and caps on spending.
 export {
   type FairQueue,
   type GiveBack,
@@ -234,7 +234,7 @@ export { policyProblem } from "./policy/policy-problem.ts";
 export { askedByOptions, moreThan, useRefusal } from "./policy/refusals.ts";
 export { type ChosenSandboxMode, chosenSandboxMode } from "./policy/sandbox-mode.ts";
 
-// Sandboxes.
+// The audit log, secrets, and the sandbox.
 export { type AuditLog, createAuditLog } from "./audit/audit-log.ts";
 export { checkSealedWith, countUnsealed, resealRecords, sealedRecords } from "./secrets/sealed-records.ts";
 export { createSecrets } from "./secrets/secrets.ts";

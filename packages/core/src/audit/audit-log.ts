@@ -123,7 +123,7 @@ export function createAuditLog({ records, ids, now, keepDays = AUDIT_DAYS }: Aud
   };
 }
 
-/** The smallest UUID v7 that can have this time. */
+/** The smallest UUID v7 of this time (ms since 1970). */
 function firstIdAt(ms: number): string {
   const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;

@@ -30,7 +30,9 @@ const QUESTIONS = "asked";
 
 /** How long pieces are collected before they are sent in one message. */
 const GATHER_MS = 10;
-/** A request may get lost while the bus is subscribing to the answers, so it is sent a second time after this time. */
+/**
+ * A request may get lost while the bus is subscribing to the answers, so the request is sent again after this delay.
+ */
 const ASK_AGAIN_MS = 250;
 
 /** Drafts across machines: a reader on one machine sees the text of a step that another machine generates. */

@@ -11,7 +11,7 @@ const IDS_OF_A_MESSAGE = 1000;
 
 /**
  * Tells other machines which sessions have new events, so that their followers read at once. Returns a function that
- * stops this.
+ * stops the notices.
  */
 export function nudgeOthers({ store, bus }: { readonly store: Store; readonly bus: Bus }): () => void {
   const changed = new Set<string>();
@@ -29,7 +29,7 @@ export function nudgeOthers({ store, bus }: { readonly store: Store; readonly bu
       for (const id of SessionIds.safeParse(words).data ?? []) store.poke(id);
     }),
     store.onNews((sessionId, events) => {
-      // News that came from another machine is not sent on.
+      // Notices without events came from another machine and are not forwarded.
       if (!events) return;
       changed.add(sessionId);
       gathering ??= setTimeout(send, GATHER_MS);

@@ -23,7 +23,10 @@ export interface SessionStatusDeps {
   readonly now: () => number;
 }
 
-/** Publishes the status of the sessions that this machine writes to, for people who look at the bus. Returns how to stop. */
+/**
+ * Publishes the status of the sessions that this machine writes to, for people who look at the bus. Returns a function
+ * that stops the publishing.
+ */
 export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): () => void {
   const resting = new Map<string, { changed: boolean; readonly timer: NodeJS.Timeout }>();
   const lockedAt = new Map<string, number>();
@@ -45,8 +48,8 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
   }
 
   /**
-   * Statuses are published one at a time: nobody waits for the published status, and requests of sessions to the store
-   * come first.
+   * Publishes statuses one at a time, so that they do not delay more important reads of the store: nobody waits for a
+   * published status.
    */
   function showInTurn(id: string): void {
     showing = showing.then(() => show(id));
@@ -84,8 +87,8 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
     lockedAt.set(sessionId, now());
     bus.show({ kind: "locked", sessionId });
   });
-  // A session that was deleted or is now driven by another machine produces no more news here, so the locks are checked
-  // regularly.
+  // A session that was deleted, or that another machine drives now, has no more events from this machine, so the locks
+  // are checked regularly.
   const looking = setInterval(() => {
     for (const sessionId of lockedAt.keys()) showInTurn(sessionId);
   }, LOOK_MS).unref();

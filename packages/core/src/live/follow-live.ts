@@ -6,8 +6,9 @@ export interface FollowLive {
   readonly live: Live;
   readonly sessionId: string;
   /**
-   * The facts of the session. A source that begins in the middle of the log calls `joined` when it has caught up, with the
-   * run in progress: the facts of the run's current step are before the reader's first fact.
+   * The facts of the session. A source that begins in the middle of the log calls `joined` with the id of the run in
+   * progress as soon as it has caught up. The reader then has not received the facts with which the run's current step
+   * began.
    */
   readonly facts: (joined: (runId: string | null) => void) => AsyncIterable<Event>;
   /** Selects pieces. Default: all of them. */
@@ -16,9 +17,9 @@ export interface FollowLive {
 
 /** Receives facts and pieces. */
 interface LiveReader {
-  /** Takes a fact. Returning false ends the following. The next fact is read when the result is available. */
+  /** Receives a fact. Returns whether to continue. The next fact is read after a returned promise has resolved. */
   fact(event: Event): boolean | Promise<boolean>;
-  /** Takes the pieces of one attempt that have arrived since the last call. */
+  /** Receives the pieces of one attempt that have arrived since the last call. */
   pieces(pieces: readonly DraftPiece[]): void;
 }
 

@@ -37,7 +37,7 @@ export async function* liveItems(
     isOver = true;
     wake();
   });
-  // An error is thrown after everything before it was returned.
+  // An error is thrown after all earlier items were returned.
   const settled = following.catch(() => {});
   try {
     for (;;) {

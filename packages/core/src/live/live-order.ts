@@ -7,7 +7,8 @@ export interface LiveOrder {
   fact(event: Event): void;
   piece(piece: DraftPiece): void;
   /**
-   * Call when the reader is at the end of the log, in this run, but has not received the beginning of the current step.
+   * Call when the reader is at the end of the log, with the run in progress, if the reader began after the first facts
+   * of the current step.
    */
   joined(runId: string | null): void;
   /** Pieces of one attempt that may be shown now. */

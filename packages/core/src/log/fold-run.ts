@@ -43,8 +43,8 @@ export type RunEvent = Exclude<
 >;
 
 /**
- * Facts that every worker may write before the run crashes it: taking over the run, beginning something, closing calls that a dead worker
- * left open.
+ * Facts that are no progress, because each worker that the run crashes may write them before the crash: taking over the
+ * run, beginning something, closing calls that a dead worker left open.
  */
 const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event_type"]>([
   "run.resumed",
@@ -157,7 +157,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
     case "await.resolved": {
       if (run.spendAsk?.toolUseId === event.data.tool_use_id) run.spendAsk = null;
       const call = openCall(run, event.data.tool_use_id);
-      // After an approval the call runs; after any other await its result follows.
+      // Only an approved call has to run now. After any other await, the next fact has the result of the call.
       if (call?.awaiting !== "approval" || event.data.resolution !== "answered") return;
       if (!call.answer || !isApproval(call.answer)) return;
       const input = approvedInput(call.answer);
@@ -221,7 +221,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
   }
 }
 
-/** A failed step or summary fails the run. A failed title or compaction is only left out. */
+/** A failed step or summary fails the run. A failed title or compaction is left out, and the run continues. */
 function failCall(run: RunState, error: Failure): void {
   const purpose = run.call?.purpose ?? "step";
   run.call = null;

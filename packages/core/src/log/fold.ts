@@ -15,8 +15,8 @@ import { type CallState, type RunState, type SessionState, emptyState } from "./
 import type { Snapshot } from "../ports/store.ts";
 
 /**
- * Raised whenever the meaning of a state changes; a snapshot of another version is ignored, and the log is folded
- * again.
+ * Increase this number whenever the meaning of a state changes: a snapshot of another version is then ignored, and the
+ * log is folded again.
  */
 export const FOLD_VERSION = 9;
 
@@ -122,8 +122,8 @@ function apply(state: SessionState, event: Event): void {
       state.delegatedPicos = addPicos(state.delegatedPicos, spent);
       if (run?.spendAsk?.toolUseId === event.data.tool_use_id) run.spendAsk.answer ??= event.data;
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
-      // The first answer counts. A second one, or an answer to a call that has ended, changes nothing. A fast subagent may
-      // answer before its caller has recorded that it waits.
+      // The first answer counts. A second one, or an answer to a call that has ended, changes nothing. A fast subagent
+      // may answer before the log of its caller has recorded the wait.
       if ((call?.phase === "waiting" || call?.phase === "asked") && !call.answer) call.answer = event.data;
       if (!run || !call) return;
       run.delegatedPicos = addPicos(run.delegatedPicos, spent);

@@ -135,7 +135,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
           caughtUp = undefined;
           await new Promise<void>((resolve) => {
             follower.wake = resolve;
-            // An abort or news may have arrived since the check above.
+            // An abort or a new event may have arrived since the check above.
             if (over() || follower.stale || follower.queue.length > 0) resolve();
           });
           continue;
@@ -190,7 +190,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
       for (const follower of followers ?? []) {
         if (follower.queue.length === 0) follower.queued = 0;
         const isLong = follower.queue.length + events.length > QUEUE_LIMIT;
-        // A follower with an empty queue takes an event of any size, because it returns it at once.
+        // A follower with an empty queue takes an event of any size, because the follower returns the event at once.
         if (isLong || (follower.queue.length > 0 && follower.queued + size > QUEUE_BYTES)) {
           follower.queue = [];
           follower.stale = true;

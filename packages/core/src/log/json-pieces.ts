@@ -12,7 +12,7 @@ export function isLargeJson(value: unknown): boolean {
 }
 
 /**
- * The JSON of a value in pieces, which are made when they are asked for. Together they are what `JSON.stringify` returns.
+ * The JSON of a value in pieces, each made on demand. The joined pieces are what `JSON.stringify` returns.
  *
  * Long strings are never copied as a whole, and each piece is made quickly.
  */

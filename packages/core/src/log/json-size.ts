@@ -1,6 +1,6 @@
 /**
- * The JSON length of a longer string is estimated by its character count: writing it as JSON only to measure it takes
- * as long as sending it.
+ * A string with more characters than this is long: its JSON length is estimated by its character count, because writing
+ * it as JSON only to measure it takes as long as sending it.
  */
 export const LONG = 64 * 1024;
 
@@ -18,7 +18,8 @@ export function longText(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let sum = 0;
   for (const part of Array.isArray(value) ? (value as unknown[]) : Object.values(value))
-    // Every event is measured, and most of its parts are short: only parts with parts of their own need a call.
+    // Every event is measured, and most parts of an event are short, so the function calls itself only for objects and
+    // long strings.
     if (typeof part === "object" || isLong(part)) sum += longText(part);
   return sum;
 }

@@ -6,7 +6,7 @@ import { sizeOfEvent } from "./event-size.ts";
 
 export interface LargeTextsDeps {
   readonly store: Store;
-  /** Where large texts are written. Without it, bodies stay whole in the store. */
+  /** Where large texts are written. Without a file store, the bodies of events stay whole in the store. */
   readonly files?: FileStore | undefined;
   /** Where large texts that another process moved are read, if they are not in `files`. */
   readonly readFrom?: (() => Promise<FileStore | undefined>) | undefined;
@@ -14,7 +14,7 @@ export interface LargeTextsDeps {
   readonly now?: () => number;
 }
 
-/** The large texts of a body that is longer than this (in characters) are moved to files. */
+/** The large texts of an event's body are moved to files if the body is longer than this (in characters). */
 const LARGE_BODY = 256 * 1024;
 /** The shortest text that is moved to a file, in characters. */
 const LARGE_TEXT = 16 * 1024;
@@ -25,10 +25,10 @@ const CACHED = 16 * 1024 * 1024;
 /** How many files are read at once. */
 const AT_ONCE = 8;
 
-/** What the log has instead of a moved text: the text's hash, length and beginning. */
+/** The place of a moved text, which the log has instead of the text: the text's hash, length and beginning. */
 const PLACE = /^skein-text:([0-9a-f]{64}):\d+:/;
 const PREFIX = "skein-text:";
-/** The member of a body that marks it as having moved texts. No fact has a member of this name. */
+/** The field that marks a body with moved texts. No fact has a field of this name. */
 const MOVED = "$moved_texts";
 
 type Body = Event["data"];
@@ -53,8 +53,8 @@ export function keepLargeTexts(deps: LargeTextsDeps): Store {
     if (!files || now() < stayUntil || sizeOfEvent(event as Event) <= LARGE_BODY) return event;
     const found = new Map<string, Encoded>();
     const data = mapTexts(event.data, (text) => {
-      // A text that only looks like a moved text is moved as well, so that every such text in the log really is a moved
-      // one.
+      // A text that begins like the place of a moved text is moved as well, so that every text with this beginning in
+      // the log was really moved.
       if (text.length < LARGE_TEXT && !text.startsWith(PREFIX)) return text;
       const encoded = found.get(text) ?? encodedText(text);
       found.set(text, encoded);
@@ -182,7 +182,7 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
   }
 
   return {
-    /** Writes a text, unless it was written or read here a moment ago. */
+    /** Writes a text, unless this process has just written or read it. */
     async put(sessionId: string, text: string, { hash, bytes }: Encoded): Promise<void> {
       const path = `${sessionId}/${nameOf(hash)}`;
       if (cache.has(path) || !files) return;
@@ -190,8 +190,8 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
       remember(path, text);
     },
     /**
-     * The same value with its moved texts restored. In a row, a text that looks like a moved one but has no file is
-     * left unchanged.
+     * The same value with its moved texts restored. Without `mustBeThere`, as for rows, a text that looks like the
+     * place of a moved text but has no file is left unchanged.
      */
     async fill<Value>(sessionId: string, value: Value, { mustBeThere = false } = {}): Promise<Value> {
       const found = new Map<string, string>();

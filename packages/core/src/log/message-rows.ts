@@ -18,7 +18,7 @@ export interface RowPart {
   readonly toolCallId: string | null;
 }
 
-/** The rows of a message: its text as one, each tool call and each result on its own. */
+/** The rows of a message: one for all its text, one for each tool call and one for each result. */
 export function rowsOf(messageId: string, role: "user" | "assistant" | "system", content: Content): readonly RowPart[] {
   const rows = blocksOf(content).flatMap(rowOfBlock);
   const text = textOf(content);

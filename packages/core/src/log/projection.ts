@@ -30,7 +30,7 @@ interface OpenChanges {
   awaitCloses: Pick<Await, "tool_use_id" | "closed_at" | "resolution">[];
   checkpointInserts: Checkpoint[];
   fileInserts: FileRow[];
-  /** The indexes in `messageInserts` of each message's rows. */
+  /** For each message id: the indexes of the message's rows in `messageInserts`. */
   readonly places: Map<string, number[]>;
 }
 

@@ -51,16 +51,16 @@ export interface RunUpdate {
     long_context_applied?: boolean;
   };
   readonly add: RunCounters;
-  /** The same counters by model. */
+  /** The counters of each model. */
   readonly models: readonly (Counters & { readonly model: string })[];
 }
 
 /**
  * What an append changes in the projections, as row operations.
  *
- * Numbers are relative: a message number and a run number count from 1 for the first one in this append, and the store
- * adds how many the session had. So the writer computes the changes without reading the store, and the store applies them
- * without interpreting the events.
+ * Numbers are relative: the first new message and the first new run of this append have the number 1, and the store
+ * adds the number of earlier messages or runs of the session. So the writer computes the changes without reading the
+ * store, and the store applies them without interpreting the events.
  */
 export interface Changes {
   readonly sessionInsert: SessionColumns | null;

@@ -13,23 +13,24 @@ export interface StateCacheDeps {
 }
 
 /**
- * Folded states of sessions that were driven or begun here, kept up to date with the events that this process appends.
+ * Folded states of sessions that this process drove or began, kept up to date with the events that this process
+ * appends.
  */
 export interface StateCache {
   /**
-   * The state up to at least this sequence: from the cache, otherwise from snapshot and log. The caller may change it until it calls
-   * `put`.
+   * The state up to at least this sequence: from the cache, otherwise from snapshot and log. The caller may change the
+   * state until the caller calls `put`.
    */
   take(sessionId: string, lastSequence: number): Promise<SessionState>;
   /** The state from the cache, if it is there. The caller owns the state until the caller calls `put`. */
   takeKnown(sessionId: string): SessionState | undefined;
-  /** Gives a state back that is exactly the fold of its log. */
+  /** Returns a state to the cache. The state must be exactly the fold of its log. */
   put(state: SessionState): void;
   /** Reads a state from the store, without the cache. */
   load(sessionId: string): Promise<SessionState>;
   /**
-   * Keeps a session that is being driven in the cache, whatever its size, between `put` and `take`. Returns a function that ends
-   * this.
+   * Keeps the state of a session in the cache between `put` and `take`, whatever its size, while the session is driven.
+   * Returns a function that removes this protection.
    */
   pin(sessionId: string): () => void;
   /** How many characters the long texts of a state have. */
@@ -125,7 +126,7 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
   };
 }
 
-/** How much long text the first messages of a transcript have. */
+/** The characters of all long texts in the first `messages` messages of a transcript. */
 interface Measured {
   readonly messages: number;
   readonly long: number;

@@ -76,14 +76,14 @@ export interface RunState {
   calls: CallState[];
   /** The message that will contain the results of `calls`. */
   resultsMessageId: string | null;
-  /** The model's last text, and why it stopped. */
+  /** Why the model stopped its last answer. */
   stopReason: string | null;
   lastPurpose: FactData<"step.started">["purpose"];
-  /** Whether the last reply passed the agent's own check, or needs none. */
+  /** Whether the last reply passed the agent's own check, or needs no check. */
   answerValid: boolean;
   /**
-   * Generated files that are neither stored nor given up. Only the provider of the model that made a file can return
-   * it.
+   * Generated files that are neither stored nor recorded as failed. Only the provider of the model that made a file can
+   * return the file.
    */
   files: { readonly fileId: string; readonly step: number; readonly model: string }[];
   memoryUpdated: boolean;
@@ -125,7 +125,10 @@ export interface RunState {
   unread: string[];
 }
 
-/** The meaning of a log. It is always folded from events, and consists of JSON, so that it can be stored as a snapshot. */
+/**
+ * The state of a session. It is always folded from the events of the log, and is plain JSON, so that it can be stored
+ * as a snapshot.
+ */
 export interface SessionState {
   sessionId: string;
   /** The last event that was folded. */

@@ -36,7 +36,7 @@ export function abandonedCall(
     {
       ...brokenCall(state, call, { now, known: own, price }),
       reason,
-      // A run that continues calls the model again, and the next answer replaces the incomplete answer.
+      // If the run continues, it calls the model again, and the next answer replaces the incomplete answer.
       answer: reason === "cancelled" ? interruptedAnswer(call, own) : undefined,
     },
   );

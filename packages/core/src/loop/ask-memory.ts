@@ -17,7 +17,10 @@ function isWritable(value: JsonObject): boolean {
   }
 }
 
-/** Calls a memory. If it fails or answers in another shape, the error is recorded and the run continues without it. */
+/**
+ * Calls a memory. If the memory fails or its answer has the wrong shape, the error is recorded and the run continues
+ * without the memory.
+ */
 export async function askMemory<Answer>(
   shape: z.ZodType<Answer>,
   otherwise: Answer,

@@ -229,7 +229,9 @@ function withWait(problem: Failure, waitMs: number): Failure {
   };
 }
 
-/** The usage of an answer that broke off: the model's counts, or what has arrived if that is more. */
+/**
+ * The usage of an answer that broke off: the model's counts, or the estimated output that has arrived if that is more.
+ */
 function told({ usage, whole }: NonNullable<ModelFailure["begun"]>, { model, usage: arrived }: Arrived) {
   const output_tokens = whole ? usage.output_tokens : Math.max(usage.output_tokens, arrived.output_tokens);
   return { model, usage: { ...usage, output_tokens }, isCounted: whole };

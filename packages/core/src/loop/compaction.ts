@@ -33,7 +33,10 @@ const COMPACTORS: Readonly<Record<AgentConfig["compactor_type"], Compactor>> = {
   sliding_window: slidingWindow,
 };
 
-/** Above so many tokens the context is shortened: the agent's setting, or less if the window of the model is smaller. */
+/**
+ * The number of tokens above which the context is shortened: the agent's setting, or less if the window of the model is
+ * smaller.
+ */
 export function compactionThreshold({ agent }: SessionState, contextWindow: number | undefined): number {
   const { compaction_threshold: given } = agent as AgentConfig;
   return contextWindow === undefined

@@ -187,7 +187,7 @@ function misfit(tool: Tool, call: CallState): string | undefined {
 function pendingCheck(call: CallState, tool: Tool, view: View): Effect | undefined {
   const { toolUseId } = call;
   const { checks } = view;
-  // A hook saw the call before a person was asked. It sees it again only if the person gave it another input.
+  // The hook saw the call before a person was asked. The hook sees the call again only if the person changed the input.
   const isSeen = call.hook !== null || (call.approved && !call.isChanged) || checks?.seen.has(toolUseId);
   if (view.hooks?.beforeToolCall && !isSeen) return { kind: "hook-call", key: `hook/${toolUseId}`, toolUseId };
   if (call.approved || call.hook?.decision === "ask" || !checks || checks.approvals.has(toolUseId)) {

@@ -54,7 +54,7 @@ export function startStep(
   );
 }
 
-/** Names the reservation of a call. */
+/** The name of a call's reservation. */
 function spendKey({ step, stepDone, attempts }: RunState, purpose: Purpose): string {
   return `spend/${step}/${stepDone}/${purpose}/${attempts}`;
 }

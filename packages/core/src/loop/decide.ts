@@ -32,7 +32,7 @@ export function decide(state: SessionState, now: number, view: View): Decision {
 }
 
 function decideRun(state: SessionState, current: RunState, now: number, view: View): Decision {
-  // A run that was resumed belongs to the worker that resumed it last, also if it was started here.
+  // A run that was resumed belongs to the worker that resumed it last, even if this driver started the run.
   const isOwn = current.fence === 0 ? view.startedHere === current.runId : current.fence === view.fence;
   if (isOwn) return decideOwn(state, current, now, view);
   // A run that only waits is not resumed: otherwise each prompt that is queued during the wait would count as a dead
@@ -73,7 +73,7 @@ function isAnother(state: SessionState, { onlyRun }: View): boolean {
   return onlyRun !== undefined && prompt !== undefined && prompt.run_id !== onlyRun;
 }
 
-/** Starts a run with the next prompt. Without one, the session sleeps. */
+/** Starts a run with the next prompt. Without a prompt, the session sleeps. */
 export function nextRun(state: SessionState): Decision {
   const prompt = nextPrompt(state);
   if (!prompt) return sleepUntil(null);
@@ -108,7 +108,7 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
       }),
     );
   if (view.validates && !current.answerValid) {
-    // The answer to the last correction is also validated.
+    // The model may correct its answer `maxValidationFailures` times. The last correction is also validated.
     const { validationFailures } = current;
     if (validationFailures > view.maxValidationFailures)
       return end(
@@ -126,7 +126,10 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
   return complete(stopReasonOf(stopReason));
 }
 
-/** An answer that was cut off does not have the promised type, so the run fails. */
+/**
+ * Fails the run of an agent with an output schema: an answer that was cut off does not fit the schema. Undefined for
+ * other agents.
+ */
 function notTyped(
   state: SessionState,
   why: keyof typeof UNFINISHED,
@@ -155,7 +158,7 @@ function finish(state: SessionState, now: number, view: View, stopReason: StopRe
   return appendFacts(runCompleted(current, { stopReason, finalResponse: toldResponse(state), now }));
 }
 
-/** The answer of the run. An answer with a type is its JSON alone, without the words around it. */
+/** The answer of the run. For an agent with an output schema: only the JSON, without the text around it. */
 function toldResponse(state: SessionState): string {
   const answer = finalResponse(state);
   return (state.agent?.output_schema && jsonTextIn(answer)) || answer;

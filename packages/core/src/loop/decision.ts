@@ -41,7 +41,7 @@ export interface View {
 
 /** One driver's checks before calls: hooks that changed nothing, and asynchronous rules about approvals. */
 export interface Checks {
-  /** Steps and calls, by their names, that a hook has seen. */
+  /** The names of the steps and calls that a hook has seen. */
   readonly seen: Set<string>;
   /** Whether a person is asked about a call. A promise while an asynchronous rule decides. */
   readonly approvals: Map<string, boolean | Promise<boolean>>;
@@ -77,7 +77,7 @@ export interface Decision {
   readonly facts: readonly Fact[];
   /** What should be running after the append. All other effects are aborted. */
   readonly effects: readonly Effect[];
-  /** Give the session back until this time, or until an event arrives. */
+  /** Release the session until this time, or until an event arrives. */
   readonly sleep: { readonly dueAt: number | null } | null;
 }
 

@@ -57,7 +57,7 @@ const AGAIN_AT_MOST_MS = 60_000;
 
 /** The loop as a runtime: it repeats fold, decide, perform and append. */
 export function createLoop(deps: LoopDeps): Runtime {
-  /** The last unexpected error of each session, for the error of a run that is given up. */
+  /** The last unexpected error of each session, for the error message of a run that ends as poisoned. */
   const problems = new Map<string, string>();
   return {
     async drive(claimed, signal) {
@@ -73,7 +73,7 @@ export function createLoop(deps: LoopDeps): Runtime {
         // An unavailable store is not the fault of the run.
         if (isKnownError(error, "store_unavailable", "disk_full")) return;
         problems.set(sessionId, sentenceOf(error));
-        // If the session cannot be given back, the lease expires by itself.
+        // If the session cannot be released, the lease expires by itself.
         await putDown(claimed, deps).catch(() => undefined);
       } finally {
         ear.stop();
@@ -134,7 +134,7 @@ async function driveSession(
   ear.stop();
   const grace = createGrace(signal, running.nudge, deps);
 
-  /** Decides what the next append adds to the outcomes. */
+  /** Decides which facts the next append has in addition to the outcomes. */
   function decideNext(batch: Batch): Decision {
     if (signal.aborted) {
       if (running.busy() && !grace.isOver()) return stopped(null);
@@ -158,7 +158,9 @@ async function driveSession(
     });
   }
 
-  /** Facts of effects that have ended and are not stored yet. They are kept through conflicts. */
+  /**
+   * Facts of effects that have ended and are not stored yet. They are kept if an append is rejected with a conflict.
+   */
   let outcomes: readonly Fact[] | undefined = [];
   try {
     if (log.isBehind) await log.catchUp();
@@ -173,8 +175,8 @@ async function driveSession(
         return decision.sleep;
       });
       if (log.released || deps.now() > clock.validUntil) return;
-      // Effects whose intent was just stored are started even if the request to stop came in between: otherwise their outcome
-      // would be unknown.
+      // Effects whose intent was just stored are started even if the request to stop has come in the meantime:
+      // otherwise their outcome would be unknown.
       if (!mustStop) running.match(decision.effects);
       outcomes = await nextOutcomes(running, log, signal);
     }
@@ -225,7 +227,7 @@ function createGrace(signal: AbortSignal, nudge: () => void, { now, timers }: Lo
 }
 
 /**
- * Gives a session back after an unexpected error. The error counts like a dead worker, so that a run that always fails
+ * Releases a session after an unexpected error. The error counts like a dead worker, so that a run that always fails
  * ends after seconds instead of being retried for ever.
  */
 async function putDown({ lease, clock }: Claimed, deps: LoopDeps): Promise<void> {
@@ -239,7 +241,10 @@ async function putDown({ lease, clock }: Claimed, deps: LoopDeps): Promise<void>
   });
 }
 
-/** The model call that is abandoned with the session: only this process knows what its stream has reported. */
+/**
+ * Abandons the open model call before the session is released: only this process knows what the stream of the call has
+ * reported.
+ */
 function handedOver({ state, now }: Batch, { models }: LoopDeps, answer: ArrivingAnswer | undefined): readonly Fact[] {
   const { run } = state;
   const arrived = answer?.soFar();
@@ -284,7 +289,7 @@ function viewOf(
   code: AgentCode,
   { startedHere, model, problem }: Pick<View, "startedHere" | "model"> & { readonly problem?: string | undefined },
 ): View {
-  // Tools of one server share a list.
+  // Tools of one server share one list of notices.
   const sources = new Set([...code.tools.values()].flatMap(({ notices }) => (notices ? [notices] : [])));
   return {
     fence,

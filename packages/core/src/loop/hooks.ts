@@ -3,7 +3,7 @@ import type { CallState, RunState, SessionState } from "../log/state.ts";
 import type { ModelCall, ModelReply } from "../ports/model.ts";
 import { hookCalled } from "../run/facts/index.ts";
 
-/** Where a hook is called. */
+/** The session and run for which a hook is called. */
 export interface HookContext {
   readonly sessionId: string;
   readonly runId: string;

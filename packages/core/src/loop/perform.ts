@@ -23,7 +23,10 @@ import { type CallDeps, callModel } from "./call-model.ts";
 import { type ToolDeps, problemOf, runTool, startSubagent } from "./run-tool.ts";
 import { storeFile } from "./store-file.ts";
 
-/** The result of a validation: nothing or true if the answer is valid, a sentence about the problem, or both as a pair. */
+/**
+ * The result of a validation: nothing or true if the answer is valid, a sentence about the problem, or a pair of a
+ * boolean and the sentence.
+ */
 type Verdict =
   | string
   | boolean
@@ -35,7 +38,7 @@ type Verdict =
 /** Validates a final answer. The problem goes back to the model. */
 export type Validate = (answer: string, state: SessionState) => Verdict | Promise<Verdict>;
 
-/** Everything outside that the loop touches. */
+/** Everything outside the loop that effects use. */
 export interface PerformDeps {
   readonly models: ModelCatalog;
   readonly live: Live;

@@ -111,7 +111,8 @@ function titleCall(state: SessionState): ModelCall {
 }
 
 /**
- * The sent form of a conversation up to some message. It stores how many memories were included, because memories can be added to earlier prompts.
+ * The first `until` messages of a conversation in the form in which they are sent. The number of memories is stored
+ * too, because memories can be added to earlier prompts.
  */
 interface Sent {
   readonly turns: Turn[];
@@ -119,7 +120,10 @@ interface Sent {
   readonly memories: number;
 }
 
-/** The sent form of each conversation. Messages are only added, so it is extended instead of being made again for each step. */
+/**
+ * The sent form of each conversation. Messages are only added, so the sent form is extended instead of being made again
+ * for each step.
+ */
 const sentBefore = new WeakMap<readonly Turn[], Sent>();
 
 /** The messages as they are sent: memories with their prompts, every call with its result, without empty messages. */
@@ -185,7 +189,7 @@ function withoutNothing({ role, content }: Turn): Turn | null {
   return blocks.length === 0 ? null : { role, content: blocks };
 }
 
-/** Removes the space at the end of a turn that the model paused: the API rejects a request that ends with one. */
+/** Removes the space at the end of a turn that the model paused: the API rejects a request that ends with a space. */
 function goingOn(turns: readonly Turn[]): readonly Turn[] {
   const last = turns.at(-1);
   const end = last?.role === "assistant" && typeof last.content !== "string" ? last.content.at(-1) : undefined;

@@ -13,7 +13,7 @@ export interface ToolDeps {
   readonly hooks?: Hooks | undefined;
   readonly timers: Timers;
   readonly now: () => number;
-  /** Where programs of a session run, if this process restricts that. */
+  /** The folder and sandbox in which a session's programs run, if this process restricts programs. */
   readonly workplaceOf?:
     | ((session: Pick<SessionState, "sessionId" | "tenant" | "agent">) => Promise<Workplace>)
     | undefined;
@@ -43,7 +43,10 @@ export async function startSubagent(
   return [awaitOpened(current, [{ ...call, kind: "subagent", expiresAt, sessionId: begun.sessionId }])];
 }
 
-/** The budget of one of the subagents that run in parallel: its share of what is left. Null if there is no budget. */
+/**
+ * The budget of one of the subagents that run in parallel: its share of the run's remaining budget. Null if the run has
+ * no budget.
+ */
 function shareOf(state: SessionState, current: RunState, { tools, now }: ToolDeps): number | null {
   const left = leftToSpend(state, current, now());
   if (left === null) return null;

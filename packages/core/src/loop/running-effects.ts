@@ -31,7 +31,7 @@ export function createRunningEffects(
     const over = (facts: readonly Fact[]): void => {
       // The facts of an aborted effect are dropped, because its run or its step has ended.
       if (running.get(effect.key) !== stop) return;
-      // An effect counts as running until its facts are taken: decisions before that still list it as wanted.
+      // An effect counts as running until its facts are taken: until then, decisions still list the effect as wanted.
       ended.push({ key: effect.key, stop, facts });
       wake();
     };

@@ -60,7 +60,7 @@ export function checkChanges(tables: SessionTables | undefined, changes: Changes
   }
 }
 
-/** Applies the row operations of one append. `tables` is undefined for a session that begins with it. */
+/** Applies the row operations of one append. `tables` is undefined for a session that begins with this append. */
 export function applyChanges(tables: SessionTables | undefined, changes: Changes): SessionTables {
   const target = tables ?? newTables(changes);
   const session: Session = { ...target.session, ...changes.sessionSet, ...added(target, changes) };

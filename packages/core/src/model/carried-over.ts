@@ -13,8 +13,8 @@ export interface Reader {
 }
 
 /**
- * The conversation as one model can read it, and what had to be left out. Contains the same array if nothing was left
- * out.
+ * The conversation as one model can read it, and what had to be left out. If nothing was left out, `turns` is the array
+ * that was given.
  */
 export function carriedOver(
   turns: readonly Turn[],

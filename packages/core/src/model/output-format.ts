@@ -48,14 +48,15 @@ export function refusesSchema({ status, message }: Failure, call: ModelCall, abi
 }
 
 /**
- * A schema in the form that grammars accept: closed objects, no limits. Undefined if it has something that a grammar
- * cannot express.
+ * A schema in the form that grammars accept: closed objects, no limits. Undefined if the schema has something that a
+ * grammar cannot express.
  */
 function grammarOf(schema: JsonObject): JsonObject | undefined {
   if (BEYOND_GRAMMARS.some((keyword) => keyword in schema)) return undefined;
   const { properties } = schema;
   const isObject = schema["type"] === "object";
-  // An object without known fields, or with additional ones: as a closed object it would have no fields.
+  // An object without known fields, or with a schema for additional fields, cannot be a closed object: it would lose
+  // those fields.
   if (isObject && (!isJsonObject(properties) || isJsonObject(schema["additionalProperties"]))) return undefined;
   const made: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(schema)) {

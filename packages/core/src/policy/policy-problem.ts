@@ -48,7 +48,7 @@ function capProblem({ spendPerDayUsd, spendAskAtPercent }: KeyPolicy): string | 
     : undefined;
 }
 
-/** A key of a tenant, named TENANT/NAME, cannot have more than its tenant. */
+/** The problem if a key that is named as TENANT/NAME has a larger cap than its tenant. */
 function overTenant(name: string, rules: KeyPolicy, tenants: Policy["tenants"]): string | undefined {
   const [tenant = "", key] = name.split("/");
   const all = key === undefined ? undefined : tenantRules({ tenants }, tenant);

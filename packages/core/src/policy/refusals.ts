@@ -8,7 +8,7 @@ export interface AskedUse {
   readonly tools?: readonly string[];
   readonly permissionMode?: string | null | undefined;
   readonly hosts?: readonly string[];
-  /** Whether files in the working folder may set what runs. */
+  /** Whether settings files in the working folder are loaded. They may name commands that run. */
   readonly loadsSettings?: boolean;
 }
 

@@ -10,7 +10,10 @@ export interface Bus {
   readonly instance: string;
   /** Sends a message, as JSON, to every listener of a channel on other machines. */
   say(channel: string, words: unknown): void;
-  /** Calls back for each message of another machine on a channel, and returns how to stop. A message is input from outside: check it. */
+  /**
+   * Calls back for each message of another machine on a channel. Returns a function that unsubscribes. A message is
+   * input from outside: check it.
+   */
   listen(channel: string, listener: (words: unknown) => void): () => void;
   /** Writes something for people who look at the bus. Skein never reads it back. */
   show(shown: Shown): void;

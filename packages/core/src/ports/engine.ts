@@ -11,8 +11,8 @@ export interface Engine {
   start(): void;
   /**
    * Reserves one of the places of this process for a session that is about to get a prompt, so that the append of the
-   * prompt also takes the lease. Undefined if no place is free, if the tenant has its share of them, or if this process
-   * drives the session already. Reasons: decision 083.
+   * prompt also takes the lease. Undefined if no place is free, if the tenant already has its share of the places, or
+   * if this process drives the session already. Reasons: decision 083.
    */
   reserve(sessionId: string, tenant: string): Reserved | undefined;
   /** A hint that a session may be due; `due_at` in the store decides. */
@@ -25,7 +25,7 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
-/** What every engine is given by the process that it drives sessions for. */
+/** What a process passes to its engine. */
 interface EngineParts {
   readonly store: Store;
   /** Drives a claimed session. */
@@ -47,14 +47,17 @@ export type EngineFactory = (parts: EngineParts) => Engine;
 
 /** A place for a session that is about to get a prompt. */
 interface Reserved {
-  /** Goes into the append of the prompt. */
+  /** The option `claim` for the append of the prompt. */
   readonly claim: { readonly owner: string; readonly leaseMs: number };
   /**
    * What the driver adds to the events of the prompt, for the same append. Undefined if this process does not know that
    * the session is idle: then the prompt is appended without a claim.
    */
   opening(events: readonly NewEvent[]): Promise<Opening | undefined>;
-  /** Ends the reservation: with the lease that the append took and the last sequence of its events, or null. */
+  /**
+   * Ends the reservation: with the lease that the append took and the last sequence of its events, or with null if the
+   * append took no lease.
+   */
   settle(taken: Taken | null): void;
 }
 

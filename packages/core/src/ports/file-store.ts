@@ -11,7 +11,7 @@ export interface FileStore {
   get(storagePath: string): Promise<Uint8Array>;
   /** Removes every file of a session. A session without files is fine. A custom file store may leave this out. */
   deleteSession?(sessionId: string): Promise<void>;
-  /** The sessions that have files, in no order. A custom file store may leave this out. */
+  /** The sessions that have files, in any order. A custom file store may leave this out. */
   sessions?(): AsyncIterable<string>;
   /** Resolves if files can be written now, and rejects with what is wrong. A custom file store may leave this out. */
   check?(): Promise<void>;

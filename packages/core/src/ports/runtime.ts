@@ -15,18 +15,18 @@ export interface Claimed {
   /** Whether the lease was taken by the append of a prompt. The run was then begun by this worker, not taken over from another. */
   readonly begins: boolean;
   /**
-   * When to give the session back although it has more to do, because other sessions wait for the place (ms since
-   * 1970). The session is given back, due again, when the first step after this time ends. Running effects are not
+   * When to release the session although it has more to do, because other sessions wait for the place (ms since 1970).
+   * The session is released, due at once, when the first step after this time ends. Running effects are not
    * interrupted.
    */
   readonly yieldAt?: number;
-  /** Begin only this run. If another prompt is next in the queue, give the session back, due again. */
+  /** Begin only this run. If another prompt is next in the queue, release the session, due at once. */
   readonly onlyRun?: string;
   /** Why the run may not spend more, as a sentence. The run ends with this sentence. */
   readonly refusal?: string;
   /**
-   * Makes the lease longer, for a runtime whose effects cannot be fenced. The new length counts from the next renewal, or
-   * from the next append with the lease that is returned.
+   * Makes the lease longer, for a runtime whose effects cannot be fenced. The new length counts from the next renewal,
+   * or from the next append with the returned lease.
    */
   prolong(leaseMs: number): Lease;
 }
@@ -40,11 +40,12 @@ export const LEASE_LOST = "lease lost";
 /**
  * What turns prompts into events: the loop, or Claude Code.
  *
- * `drive` works until the session has nothing left to do here, and gives the lease back. It never throws, and may be
- * killed and called again at any point. The signal asks it to stop soon: it finishes or drops what it is doing.
+ * `drive` works until the session has nothing left to do here, and then releases the lease. It never throws, and may be
+ * killed and called again at any point. The signal asks `drive` to stop soon: it then finishes or drops its running
+ * effects.
  */
 export interface Runtime {
-  /** Drives a claimed session. Resolves when the lease was given back or lost. */
+  /** Drives a claimed session. Resolves when the lease was released or lost. */
   drive(claimed: Claimed, signal: AbortSignal): Promise<void>;
   /**
    * The first events of the run that a prompt begins. They go into the append of the prompt, which also takes the lease.

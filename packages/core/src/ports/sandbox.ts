@@ -39,7 +39,7 @@ export interface SandboxedProgram {
   readonly env: Readonly<Record<string, string>>;
   readonly places: readonly SandboxPlace[];
   readonly limits?: SandboxLimits;
-  /** How long the program may run without another `allow`. Default: as long as the server lives. */
+  /** How long the program may run without another call of `allow`. Default: as long as the server lives. */
   readonly goodForMs?: number;
 }
 

@@ -65,7 +65,7 @@ export interface AppendOptions {
   /** When the session should be driven (ms since 1970). Without a lease the earlier of this time and the stored one wins. */
   readonly dueAt?: number;
   /**
-   * Give the lease back in the same transaction and set when the session is due next (null = asleep). Needs `lease` and
+   * Release the lease in the same transaction and set when the session is due next (null = asleep). Needs `lease` and
    * `expect`: the worker names the last event that it has seen, so that no wake-up is lost.
    */
   readonly release?: { readonly dueAt: number | null };
@@ -105,7 +105,7 @@ export interface DueQuery {
   readonly before: number;
   /** Only this session, leased or not. Without it, only sessions without a lease. */
   readonly sessionId?: string;
-  /** The most sessions of one tenant, those that have waited longest. */
+  /** How many sessions of each tenant are returned at most: those that have waited longest. */
   readonly perTenant?: number;
   readonly limit?: number;
 }
@@ -152,7 +152,7 @@ export interface SessionFilter {
   readonly tags?: readonly string[];
   /** Keys and values of the metadata, as `metadataPairs` makes them. A session must have all of them. */
   readonly metadata?: readonly (readonly [key: string, value: string])[];
-  /** Text in the title. Upper and lower case are the same. */
+  /** Text in the title, ignoring case. */
   readonly title?: string;
   /** Null selects sessions without a working directory. */
   readonly workingDirectory?: string | null;
@@ -283,7 +283,10 @@ export interface Store {
   due(query: DueQuery): Promise<readonly DueSession[]>;
   /** Renews leases in one round trip. Returns the leases that are lost. */
   renew(leases: readonly Lease[]): Promise<readonly Lease[]>;
-  /** Gives a lease back without writing. `seen` is the last sequence that the worker knows: if the log has more, the session stays due. */
+  /**
+   * Releases a lease without writing events. `seen` is the last sequence that the worker knows: if the log has more
+   * events, the session stays due.
+   */
   release(lease: Lease, next: { readonly seen: number; readonly dueAt: number | null }): Promise<void>;
   /** Owners that hold a lease now. An engine looks among them for dead processes of its own host. */
   owners(): Promise<readonly string[]>;
@@ -292,7 +295,10 @@ export interface Store {
    * expire within this time: use it if the owner is only silent.
    */
   free(owner: string, options?: { readonly withinMs?: number }): Promise<void>;
-  /** Calls back for sessions that got events, from any process. Returns a function that stops this. It is only a hint: the log decides. */
+  /**
+   * Calls back for sessions that got events, from any process. Returns a function that unsubscribes. A call is only a
+   * hint: the log decides.
+   */
   onNews(listener: NewsListener): () => void;
   /** Makes followers of a session read its log again, because another process may have written to it. A needless call costs one read. */
   poke(sessionId: string): void;
@@ -325,7 +331,7 @@ export interface Store {
   /**
    * Finds a text in the transcripts of these sessions of a tenant (at most 200): for each, the last messages with the
    * text, at most `MOST_PLACES`, latest first. The text is compared with the JSON of the message, so that names of
-   * fields are found as well; upper and lower case are the same. `searchSessions` removes matches in names of fields.
+   * fields are found as well; case is ignored. `searchSessions` removes matches in names of fields.
    */
   search(tenant: string, sessionIds: readonly string[], text: string): Promise<readonly TextPlace[]>;
   /** The checkpoints of a session, oldest first. */

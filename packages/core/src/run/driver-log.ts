@@ -25,8 +25,8 @@ export interface Batch {
 }
 
 /**
- * Adds the facts to write, given the state. Returning a time gives the lease back in the same append. It is called again
- * if another writer's event came in between, so it must have no side effects.
+ * Adds the facts to write to a batch. If it returns `dueAt`, the same append releases the lease until that time. It is
+ * called again with the new state if another writer has appended an event, so it must have no side effects.
  */
 type MakeFacts = (batch: Batch) => { readonly dueAt: number | null } | null | void;
 
@@ -35,7 +35,7 @@ export interface Driven {
   readonly lease: Lease;
   readonly clock: LeaseClock;
   readonly state: SessionState;
-  /** The last sequence that was heard of while the state was read. */
+  /** The last sequence that a notice named while the state was read. */
   readonly heard?: number;
   /** Called with the events of other writers when they are folded. */
   readonly takenIn?: (events: readonly Event[]) => void;
@@ -44,14 +44,14 @@ export interface Driven {
 /** The log of one session while it is driven: the folded state, and one write at a time under the lease. */
 export interface DriverLog {
   readonly state: SessionState;
-  /** Whether the lease was given back. */
+  /** Whether the lease was released. */
   readonly released: boolean;
   /** Whether other writers may have appended events that the state does not include. */
   readonly isBehind: boolean;
   write(make: MakeFacts): Promise<void>;
   /** Reads and folds the events that other writers have appended. */
   catchUp(): Promise<void>;
-  /** Calls back whenever other writers have appended events. Returns a function that stops this. */
+  /** Calls back whenever other writers have appended events. Returns a function that unsubscribes. */
   onNews(listener: () => void): () => void;
 }
 
@@ -65,7 +65,7 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
   const inTurn = createTurns();
   let state = claimed;
   let released = false;
-  /** The last sequence that news mentioned; infinity if the news had no sequence. */
+  /** The last sequence that a notice of new events named; infinity if the notice had no sequence. */
   let heard = driven.heard ?? 0;
 
   async function write(make: MakeFacts): Promise<void> {

@@ -7,7 +7,7 @@ import type { Runtime } from "../ports/runtime.ts";
 
 /** The first events of a run, which go into the append of its prompt, together with the lease. Reasons: decision 083. */
 export interface Opening {
-  /** Where the log must end for these events to be right. */
+  /** The last sequence that the log must have when these events are appended. */
   readonly expect: number;
   readonly events: readonly NewEvent[];
   /** Call if the events were stored and nobody has appended anything after them: the session need not be read then. */
@@ -21,7 +21,7 @@ export interface OpeningDeps {
   readonly now: () => number;
 }
 
-/** The session that gets a prompt, and the events with it. */
+/** The session that gets a prompt, and the events of that append. */
 interface Prompted {
   readonly sessionId: string;
   readonly tenant: string;

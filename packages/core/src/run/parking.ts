@@ -26,7 +26,10 @@ export interface Parking {
   }>;
   /** Drives the session again. Rejects with `not_found` if it is not parked. */
   retry(tenant: string, sessionId: string): Promise<void>;
-  /** Leaves the session asleep, and no longer shows it. Its log stays; a new prompt wakes it. */
+  /**
+   * Leaves the session asleep, and removes it from the list of parked sessions. Its log stays, and a new prompt wakes
+   * it.
+   */
   discard(tenant: string, sessionId: string): Promise<void>;
 }
 

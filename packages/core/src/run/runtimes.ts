@@ -12,7 +12,7 @@ export interface RuntimesDeps {
   readonly ids: Ids;
   /** The runtimes that this process has, by the name that agents use for them. */
   readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
-  /** Parks sessions that fail whatever drives them. */
+  /** Parks sessions that fail in every worker. */
   readonly parking: Parking;
   /** Lets a run begin only within the operator's caps. */
   readonly capped?: ((runtime: Runtime) => Runtime) | undefined;

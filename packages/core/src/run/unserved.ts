@@ -5,7 +5,7 @@ import type { Records } from "../ports/records.ts";
 import type { Lease, Store } from "../ports/store.ts";
 import { sessionUnserved } from "./facts/index.ts";
 
-/** How long a process that cannot drive a session leaves it alone. */
+/** For how long a process that cannot drive a session leaves the session to other processes. */
 const ELSEWHERE_MS = 1000;
 /** How often the record of a session that cannot be driven is renewed. */
 const AGAIN_MS = 5000;
@@ -50,7 +50,7 @@ export async function leaveUnserved(
   await store.append(lease.sessionId, [event], { lease, expect: state.sequence, release });
 }
 
-/** The sessions that no worker could drive in the last seconds, at most 200. */
+/** The sessions that no worker could drive in the last 15 seconds, at most 200. */
 export async function unservedSessions(records: Records, now: number): Promise<readonly Unserved[]> {
   const { items } = await records.list({ ...PLACE, limit: 200 });
   return items.flatMap(({ id, value }) => {
@@ -59,7 +59,7 @@ export async function unservedSessions(records: Records, now: number): Promise<r
   });
 }
 
-/** Removes the records of sessions that are driven again, or were deleted. */
+/** Removes records that were not renewed for a day: their sessions are driven again, or were deleted. */
 export async function forgetServed(records: Records, now: number): Promise<void> {
   const { items } = await records.list({ ...PLACE, limit: 200 });
   for (const { id, value } of items)

@@ -24,8 +24,8 @@ export interface WatchedRun {
   /** Whether to follow the run that reads the prompt, if another run reads it before this run starts. */
   readonly followsPrompt?: boolean;
   /**
-   * Which wait for somebody ends the watching: none, a wait of this run, or a wait of any run of the session, because
-   * the session cannot continue until somebody answers.
+   * Whether the watching ends when a run waits for somebody: never, if this run waits, or if any run of the session
+   * waits, because the session cannot continue until somebody answers.
    */
   readonly stopsAtWait: "never" | "run" | "session";
   /** A signal that cancels the run when it aborts. The watching continues until the run has ended. */
@@ -33,8 +33,8 @@ export interface WatchedRun {
 }
 
 /**
- * Why the watching ended: how the run ended, that it was cancelled or read by another run before it started, that it
- * waits for somebody, that the log ended because the session was deleted, or that the watcher was told to stop.
+ * Why the watching ended. `never-started`: the run was cancelled before it started, or another run read its prompt.
+ * `waiting`: a run waits for somebody. `log-ended`: the session was deleted. `stopped`: the watcher was told to stop.
  */
 type RunEnding = "completed" | "failed" | "cancelled" | "never-started" | "waiting" | "log-ended" | "stopped";
 
@@ -128,7 +128,7 @@ function createProgress(watched: WatchedRun) {
   return {
     runId: () => runId,
     sequence: () => sequence,
-    /** False if no read call can be waiting, so that the session need not be checked. */
+    /** False if none of the calls that were read so far can be waiting: then the session need not be checked. */
     mayWait: (): boolean => open.size > 0 && (watched.stopsAtWait === "session" || current === runId),
     add(event: Event): void {
       sequence = event.sequence;
@@ -160,7 +160,7 @@ function createProgress(watched: WatchedRun) {
 /** Finds out whether a run waits for somebody. */
 function createWaits(deps: WatchDeps, { sessionId, stopsAtWait }: WatchedRun, progress: Progress) {
   const { now = Date.now } = deps;
-  /** The session and its subagents, as far as they were read. */
+  /** The session, and those of its subagents' sessions that were read. */
   const family = new Set<string>();
   let found: { readonly runId: string; readonly awaiting: readonly Await[] } | undefined;
   let isDue = false;
@@ -208,7 +208,7 @@ function isLate({ expires_at }: Await, now: number): boolean {
   return expires_at !== null && Date.parse(expires_at) <= now;
 }
 
-/** Calls back when a signal aborts, or at once if it has aborted. Returns a function that cancels this. */
+/** Calls back when a signal aborts, or at once if it has aborted. Returns a function that removes the listener. */
 function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   signal?.addEventListener("abort", callback, { once: true });
   if (signal?.aborted) callback();

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import type { Appended } from "../ports/store.ts";
 
-/** An accepted prompt. It is durable before this is returned. */
+/** An accepted prompt. The prompt is stored durably before a function returns this value. */
 export interface Accepted {
   readonly sessionId: string;
   readonly messageId: string;

@@ -4,7 +4,10 @@ import { derivedId } from "./derived-id.ts";
 
 const NAME = "Claude Code";
 
-/** The built-in agent that sessions of Claude Code belong to, with the options of one of them. Its id is the same everywhere. */
+/**
+ * The built-in agent that sessions of Claude Code belong to, with the options of one session. Its id is the same
+ * everywhere.
+ */
 export function claudeAgent(options: ClaudeOptions): SessionAgent {
   const config = AgentConfig.parse({
     name: NAME,

@@ -59,7 +59,8 @@ export function isBlank(block: ContentBlock): boolean {
 }
 
 /**
- * Blocks that only runs produce. They are rejected in a prompt, because they would be removed before the model sees it.
+ * Blocks that only runs produce. They are rejected in a prompt, because they would be removed before the model sees the
+ * prompt.
  */
 const NOT_SAID = new Set(["tool_use", "tool_result", "server_tool_use", "thinking", "redacted_thinking"]);
 

@@ -39,7 +39,7 @@ export function importedLog(
 /** The ids by which facts of one log refer to each other. */
 const NAMES = ["run_id", "message_id", "results_message_id", "checkpoint_id"];
 
-/** Gives each id of a log a new one, the same everywhere in the log. */
+/** Replaces each id of a log by a new id, which is the same everywhere in the log. */
 function renamer(ids: Ids): <Named extends Event>(event: Named) => Named {
   const names = new Map<string, string>();
   const nameOf = (old: string): string => {

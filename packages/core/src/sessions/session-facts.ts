@@ -33,7 +33,7 @@ export function sessionCreated(
 
 type Prompt = FactData<"prompt.accepted">;
 
-/** A prompt is durable from here on. */
+/** A prompt was accepted. From this fact on, the prompt is durable. */
 export function promptAccepted(
   prompt: Pick<Prompt, "message_id" | "run_id" | "mode" | "content"> & Partial<Prompt>,
 ): FactOf<"prompt.accepted"> {

@@ -327,7 +327,8 @@ async function appendPrompt(
     if (fence !== undefined) taken = { fence, lastSequence: events.at(-1)?.sequence ?? 0 };
     return appended;
   } catch (error) {
-    // The session has changed, another worker has it, or the run cannot begin: its driver deals with that.
+    // The session has changed, another worker has its lease, or the run cannot begin. The prompt is then appended
+    // without a lease, and a driver handles it.
     const isRefused = isKnownError(error, "conflict") || !isKnownError(error);
     if (first[0]?.event_type !== "session.created" && isRefused) return undefined;
     throw error;

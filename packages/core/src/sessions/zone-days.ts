@@ -46,7 +46,7 @@ function computedShifts(zone: string): readonly ZoneShift[] {
   return [...shifts, { until: null, minutes: current }];
 }
 
-/** The first minute of another shift. */
+/** The first minute after `from` that has another offset than `from`. */
 function changeBetween(from: number, to: number, minutesAt: (time: number) => number): number {
   const before = minutesAt(from);
   let [low, high] = [from / MINUTE_MS, to / MINUTE_MS];

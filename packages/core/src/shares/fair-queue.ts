@@ -3,8 +3,8 @@
  *
  * - A free place goes to the waiting tenant that has the fewest, and among equals to the one that was served longest
  *   ago. So a tenant waits at most one turn of each other tenant, however long their backlogs are.
- * - With several tenants, a tenant that already has a place gets another place only while it would then have at most
- *   three times what stays free. So one tenant never takes all places, and a tenant without a place gets one without
+ * - With several tenants, a tenant that already has a place gets another one only if it then has at most three times
+ *   as many places as stay free. So one tenant never takes all places, and a tenant without a place gets one without
  *   waiting.
  * - A tenant without a place is never overtaken, even if its request is large.
  */
@@ -41,7 +41,7 @@ export interface FairQueueOptions {
 /** The tenant of a place before its real tenant is known. It does not count as a further tenant. */
 export const UNKNOWN_TENANT = "";
 
-/** If there are several tenants, one of them may have at most this many times what stays free. */
+/** If there are several tenants, each may have at most this many times the places that stay free. */
 const SHARE = 3;
 
 interface Waiter {
@@ -105,7 +105,10 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
     if (line.held === 0 && line.waiting.length === 0 && lines.get(tenant) === line) lines.delete(tenant);
   }
 
-  /** Whose turn it is: the tenant with the least. If its request does not fit, the others wait too. */
+  /**
+   * The next tenant: the one with the fewest places. If its request is larger than the free places, the others wait
+   * too.
+   */
   function nextLine(): readonly [string, Line] | undefined {
     const asking = [...lines]
       .filter(([, line]) => line.waiting.length > 0)

@@ -32,7 +32,10 @@ export type RunLine = z.infer<typeof RunLine>;
 
 /** A session beyond this position is not stored in the queue. It asks again by itself. */
 const LONGEST_LINE = 1000;
-/** How often to check whether the sessions with a place still exist, and how old a place must be for that. */
+/**
+ * How often to check whether the sessions with a place still exist, and how long a session must have had its place
+ * before it is checked.
+ */
 const LOOK_AGAIN_MS = 2000;
 const YOUNG_MS = 10_000;
 

@@ -30,7 +30,10 @@ interface PaidCall {
   readonly isWhole?: boolean;
 }
 
-/** A safety margin for the input tokens of the next call, because the size of the context is partly estimated. */
+/**
+ * The most input tokens that the next call may have: the context with a safety margin, because its size is partly
+ * estimated.
+ */
 export function mostInputTokens({ agent, contextTokens, usage }: SessionState): number {
   const isMeasured = usage.input_tokens + (usage.cache_read_input_tokens ?? 0) > 0;
   const fixed = isMeasured ? 0 : JSON.stringify(agent ?? {}).length / 2;
@@ -43,11 +46,11 @@ export interface SpendGate {
   applies(state: SessionState): boolean;
   /** Reserves money before a call. Waits for a while if other calls have reserved the rest. */
   reserve(state: SessionState, call: PaidCall, signal: AbortSignal): Promise<Spending>;
-  /** The call has ended with these facts. */
+  /** Settles the reservation of a call that has ended with these facts. */
   settle(state: SessionState, facts: readonly Fact[]): Promise<void>;
   /** The caps for the run in progress, or for the next one. They are unknown once the run has ended. */
   capsOf(state: SessionState): readonly Cap[];
-  /** The call with this name has ended with this cost. */
+  /** Settles the reservation of the call with this name, which has ended with this cost. */
   settleNamed(sessionId: string, call: NamedCost): Promise<void>;
 }
 

@@ -20,9 +20,9 @@ export interface SpendLedger {
   settle(spender: Spender, caps: readonly Cap[]): Promise<void>;
   /** Whether a run may spend more, may not, or has to ask people first. */
   standing(caps: readonly Cap[]): Promise<SpendStanding>;
-  /** Records that people allowed the whole cap to be used today. Returns the sessions that asked the same. */
+  /** Records that people allowed the whole cap to be used today. Returns the sessions that asked the same question. */
   allow(scope: string): Promise<readonly string[]>;
-  /** A session has asked people about a cap. */
+  /** Records that a session has asked people about a cap. */
   asked(scope: string, sessionId: string): Promise<void>;
 }
 
@@ -194,7 +194,7 @@ function dayId(scope: string, now: number): string {
   return `${new Date(now).toISOString().slice(0, 10)} ${scope}`;
 }
 
-/** The day after the reservation of this spender was given back and its spending was counted. */
+/** The record of the day, with the reservation of this spender released and its spending counted. */
 function settled(day: Day, spender: Spender): Day {
   const { [nameOf(spender)]: entry, ...reserved } = day.reserved;
   // A named call is settled once, whether it was reserved or not.

@@ -123,7 +123,7 @@ export interface InterruptedAnswer {
   readonly content: readonly ContentBlock[];
 }
 
-/** The attempt after one that failed. */
+/** The attempt after a failed attempt. */
 interface NextAttempt {
   readonly attempt: number;
   readonly delayMs: number;
@@ -174,7 +174,9 @@ export function stepFailed(
   };
 }
 
-/** A call of the model was given up. Nothing of its answer, or only the text that had arrived, is in the transcript. */
+/**
+ * A call of the model was abandoned. Nothing of its answer, or only the text that had arrived, is in the transcript.
+ */
 export function stepAbandoned(
   place: Place,
   call: BrokenCall & {

@@ -27,7 +27,7 @@ export interface Operation {
   readonly client: string;
   readonly kind: "create" | "prompt" | "cancel" | "edit" | "fork" | "delete";
   outcome: "ok" | "refused" | "unknown";
-  /** The idempotency key. Without one the client tries only once. */
+  /** The idempotency key. Without a key, the client tries only once. */
   readonly key: string | null;
   /** A text that no other operation of this kind has: the prompt, or the title. */
   readonly text: string | null;

@@ -37,7 +37,7 @@ export function losingStore(
 
   return {
     ...store,
-    // Without this, the worker would claim the session again.
+    // After the loss, a claim finds no session: otherwise the worker would claim this one again.
     claim: (options) => (isLost ? Promise.resolve({ kind: "none", nextAt: null }) : store.claim(options)),
     async append(sessionId, events, options) {
       const { lease } = options ?? {};

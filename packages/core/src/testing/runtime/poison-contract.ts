@@ -4,7 +4,7 @@ import { type Prompted, type RuntimeFixture, only, until } from "./runtime-fixtu
 import { losingStore } from "./losing-store.ts";
 import type { AgentUnderTest, FactPlace, ModelStep } from "./runtime-under-test.ts";
 
-/** How many workers in a row may crash on a run before the run is given up. */
+/** How many workers in a row may crash on a run before the run ends as poisoned. */
 const PATIENCE = 5;
 
 /** A run whose first worker died right after a fact. */
@@ -100,7 +100,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     });
     for (let n = 1; n <= PATIENCE + 2; n++) {
       await fixture().prompt(sessionId, [{ text: `Answer ${n}.` }]);
-      // Time for a worker to claim the session and to give it back.
+      // Time for a worker to claim the session and to release it.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await host.sessions.answer(sessionId, asked?.tool_use_id ?? "", { content: "the red one" });

@@ -90,8 +90,8 @@ export interface RuntimeUnderTest {
     readonly subagent: (prompt: string) => ScriptedCall;
   };
   /**
-   * Whether the runtime has already added this prompt to the current turn, for a runtime that does so before the log
-   * records it.
+   * Whether this prompt is already in the current turn. Only for a runtime that adds a prompt to the turn before the
+   * log records it.
    */
   readonly hasInHand?: (events: readonly Event[], content: string) => boolean;
   /** How often the effect of this name happened, counted outside of the processes under test. */

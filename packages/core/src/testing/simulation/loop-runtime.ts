@@ -79,8 +79,8 @@ export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
 type Call = FactData<"step.started"> & { readonly sessionId: string };
 
 /**
- * The ledger of the model is kept by run and step. A request does not name them, so they come from the last stored
- * intent.
+ * The ledger of the model is kept by run and step. A request names neither run nor step, so both are taken from the
+ * last stored intent.
  */
 function watched(store: Store, opened: { call: Call | null }): Store {
   return {

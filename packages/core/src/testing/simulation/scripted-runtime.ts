@@ -24,7 +24,7 @@ const POISONED_AFTER = 5;
 /** The drive and its lease have ended: another worker continues. Not an error. */
 class LeftAlone extends Error {}
 
-/** A small runtime that keeps every rule of the log. With a mutant it breaks one of them. */
+/** A small runtime that keeps every rule of the log. With a mutant, the runtime breaks one of the rules. */
 export function createScriptedRuntime(deps: SimulatedRuntimeDeps, mutant: Mutant | null = null): Runtime {
   return {
     async drive(claimed, stop) {
@@ -123,8 +123,8 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     if (interrupted && mutant === "two-runs") return startNext();
     if ((run.cancelRequested || interrupted) && !(mutant === "cancel-ignored" && resumedHere))
       return end(run, { outcome: "cancelled" });
-    // Everything that is open here was opened by a worker that is gone: this worker finishes what it opens before it
-    // decides again.
+    // Whatever is open at this point was opened by a dead worker: this worker finishes what it opens before it decides
+    // again.
     if (run.call) return write([abandoned(run)], { intent: false }).then(() => true);
     if (mutant === "no-orphan-repair" && resumedHere && run.calls.some(({ phase }) => phase === "started"))
       return askModel(run, []);
