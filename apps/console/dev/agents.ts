@@ -18,7 +18,10 @@ const DESCRIPTIONS = {
   draw_chart: ["Draws a chart.", z.object({ title: z.string() }).loose()],
 } as const;
 
-/** The agents for development and screenshots. Their tools only return the results that a story contains. */
+/**
+ * The agents for development and screenshots. Their tools only return the results that the script of an example session
+ * contains.
+ */
 export function createAgents(outputs: Outputs, more: Partial<AgentOptions> = {}): readonly Agent[] {
   const tool = (name: keyof typeof DESCRIPTIONS, needsApproval = false): Tool => {
     const [description, input] = DESCRIPTIONS[name];

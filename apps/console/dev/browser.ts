@@ -3,7 +3,7 @@ import { type BrowserContext, chromium } from "playwright-core";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** Where the browser of this machine is; undefined if there is none. */
+/** The path of the browser on this machine; undefined if none is installed. */
 export function chromiumPath(): string | undefined {
   return [process.env["CHROMIUM"], ...PLACES].find((path) => path !== undefined && existsSync(path));
 }
@@ -14,7 +14,10 @@ interface Screen {
   readonly dark?: boolean;
   readonly scale?: number;
   readonly touch?: boolean;
-  /** Whether pages that are left stay in the back/forward cache, as in every user's browser. Automation turns it off. */
+  /**
+   * Whether pages stay in the back/forward cache after the user leaves them, as in every user's browser. Automation
+   * turns this cache off.
+   */
   readonly keepsPages?: boolean;
 }
 

@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "@skein/client";
 
 /**
- * A session with this many events, made by repeating the only run of a session, each time with new ids. The last answer
- * says that it is the last.
+ * Makes a session with about `events` events by repeating the only run of another session, each time with new ids.
+ * The last answer says that it is the last.
  */
 export async function importLongSession(client: Client, id: string, events: number): Promise<string> {
   while ((await client.getSession({ params: { session_id: id } })).outcome !== "completed") await delay(50);
@@ -25,7 +25,7 @@ export async function importLongSession(client: Client, id: string, events: numb
   return (await client.importSession({ body: { ...file, events: all } })).id;
 }
 
-/** A new id for each turn: the same id, with its time shifted. */
+/** The id of a repeated turn: the original id with its time shifted. */
 function shifted(id: string, turn: number): string {
   const time = (Number.parseInt(id.slice(0, 8), 16) + turn) >>> 0;
   return time.toString(16).padStart(8, "0") + id.slice(8);

@@ -19,7 +19,7 @@ export interface PlatformOptions {
   readonly modelUrl?: string;
   readonly config?: string;
   readonly port?: number;
-  /** The folder of the built console. Default: the one of its package. */
+  /** The folder of the built console. Default: `apps/console/dist`. */
   readonly consoleFolder?: string;
   /** A folder in which Claude Code may work. Without it, Claude Code is off. */
   readonly claudeFolder?: string;

@@ -53,7 +53,7 @@ export async function seed({
   const client = createClient({ url: platform.url, apiKey: platform.key });
   for (const story of WAITING) await tell(client, story);
   const main = await tell(client, exportRunsTwice, { isAwaited: false });
-  // The third step runs a command that takes a minute: its worker dies in the middle of it.
+  // The third step runs a command that takes a minute: the worker dies in the middle of this command.
   await until(async () =>
     (await client.listEffects({ params: { session_id: main } })).data.some(
       ({ input, outcome }) => outcome === "running" && commandOf(input) === "npm run export -- --dry",

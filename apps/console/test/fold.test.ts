@@ -99,7 +99,7 @@ describe("the view of a session", () => {
     expect([...view.asides]).toMatchObject([["title", { calls: 1, totals: { input_tokens: 10, output_tokens: 5 } }]]);
   });
 
-  test("steps of different runs have different names, and no wrong ones if the beginning of the log is missing", () => {
+  test("the name of a step has the number of its run, unless the beginning of the log is missing", () => {
     const later = (fact: { event_type: string; data: object }) => ({
       ...fact,
       data: { ...fact.data, run_id: "run 2" },

@@ -35,7 +35,7 @@ function message(offset: number, more: Partial<HistoryMessage>): HistoryMessage 
 const prompt = (offset: number, text: string, more: Partial<HistoryMessage> = {}): HistoryMessage =>
   message(offset, { role: "user", prompt: text, content: [{ type: "text", text }], ...more });
 
-describe("cost and tokens of a transcript are of the same calls", () => {
+describe("cost and tokens of a transcript count the same calls", () => {
   const counts = { input_tokens: 9, output_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
   const usage = { ...counts, calls: 3, unpriced_calls: 0, models: ["claude-sonnet-5-5"] };
   const details = { cost_micros: 70, usage, subagents: ["a1", "b2"] };
@@ -45,7 +45,7 @@ describe("cost and tokens of a transcript are of the same calls", () => {
   );
   const whole = { agentId: null, isPartial: true };
 
-  test("a session shows the server's cost and tokens, which both have those of its subagents", () => {
+  test("a session shows the server's cost and tokens, which include those of its subagents", () => {
     expect(historySums(details, shown, whole)).toEqual({
       cost: { cost_micros: 70, unpriced_calls: 0 },
       totals: usage,
@@ -53,7 +53,7 @@ describe("cost and tokens of a transcript are of the same calls", () => {
     });
   });
 
-  test("cost and tokens of a subagent, or before the server has counted, are those of the shown messages", () => {
+  test("cost and tokens are those of the shown messages for a subagent, and until the server has counted", () => {
     const ofMessages = { cost: { cost_micros: 0, unpriced_calls: 1 }, totals: shown.totals };
     expect(shown.totals).toMatchObject(counts);
     expect(historySums(details, shown, { agentId: "a1", isPartial: false })).toEqual({
@@ -84,7 +84,7 @@ describe("a session of another agent is a row of the list", () => {
   };
   const counts = { input_tokens: 9, output_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
-  test("calls without a price have no price, no calls cost nothing, and uncounted calls have no cost yet", () => {
+  test('the cost column shows "no price" without any known price, $0 without calls, and nothing before calls are counted', () => {
     const models = ["claude-haiku-4-5-20251001", "grok-x"];
     const row = (calls: number, unpriced_calls: number) =>
       rowOfHistory({ ...session, usage: { ...counts, calls, unpriced_calls, models } });
@@ -98,7 +98,7 @@ describe("a session of another agent is a row of the list", () => {
     expect(rowOfHistory({ ...session, cost_micros: null, usage: null })).toMatchObject({ cost: "", model: "" });
   });
 
-  test("a path of two folders is whole, a longer one is its last two folders", () => {
+  test("a path of two folders is shown whole, of a longer path the last two folders", () => {
     expect(["/srv/demo", "/srv", "/home/ada/infra/", ""].map(shortPath)).toEqual([
       "/srv/demo",
       "/srv",
@@ -152,7 +152,7 @@ describe("a transcript is converted to messages, steps and calls", () => {
       "2 messages were rewound here",
       "prompt",
       "Claude Code added a text for the model",
-      "Compacted: the model no longer saw what is above",
+      "Compacted: the model no longer saw the messages above",
     ]);
     expect(texts(true).filter((one) => one === "prompt")).toHaveLength(3);
   });

@@ -54,8 +54,8 @@ describe("terminal output", () => {
     ["an 8-bit control sequence is taken out", "a\u009b31mb\u009b0m", "ab"],
     ["a device control string is taken out", "a\u001bP1$r0m\u001b\\b", "ab"],
     ["an overwritten line shows its last text", "10 %\r20 %\rdone", "done"],
-    ["a line that turns its direction shows the code", "a\u202egnp.exe", "a⟨202E⟩gnp.exe"],
-    ["a lone escape shows the code", "a\u001bb", "a⟨001B⟩b"],
+    ["a character that reverses the text direction is shown as its code", "a\u202egnp.exe", "a⟨202E⟩gnp.exe"],
+    ["a lone escape character is shown as its code", "a\u001bb", "a⟨001B⟩b"],
   ])("%s", (_, output, expected) => expect(shown(output)).toBe(expected));
 
   test("red text has the class of red", () => {
@@ -73,9 +73,9 @@ test.each([
 describe("Markdown is cut into blocks", () => {
   test.each([
     ["paragraphs", "a\n\nb", 2],
-    ["a fence with blank lines is one", "```ts\na\n\nb\n```\n\nc", 2],
-    ["a fence that is not closed yet is one", "a\n\n```\nb\n\nc", 2],
-    ["a list with blank lines is one", "- a\n\n- b\n\n- c\n\nd", 2],
+    ["a fence with blank lines is one block", "```ts\na\n\nb\n```\n\nc", 2],
+    ["a fence that is not closed yet is one block", "a\n\n```\nb\n\nc", 2],
+    ["a list with blank lines is one block", "- a\n\n- b\n\n- c\n\nd", 2],
     ["an indented paragraph belongs to its list", "1. a\n\n   more\n\n2. b", 1],
   ])("%s", (_, text, count) => {
     expect(markdownBlocks(text)).toHaveLength(count);

@@ -14,8 +14,8 @@ export function AgentFacts({ agent }: { readonly agent: Agent }) {
       <FactList>
         <Fact name="Model">{visibleLine(config.model)}</Fact>
         <Fact name="Runtime">{config.runtime === "loop" ? "Skein's loop" : "Claude Code"}</Fact>
-        <Fact name="Most steps">{grouped(config.max_steps)}</Fact>
-        <Fact name="Most output">{`${grouped(config.max_tokens)} tokens`}</Fact>
+        <Fact name="Max. steps">{grouped(config.max_steps)}</Fact>
+        <Fact name="Max. output">{`${grouped(config.max_tokens)} tokens`}</Fact>
         <Fact name="Thinking">
           {config.thinking_tokens === 0 ? "off" : `up to ${grouped(config.thinking_tokens)} tokens`}
         </Fact>

@@ -4,7 +4,7 @@ import { askSql, inTurn, type SqlAnswer } from "./sql.ts";
 
 export type Session = RouteOutput<"getSession">;
 export type ListedSession = RouteOutput<"listSessions">["data"][number];
-/** Something that a session waits for a person to answer, with the session it belongs to. */
+/** An open await (a question, an approval or a frontend tool), with its session. */
 export type Waiting = RouteOutput<"listTenantAwaits">["data"][number];
 export type SqlTable = RouteOutput<"getSqlSchema">["data"][number];
 export type SqlExample = RouteOutput<"listSqlExamples">["data"][number];
@@ -87,7 +87,7 @@ export function createApi(client: Client) {
     session: (id: string) => client.getSession(inSession(id)),
     newSession: (agentId: string, title?: string) =>
       client.createSession({ body: { agent_id: agentId, ...(title !== undefined && { title }) } }),
-    /** The name that an agent had in its last session; undefined if it has none. */
+    /** The name that an agent had in its last session; undefined if the agent has no session. */
     agentNameOf: async (agentId: string): Promise<string | undefined> => {
       const { data } = await client.listSessions({ query: { agent_id: agentId, limit: 1 } });
       const [session] = data;
@@ -195,7 +195,7 @@ export function createApi(client: Client) {
 
     models: async () => (await client.listModels()).data,
     addModel: (body: NewModelInput) => client.addModel({ body }),
-    /** Small calls that try what a model can do; the provider charges for them. */
+    /** Tests with small calls what a model can do; the provider charges for these calls. */
     testModel: (id: string) => client.testModel({ params: { model_id: id } }),
     removeModel: (id: string) => client.removeModel({ params: { model_id: id } }),
 

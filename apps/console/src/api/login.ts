@@ -17,7 +17,7 @@ export function takeKey(): string | undefined {
 /** Marks that this browser has logged in: the page cannot see the cookie. */
 const MARK = "skein.login";
 
-/** Whether this browser has logged in before. Its cookie may be over. */
+/** Whether this browser has logged in before. Its cookie may have expired. */
 export function hasLoggedIn(): boolean {
   return localStorage.getItem(MARK) !== null;
 }
@@ -27,7 +27,7 @@ export async function logIn(client: Client, key: string): Promise<void> {
   localStorage.setItem(MARK, "1");
 }
 
-/** Ends the login at the server. A server that cannot be reached forgets it within 12 hours. */
+/** Ends the login at the server. If the server cannot be reached, the login expires within 12 hours. */
 export async function logOut(client: Client): Promise<void> {
   forgetLogin();
   await client.logout().catch(() => undefined);

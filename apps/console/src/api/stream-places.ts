@@ -50,7 +50,7 @@ function takePlace(signal: AbortSignal): Promise<Place> {
     };
     if (isTaken) return resolve({ giveBack: () => {} });
     for (let number = 0; number < PLACES; number++)
-      // The request is rejected when another place was free first.
+      // This request for a lock is rejected when another place was free first.
       navigator.locks.request(`skein.stream.${number}`, { signal: others.signal }, take).catch(() => undefined);
   });
 }

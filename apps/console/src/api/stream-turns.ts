@@ -6,11 +6,14 @@ const HIDDEN_MS = 1000;
 const KEEPER = "skein.keeper";
 
 export interface StreamWork {
-  /** Follows the stream from where the last turn ended. It returns when the signal aborts, or when the stream is over. */
+  /** Follows the stream from its last position. Returns when the signal aborts, or when the stream is over. */
   readonly stream: (signal: AbortSignal) => Promise<void>;
-  /** Requests what the stream would tell. It is called again and again while other pages hold all places for streams. */
+  /** Requests the data that the stream would send. Called repeatedly while other pages have all places for streams. */
   readonly poll: (signal: AbortSignal) => Promise<unknown>;
-  /** Whether this page may keep the stream while it is hidden; only one hidden page does. Default: a hidden page has no streams. */
+  /**
+   * Whether this page may keep the stream while it is hidden; only one hidden page does. Default: a hidden page has no
+   * streams.
+   */
   readonly isKept?: () => boolean;
 }
 
@@ -31,7 +34,9 @@ export async function streamInTurns(outer: AbortSignal, { stream, poll, isKept }
   }
 }
 
-/** Whether the page is in the back/forward cache, or goes there: it is not hidden yet when it is told. */
+/**
+ * Whether the page is in the back/forward cache, or is about to go there: `pagehide` comes before the page is hidden.
+ */
 let isLeft = false;
 window.addEventListener("pagehide", () => (isLeft = true), { capture: true });
 window.addEventListener("pageshow", () => (isLeft = false), { capture: true });
@@ -40,13 +45,14 @@ function isAway(): boolean {
   return document.hidden || isLeft;
 }
 
+/** A period in which the page may have a stream open. */
 interface Turn {
   /** Aborts when the page has to close the stream. */
   readonly signal: AbortSignal;
   readonly end: () => void;
 }
 
-/** A turn until the page is hidden or left. */
+/** A turn that lasts until the page is hidden or left. */
 function visibleTurn(outer: AbortSignal): Turn {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const turn = startTurn(outer, () => {
@@ -71,12 +77,15 @@ function hiddenTurn(outer: AbortSignal, isKept: (() => boolean) | undefined): Pr
       resolve(turn);
       return new Promise((release) => turn.signal.addEventListener("abort", () => release(), { once: true }));
     };
-    // The request is rejected if the page is shown before the lock is free.
+    // The request for the lock is rejected if the page is shown before the lock is free.
     navigator.locks.request(KEEPER, { signal: turn.signal }, keep).catch(() => undefined);
   });
 }
 
-/** A turn that ends with the outer signal. `looked` is called whenever the page is shown, hidden or left. */
+/**
+ * Starts a turn that ends at the latest when `outer` aborts. `looked` is called whenever the page is shown, hidden or
+ * left.
+ */
 function startTurn(outer: AbortSignal, looked: () => void): Turn {
   const inner = new AbortController();
   const end = (): void => inner.abort();

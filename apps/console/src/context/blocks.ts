@@ -13,7 +13,7 @@ export interface SentBlock {
   readonly title: string;
   readonly aside: string;
   readonly text: string;
-  /** The event that contains it. */
+  /** The event of the log that contains the part. */
   readonly sequence: number | null;
   readonly tokens: number;
   cache: "read" | "written" | "new";
@@ -53,7 +53,7 @@ function blockAt(content: unknown, at: number): unknown {
 
 interface Around {
   readonly origin: Origin;
-  /** The description of each call, by its id: the result of the call gets the same one. */
+  /** The description of each call, by the call's id. The result of the call gets the same description. */
   readonly calls: Map<unknown, string>;
   readonly path: string;
 }

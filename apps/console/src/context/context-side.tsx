@@ -85,7 +85,7 @@ export function ContextSide({ blocks, step, sent, sessionId }: ContextSideProps)
           <Fact name="Attempt">
             {sent?.attempt ?? step.attempt} of {step.attempt}
           </Fact>
-          {sent && <Fact name="Most output">{grouped(Number(sent.body["max_tokens"] ?? 0))}</Fact>}
+          {sent && <Fact name="Max. output">{grouped(Number(sent.body["max_tokens"] ?? 0))}</Fact>}
           {usage && <Fact name="Output">{grouped(usage.output_tokens)}</Fact>}
           {step.stopReason !== null && (
             <Fact name="Stopped">

@@ -3,7 +3,7 @@ import type { HistoryDetails } from "../api/api.ts";
 import type { SessionView } from "../session/view.ts";
 import { plural } from "../ui/amounts.ts";
 
-/** Cost and tokens of one transcript: both of the same calls. */
+/** Cost and tokens of one transcript. Both count the same calls. */
 export interface HistorySums {
   readonly cost: { readonly cost_micros: number; readonly unpriced_calls: number };
   readonly totals: UsageTotals;
@@ -18,7 +18,9 @@ interface SumsOptions {
   readonly isPartial: boolean;
 }
 
-/** The server counts a session with its subagents. The transcript of one subagent is counted here, from its messages. */
+/**
+ * The server counts a session with its subagents. The transcript of one subagent is counted here, from its messages.
+ */
 export function historySums(
   { cost_micros, usage, subagents }: Pick<HistoryDetails, "cost_micros" | "usage" | "subagents">,
   view: SessionView,

@@ -44,7 +44,8 @@ function add(fold: Fold, message: HistoryMessage): void {
     return;
   }
   if (message.prompt !== null) return prompt(fold, message, [{ type: "text", text: message.prompt }]);
-  if (message.subtype === "compact_boundary") mark(view, message, "Compacted: the model no longer saw what is above");
+  if (message.subtype === "compact_boundary")
+    mark(view, message, "Compacted: the model no longer saw the messages above");
 }
 
 function prompt(fold: Fold, message: HistoryMessage, content: ContentBlock[]): void {

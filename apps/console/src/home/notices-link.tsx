@@ -7,7 +7,7 @@ export function NoticesLink() {
   if (!("Notification" in window) || isOn || Notification.permission === "denied") return null;
   return (
     <button type="button" className="link" onClick={() => void turnNoticesOn().then(setOn)}>
-      Tell me in the browser
+      Notify me in the browser
     </button>
   );
 }

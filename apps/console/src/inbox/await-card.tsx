@@ -118,12 +118,12 @@ function headline(wait: AwaitCardData): string {
   return `Let ${name} run?`;
 }
 
-/** The server itself asks: a daily spending cap is nearly reached. */
+/** Whether the server itself asks, because a daily spending cap is nearly reached. */
 function isAboutMoney({ name, toolUseId }: AwaitCardData): boolean {
   return name === "spend" && toolUseId.startsWith("spend_");
 }
 
-/** A change of a file can be undone. */
+/** Whether the call changes a file, which can be undone. */
 function isEdit({ name }: AwaitCardData): boolean {
   return /^(Edit|Write|MultiEdit)$/.test(name);
 }
@@ -175,7 +175,7 @@ function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProp
         {isDenying ? (
           <>
             <label className="field grow">
-              <span className="sr">Why not</span>
+              <span className="sr">Reason for the denial</span>
               <input
                 autoFocus
                 placeholder="Reason for the model (optional)"

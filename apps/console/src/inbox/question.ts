@@ -19,7 +19,7 @@ export function questionsOf(input: unknown): readonly Question[] {
   );
   return [
     {
-      question: typeof plain === "string" ? plain : "What shall the answer be?",
+      question: typeof plain === "string" ? plain : "What is your answer?",
       header: "",
       multiSelect: false,
       options: [],

@@ -15,7 +15,7 @@ import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { usePageTitle } from "../ui/use-page-title.ts";
 
-/** One agent: what it is made of, its versions, its sessions; and a form to try it. */
+/** One agent: its settings, its versions, its sessions, and a form to try it. */
 export function AgentPage({ id }: { id: string }) {
   const api = useApi();
   const agent = useQuery({ queryKey: ["agents", id], queryFn: () => api.agent(id) });
@@ -84,7 +84,7 @@ function Loaded({ agent }: { agent: Agent }) {
               })
             }
           >
-            Bring back
+            Restore
           </button>
         )}
         <button type="button" className="btn solid" onClick={() => setEditing(true)}>

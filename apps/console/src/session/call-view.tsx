@@ -16,7 +16,7 @@ import { Picture } from "./picture.tsx";
 import { NestedAgent, Subagent } from "./subagent.tsx";
 import type { Call } from "./view.ts";
 
-/** Whether calls are open: with `undefined`, each call decides. */
+/** Whether all calls are unfolded. If `undefined`, each call decides for itself. */
 export type CallsOpen = boolean | undefined;
 
 interface CallViewProps {
@@ -27,7 +27,10 @@ interface CallViewProps {
   readonly isMarked: boolean;
 }
 
-/** One call with its input and result, which can be folded. Failed calls and calls with an unknown effect open themselves. */
+/**
+ * One call with its input and result, which can be folded. Failed calls and calls with an unknown effect are unfolded
+ * at first.
+ */
 export const CallView = memo(function CallView({ call, allOpen, isMarked }: CallViewProps) {
   const [chosen, setChosen] = useState<boolean>();
   const opensItself = call.state === "failed" || call.state === "unknown" || isMarked || isShort(call);
@@ -164,7 +167,10 @@ export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" |
   return <Values values={values} isWhole={isWhole} />;
 }
 
-/** Text that breaks at its spaces: `--to` must not become `-` and `-to`. A word that is longer than the line still breaks. */
+/**
+ * Text that breaks at its spaces: `--to` must not become `-` and `-to`. A word that is longer than the line still
+ * breaks.
+ */
 function Words({ text }: { text: string }) {
   return text.split(/(\s+)/).map((part, at) =>
     at % 2 === 0 && part.includes("-") ? (

@@ -23,7 +23,7 @@ function BlockView({ block }: { block: ContentBlock }) {
     case "thinking":
       return <Thinking text={textValue(block["thinking"])} />;
     case "redacted_thinking":
-      return <p className="fold">Thought in private</p>;
+      return <p className="fold">Thinking that the provider keeps hidden</p>;
     case "image":
       return <Picture source={block["source"]} />;
     case "tool_use":

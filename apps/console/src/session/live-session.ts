@@ -15,7 +15,7 @@ export type LoadedPhase = "loading" | "live" | "away" | "deleted";
 export interface LiveSnapshot {
   readonly view: SessionView;
   readonly version: number;
-  /** `loading` until the log was read up to the end that it had at the start. */
+  /** `loading` until the log was read up to the event that was its last one at the start. */
   readonly phase: LoadedPhase | "failed";
   readonly error: unknown;
   /** The sequence of the first loaded event; 1 if the whole log is loaded. Event 1 is always loaded, and does not count. */

@@ -5,7 +5,7 @@ import { Icon } from "../ui/icon.tsx";
 import { StateMark } from "../ui/status.tsx";
 import type { Mark, Unknown } from "./view.ts";
 
-/** A line about an event of the session: a compaction, an end, another worker. */
+/** A line about an event of the session, such as a compaction, the end of a run, or a change of worker. */
 export const MarkView = memo(function MarkView({ mark }: { mark: Mark }) {
   if (mark.tone === "failed")
     return (

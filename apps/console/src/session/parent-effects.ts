@@ -1,7 +1,7 @@
 import type { Api } from "../api/api.ts";
 import { type SessionView, touch } from "./view.ts";
 
-/** The calls of a fork's parent for which it is unknown whether they took effect. The log of the fork does not tell. */
+/** The calls of a fork's parent whose effect is unknown. The log of the fork does not say which calls these are. */
 export async function unknownCallsOfParent(api: Api, view: SessionView): Promise<ReadonlySet<string>> {
   const parent = view.head?.parent;
   if (!parent) return new Set();
@@ -10,7 +10,7 @@ export async function unknownCallsOfParent(api: Api, view: SessionView): Promise
   return new Set(effects.filter(({ outcome }) => outcome === "unknown").map(({ tool_use_id }) => tool_use_id));
 }
 
-/** Shows copied calls as unknown that are unknown in the parent. */
+/** Shows the effect of a copied call as unknown if it is unknown in the parent. */
 export function markUnknown(view: SessionView, ids: ReadonlySet<string>): void {
   for (const id of ids) {
     const call = view.calls.get(id);

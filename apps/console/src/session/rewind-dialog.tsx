@@ -75,7 +75,7 @@ export function RewindDialog({ sessionId, checkpointId, onClose }: RewindDialogP
           disabled={isSending || files.length === 0}
           onClick={() => void rewind()}
         >
-          {isSending ? "Bringing back…" : "Bring back"}
+          {isSending ? "Restoring…" : "Restore the files"}
         </button>
         <button type="button" className="btn" onClick={onClose}>
           Cancel

@@ -61,7 +61,7 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
             </Fact>
           )}
           {head?.subagentOf && (
-            <Fact name="Works for">
+            <Fact name="Subagent of">
               <SessionLink id={head.subagentOf.session_id} />
             </Fact>
           )}

@@ -28,7 +28,7 @@ export interface Spans {
   readonly gaps: Gaps;
 }
 
-/** Between runs a session sleeps, often for hours: a longer pause is drawn with this length. */
+/** A pause between runs is often hours long. A pause of more than 15 times this length is drawn with this length. */
 const SILENCE_MS = 4000;
 
 interface Raw extends Omit<Span, "from" | "to"> {

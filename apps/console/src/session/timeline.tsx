@@ -19,8 +19,9 @@ const LANE = 22;
 const TOP = 16;
 const WIDTH = 1000;
 const FRAME_WIDTH = 6;
-/** The shortest time span: of the closest zoom, and of a session that is drawn in full width. */
+/** The shortest time span that zooming can show. */
 const SHORTEST_MS = 1500;
+/** A session that is shorter than this fills only a part of the timeline. */
 const LEAST_MS = 300;
 
 /** The timeline of model calls, tool calls and waits, with a lane per subagent. The wheel zooms, dragging moves. */
@@ -172,7 +173,7 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
   );
 });
 
-/** Says that the times of the line are shorter than those of the clock. */
+/** Says that the timeline leaves out long pauses. */
 function PauseNote({ isNeeded }: { isNeeded: boolean }) {
   return (
     <span className="tl-gap" title={isNeeded ? "A dashed line is a long pause, which is left out" : undefined}>
@@ -181,7 +182,10 @@ function PauseNote({ isNeeded }: { isNeeded: boolean }) {
   );
 }
 
-/** The marker of the visible part, whole also at both ends of the timeline; null if that part is not drawn. */
+/**
+ * The frame around the part of the session that the transcript shows. It is never cut off at an end of the timeline.
+ * Null if this part is not in the timeline.
+ */
 function frameOf([from, to]: readonly [number, number]): { readonly left: number; readonly width: number } | null {
   if (from > to || to < 0 || from > WIDTH) return null;
   const width = Math.min(WIDTH, Math.max(FRAME_WIDTH, Math.min(WIDTH, to) - Math.max(0, from)));

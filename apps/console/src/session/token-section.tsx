@@ -15,7 +15,7 @@ interface TokenSectionProps {
   readonly totals: UsageTotals;
   /** Which calls are counted, if not those of the whole session. */
   readonly scope?: string | undefined;
-  /** What is counted here, but is not a step: titles and compactions. */
+  /** Model calls that are counted here but are not steps: titles and compactions. */
   readonly asides?: ReadonlyMap<"title" | "compaction", Aside>;
 }
 

@@ -53,14 +53,14 @@ function lastPlace(calls: readonly Call[]): number {
   return last?.startedSequence ?? last?.step.sequence ?? 0;
 }
 
-/** How many calls failed, and of how many nobody knows whether they took effect. */
+/** How many calls failed, and how many have an unknown effect. */
 function failures(calls: readonly Call[]): string {
   const count = (wanted: Call["state"]): number => calls.filter(({ state }) => state === wanted).length;
   const unknown = count("unknown");
   return `${count("failed")}${unknown === 0 ? "" : `, ${unknown} unknown`}`;
 }
 
-/** Calls that were interrupted have no time of their own. */
+/** The median duration of the calls. Interrupted calls have no duration. */
 function median(calls: readonly Call[]): string {
   const times = calls
     .flatMap(({ durationMs, state }) => (durationMs === null || state === "unknown" ? [] : [durationMs]))

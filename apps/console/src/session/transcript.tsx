@@ -24,7 +24,9 @@ export interface TranscriptHandle {
 interface TranscriptProps {
   readonly view: SessionView;
   readonly version: number;
-  /** Null for a session of another agent, which can only be read here: it cannot be forked, and has no requests to show. */
+  /**
+   * Null for a session of another agent, which can only be read here: it cannot be forked, and has no requests to show.
+   */
   readonly sessionId: string | null;
   readonly allOpen: CallsOpen;
   /** The event that the URL names. */
@@ -52,7 +54,7 @@ export function Transcript(props: TranscriptProps) {
   const list = useRef<VListHandle>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(() => new Set());
   const folds = useRef<Map<string, number> | undefined>(undefined);
-  // The first load decides what is folded; steps that are loaded later are folded with their runs.
+  // The first load decides which steps are folded. Earlier steps of the same run that are loaded later are folded too.
   folds.current ??= groupSteps(view);
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
   const rows = useMemo(() => rowsOf(view.items, folds.current, opened), [view, version, opened]);

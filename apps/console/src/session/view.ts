@@ -19,9 +19,9 @@ export interface Call {
   startedSequence: number | null;
   endedSequence: number | null;
   wait: Wait | null;
-  /** The session that works on it, for a subagent. */
+  /** If the call starts a subagent: the session of the subagent. */
   childSession: string | null;
-  /** The messages and actions of a subagent inside the runtime. */
+  /** If the subagent runs inside Claude Code: its messages and calls. */
   nested: NestedMessage[];
 }
 
@@ -79,7 +79,7 @@ export interface Step extends Versioned {
   attempt: number;
   retries: { readonly error: Failure; readonly delayMs: number; readonly at: number }[];
   content: readonly ContentBlock[];
-  /** The text that is being made, until the whole answer has arrived. */
+  /** The text so far, until the whole answer has arrived. */
   draft: string;
   calls: Call[];
   usage: Usage | null;
@@ -178,7 +178,7 @@ export interface SessionView {
   /** Calls that wait for somebody outside, oldest first. */
   readonly open: Map<string, Call>;
   readonly totals: UsageTotals;
-  /** What model calls used that are not steps: titles and compactions. It is part of `totals`. */
+  /** The usage of model calls that are not steps: titles and compactions. `totals` includes it. */
   readonly asides: Map<"title" | "compaction", Aside>;
   /** Exact, in pico-dollars; `costMicros` is this cost, rounded. */
   costPicos: bigint;

@@ -38,7 +38,7 @@ export function KeysSection() {
         {keys.isError && <p className="pad lbl">{sentenceOf(keys.error)}</p>}
         {keys.data?.length === 0 && (
           <p className="pad lbl">
-            No keys were created. The key of the server’s environment, or its printed link, is in use.
+            No keys were created. You are logged in with the key from the server’s environment or with its printed link.
           </p>
         )}
         <ul className="lastlist">

@@ -34,7 +34,7 @@ export function MeSection() {
             {visibleLine(server.model.name)} {server.model.simulated && <span className="chip">simulated</span>}
           </Fact>
           <Fact name="Store">{visibleLine(server.store)}</Fact>
-          <Fact name="SQL">{server.sql.available ? "Answered here" : visibleLine(server.sql.reason ?? "Off")}</Fact>
+          <Fact name="SQL">{server.sql.available ? "On" : visibleLine(server.sql.reason ?? "Off")}</Fact>
           <Fact name="Claude Code's sessions">
             {server.history.available ? "Shown beside Skein's" : visibleLine(server.history.reason ?? "Closed")}
           </Fact>

@@ -13,7 +13,10 @@ export interface QuestionGroup {
   readonly questions: readonly Question[];
 }
 
-/** Examples of the server that another question of the list answers for more sessions. */
+/**
+ * Examples of the server that are not shown, because another question of the list gives the same figures for more
+ * sessions.
+ */
 const COVERED: ReadonlySet<string> = new Set(["cache-efficiency"]);
 
 /** The console's own questions and those of the server, grouped by the sessions that they are about. */

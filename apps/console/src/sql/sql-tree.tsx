@@ -9,7 +9,7 @@ interface SqlTreeProps {
   readonly tables: Tables;
   readonly examples: readonly SqlExample[];
   readonly chosen: string;
-  /** Whether a narrow screen shows it in front of the statement. A wide screen always shows it. */
+  /** Whether a narrow screen shows the tree in front of the statement. A wide screen always shows the tree. */
   readonly isOpen: boolean;
   readonly onQuestion: (sql: string) => void;
   readonly onName: (name: string) => void;

@@ -30,8 +30,8 @@ export function differenceLines(before: string, after: string): readonly Differe
 }
 
 /**
- * The lines of a difference in the unified format, without the names of the files. A gap between its parts is a line without a
- * number.
+ * The lines of a difference in the unified format, without the names of the files. A gap between its parts is a line
+ * without a number.
  */
 export function unifiedLines(diff: string): readonly DifferenceLine[] {
   const lines: DifferenceLine[] = [];
@@ -54,7 +54,9 @@ function whole(text: string, sign: "+" | "-"): readonly DifferenceLine[] {
   return shownLines(text).map((line, at) => ({ sign, text: visible(line), number: at + 1 }));
 }
 
-/** Pairs removed lines with the added lines that replace them: equal numbers of both, one after the other. */
+/**
+ * Pairs removed lines with the added lines that replace them, if the numbers of removed and of added lines are equal.
+ */
 function paired(lines: DifferenceLine[]): readonly DifferenceLine[] {
   for (let at = 0; at < lines.length;) {
     const removed = run(lines, at, "-");

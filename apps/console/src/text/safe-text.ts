@@ -29,7 +29,7 @@ function isBetweenPictures(text: string, at: number): boolean {
   );
 }
 
-/** An unknown JSON value as text, if it is a text. */
+/** The value if it is a string, otherwise `otherwise`. */
 export function textValue(value: unknown, otherwise = ""): string {
   return typeof value === "string" ? value : otherwise;
 }

@@ -35,10 +35,10 @@ function SpendCap({ spend }: { readonly spend: NonNullable<Cap["spend"]> }) {
   const { limit_usd, spent_usd, reserved_usd, ask_at_percent, is_allowed, resets_at } = spend;
   const asks =
     ask_at_percent === null
-      ? "Nobody is asked before the limit."
+      ? "Nobody is asked before the limit is reached."
       : is_allowed
-        ? "Somebody allowed the rest of the limit for today."
-        : `At ${ask_at_percent} % somebody is asked.`;
+        ? "A person has allowed the rest of the limit for today."
+        : `At ${ask_at_percent} % of the limit, a run stops and asks a person.`;
   return (
     <>
       <Meter used={spent_usd + reserved_usd} limit={limit_usd} name="Spent today">

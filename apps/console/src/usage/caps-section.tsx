@@ -22,8 +22,8 @@ export function CapsSection() {
           </div>
         ) : (
           <p className="card pad lbl">
-            Nothing is capped: no key, agent or tenant has a limit of runs at once or of dollars a day. The server’s
-            policy sets them.
+            There are no caps: no key, agent or tenant has a limit of concurrent runs or of dollars per day. The
+            server’s policy can set caps.
           </p>
         )}
       </section>

@@ -22,7 +22,8 @@ import { NumberHeads, TableSection } from "./table-section.tsx";
 const BLOCKS = 10;
 
 /**
- * The usage of the sessions of other agents, by agent, day, model, project, tool and block of five hours. `?agent=codex` shows only one agent.
+ * The usage of the sessions of other agents, by agent, day, model, project, tool and block of five hours.
+ * `?agent=codex` shows only one agent.
  */
 export function HistoryUsage({ range }: { range: UsageRange }) {
   const { from, days, bounds } = range;
@@ -160,7 +161,7 @@ function costOf(rows: readonly HistoryUsageRow[]): string {
   );
 }
 
-/** The sums without the range of the page, because the range leaves out what is older. */
+/** The sums over all months, because the range of the page leaves out older ones. */
 function allTimeNote(months: readonly HistoryUsageRow[]): string {
   const [first] = months;
   if (!first) return "";

@@ -86,7 +86,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("an input that is opened and not changed is approved as it is, and the model is told of no change", async ({
+    test("an input that is opened and not changed is approved as it is, and the model gets no note about a change", async ({
       expect,
     }) => {
       const { world } = shared;

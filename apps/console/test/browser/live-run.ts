@@ -57,7 +57,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
         setTimeout(look, 500);
       })`)) as Record<string, readonly string[]>;
       for (const [name, places] of Object.entries(seen)) expect([name, places]).toEqual([name, [places[0]]]);
-      // The answer may be complete by now, so something new is said.
+      // The answer may be complete by now, so a second one follows.
       await world.say(id, "And one more", [{ text: "More." }]);
       await page.getByRole("button", { name: /New below/ }).waitFor();
       await page.close();

@@ -155,7 +155,7 @@ export function describePages(shared: { readonly world: World }): void {
             timeout: 10_000,
           })
           .toBe("completed");
-        // The first statement of a server starts its sandbox, and statements of pages that were closed may still have a place.
+        // The first statement of a server starts its sandbox, and statements of closed pages may still be running.
         const headers = { "x-api-key": world.platform.key, "content-type": "application/json" };
         const request = { method: "POST", headers, body: JSON.stringify({ sql: "SELECT 1" }) };
         await expect
@@ -280,7 +280,9 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the chart of the usage is as wide as the page, also if the days are answered last", async ({ expect }) => {
+    test("the chart of the usage is as wide as the page, even if the usage by day is answered last", async ({
+      expect,
+    }) => {
       const { world } = shared;
       await world.begin("Helper", "Spend something for the chart", [{ text: "Spent." }]);
       const page = await world.open("/");
@@ -480,7 +482,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.goto(`${world.url}/settings`);
       await page
         .locator(".caps li", { hasText: "Key SKEIN_API_KEY" })
-        .getByText("At 80 % somebody is asked.")
+        .getByText("At 80 % of the limit, a run stops and asks a person.")
         .waitFor();
       await page.close();
     });
@@ -490,7 +492,7 @@ export function describePages(shared: { readonly world: World }): void {
       const { id } = await world.client.createAgent({ body: { name: "Sleeper" } });
       const page = await world.open(`/agents/${id}`);
       await page.getByRole("button", { name: "Archive" }).click();
-      await page.getByRole("button", { name: "Bring back" }).click();
+      await page.getByRole("button", { name: "Restore" }).click();
       await page.getByRole("button", { name: "Archive" }).waitFor();
       await page.close();
     });
@@ -503,7 +505,10 @@ async function claudeSession({ claudeFolder }: World): Promise<string> {
   return "3f6d2c1e-8a41-4d7b-9c0e-5b1f7a2d9e01";
 }
 
-/** Runs axe despite the page's content policy, as the developer tools do. The second run checks only what depends on colours. */
+/**
+ * Runs axe despite the page's content policy, as the developer tools do. The second run checks only what depends on
+ * colours.
+ */
 async function axe(page: Page, isColourOnly: boolean): Promise<readonly Violation[]> {
   const session = await page.context().newCDPSession(page);
   const evaluate = async (expression: string): Promise<unknown> => {

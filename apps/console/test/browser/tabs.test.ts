@@ -24,14 +24,14 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     return Number(/^skein_streams_open (\d+)$/m.exec(await metrics.text())?.[1]);
   }
 
-  test("eight tabs with eight sessions open, and each shows what is said later", async () => {
+  test("eight tabs with eight sessions are open, and each tab shows later messages of its session", async () => {
     const context = await world.newContext();
     const tabs: { readonly id: string; readonly page: Page }[] = [];
     for (let number = 0; number < MANY; number++) {
       const id = await world.begin("Helper", `Tab ${number}`, [{ text: `First in tab ${number}.` }]);
       const page = await context.newPage();
       tabs.push({ id, page });
-      // The first page logs in, for all.
+      // The login of the first page is valid for all pages.
       await page.goto(`${world.url}/sessions/${id}${number === 0 ? `#key=${world.platform.key}` : ""}`);
       await page.getByText(`First in tab ${number}.`).waitFor();
     }

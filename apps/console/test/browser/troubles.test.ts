@@ -146,7 +146,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await dialog.locator(".diff .d", { hasText: "second note" }).waitFor();
     await dialog.locator(".diff .a", { hasText: "first note" }).waitFor();
     expect(readFileSync(file, "utf8")).toBe("second note\n");
-    await dialog.getByRole("button", { name: "Bring back" }).click();
+    await dialog.getByRole("button", { name: "Restore the files" }).click();
     await dialog.waitFor({ state: "detached" });
     expect(readFileSync(file, "utf8")).toBe("first note\n");
     await page.close();
@@ -176,7 +176,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("a prompt to an agent that no worker has says so in its session, and on no other page", async () => {
+  test("if no worker has the agent of a prompt, the page of the session says so, and no other page does", async () => {
     // The agents of the console's configuration have tools in code, which this server does not have.
     const code = await createWorld();
     const log = await code.begin("Fixer", "Fix it", [{ text: "Fixed." }]).then(async (id) => {
