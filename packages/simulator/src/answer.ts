@@ -88,7 +88,9 @@ function atStopSequence(content: readonly Block[], sequences: readonly string[])
   return null;
 }
 
-/** Only text is cut: half a tool input would be useless. A script can set the stop reason alone with `stop`. */
+/**
+ * Only text is cut: half a tool input would be useless. With `stop`, a script can set the stop reason without a cut.
+ */
 function atMaximum(content: readonly Block[], maximum: number): End | null {
   const excess = outputTokens(content).all - maximum;
   const last = content.at(-1);

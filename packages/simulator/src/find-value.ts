@@ -2,7 +2,7 @@
 import { solveSum } from "./solve-sum.ts";
 import { isObject, type JsonObject } from "./wire.ts";
 
-/** What the demonstration knows: the prompt, and the results of the calls that it made for it. */
+/** What the demonstration knows: the prompt, and the results of the tool calls that followed it. */
 export interface Known {
   readonly prompt: string;
   readonly results: readonly string[];

@@ -100,7 +100,7 @@ test("two lifetimes in one prompt are counted separately", async () => {
   expect(await counters(body)).toMatchObject({ written: 0, read: first.written });
 });
 
-test("a mark on the request itself applies to its last block", async () => {
+test("`cache_control` on the request itself applies to its last block", async () => {
   const { counters } = await cacheRig();
   const body = { system: LONG, cache_control: mark() };
   const first = await counters(body);

@@ -257,15 +257,20 @@ describe("the API's version decides", () => {
 describe("before any body is read", () => {
   test.each([
     [
-      "no key is a 401",
+      "a request without a key is answered with 401",
       "/v1/messages",
       { "anthropic-version": "2023-06-01" },
       { status: 401, type: "authentication_error" },
     ],
-    ["no version is a 400", "/v1/messages", { "x-api-key": "k" }, { status: 400, type: "invalid_request_error" }],
-    ["an unknown route is a 404", "/v1/unknown", HEADERS, { status: 404, type: "not_found_error" }],
     [
-      "a known route with the wrong method is a 405",
+      "a request without the API's version is answered with 400",
+      "/v1/messages",
+      { "x-api-key": "k" },
+      { status: 400, type: "invalid_request_error" },
+    ],
+    ["an unknown route is answered with 404", "/v1/unknown", HEADERS, { status: 404, type: "not_found_error" }],
+    [
+      "a known route with the wrong method is answered with 405",
       "/v1/models",
       HEADERS,
       { status: 405, type: "invalid_request_error" },
@@ -292,7 +297,7 @@ describe("before any body is read", () => {
     expect((await fetch(`${simulator.url}/api/hello`, { method: "HEAD" })).status).toBe(200);
   });
 
-  test("more than 32 MB is a 413, also without a Content-Length", async () => {
+  test("a body of more than 32 MB without a Content-Length is answered with 413", async () => {
     const { simulator } = await rig();
     const megabyte = new Uint8Array(1024 * 1024);
     let left = 40;
@@ -303,7 +308,7 @@ describe("before any body is read", () => {
     expect((await fetch(`${simulator.url}/v1/messages`, request)).status).toBe(413);
   });
 
-  test("more than 32 MB is a 413", async () => {
+  test("a body of more than 32 MB is answered with 413", async () => {
     const body = JSON.stringify({ ...base, messages: [{ role: "user", content: "x".repeat(33 * 1024 * 1024) }] });
     expect(await send(body)).toMatchObject({ status: 413, type: "request_too_large" });
   });

@@ -4,7 +4,7 @@ import { play, rig, textOf } from "./client.ts";
 
 const chart = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255]);
 
-test("code execution leaves its use, its result, a container and files that can be downloaded", async () => {
+test("an answer with code execution has the call, its result, a container, and files that can be downloaded", async () => {
   const { client } = await rig();
   const code = {
     command: "python plot.py",

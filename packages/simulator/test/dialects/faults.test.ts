@@ -55,7 +55,7 @@ describe.each(Object.keys(STREAMS))("%s", (dialect) => {
     expect([text, error, call?.outcome]).toEqual(["one two ", undefined, "faulted"]);
   });
 
-  test("a cut stream is thrown by the client", async () => {
+  test("a client throws an error when its stream is cut", async () => {
     const { error, call } = await streamed(dialect, { text: "a long answer", chunk: 1, cut: { afterBytes: 900 } });
     expect(error).toBeInstanceOf(Error);
     expect(call?.outcome).toBe("faulted");

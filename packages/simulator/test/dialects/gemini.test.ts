@@ -107,7 +107,7 @@ test("an answer with a schema is JSON, and an answer that is cut short has that 
   expect(cut.candidates?.[0]?.finishReason).toBe("MAX_TOKENS");
 });
 
-test("errors have Google's shape, with the wait as a detail", async () => {
+test("errors have Google's shape, with the delay before a retry as a detail", async () => {
   const { google, simulator } = await rig();
   const busy = ask(play({ error: { status: 429, retryAfter: 3 } }));
   const error = (await google.models.generateContent(busy).catch((reason: unknown) => reason)) as Error;
@@ -127,7 +127,7 @@ test("errors have Google's shape, with the wait as a detail", async () => {
   expect(JSON.stringify(simulator.ledger.calls())).not.toContain("secret");
 });
 
-test("tokens are counted as an answer counts them, and models are listed", async () => {
+test("the counted tokens equal those that an answer reports, and models are listed", async () => {
   const { google } = await rig();
   const model = "gemini-3-pro";
   const { usageMetadata } = await google.models.generateContent({ model, contents: "How much is 2+2?" });
