@@ -187,7 +187,7 @@ async function watchRow(work: string): Promise<Row> {
     if (delays.length === 20) break;
     setTimeout(write, 50);
   }
-  return ["watch: one line, written to told, worst of 20", { ms: Math.max(...delays), mb: 0 }, { ms: 200 }];
+  return ["watch: one line, from written to reported, worst of 20", { ms: Math.max(...delays), mb: 0 }, { ms: 200 }];
 }
 
 interface Measured {

@@ -107,7 +107,7 @@ async function measureRound(
   console.error(`measured: ${adapter}, ${ours.toFixed(1)} ms beside ${theirs.toFixed(1)} ms`);
 }
 
-/** Models of the AI SDK use the AI SDK's code on both sides, so less of the difference may be spent on durability. */
+/** With models of the AI SDK, both sides run the AI SDK's code, so the difference is Skein's own work. */
 const GOALS = { own: { alone: 1.3, together: 1.5 }, "ai-sdk": { alone: 1.6, together: 1.2 } } as const;
 
 function resultsOf(adapter: AdapterName, { ours, theirs, bare }: Figures): readonly Result[] {

@@ -9,7 +9,7 @@ import { FILES } from "./attack/attacks.ts";
 const folder = mkdtempSync(join(tmpdir(), "skein-attack-"));
 const report = join(folder, "report.json");
 const began = Date.now();
-// These tests wait for limits and for processes most of the time: together they take half of the time of two cores.
+// Most of the time, these tests wait for time limits and for processes. Eight at a time use half of two cores.
 const workers = "--maxWorkers=8";
 const { status } = spawnSync(process.execPath, ["scripts/test.ts", ...FILES, workers, ...process.argv.slice(2)], {
   stdio: "inherit",

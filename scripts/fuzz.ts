@@ -2,8 +2,8 @@
  * `npm run fuzz`: generated requests from the server's own description, valid and broken, against the real server.
  *
  * No answer may be a 5xx, outside its schema or missing for 5 s. The fuzzer knows only `/openapi.json`. The server
- * validates its answers with the schemas that the description is made from, so only this finds a wrong description. A
- * seed repeats the kinds of requests, not their bytes; a failure is printed as a curl command.
+ * validates its answers with the schemas that the description is made from, so only the fuzzer can find an error in
+ * the description. A seed repeats the kinds of requests, not their bytes; a failure is printed as a curl command.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -198,7 +198,7 @@ async function killWorkers(options: {
   if (adapters.length === 0)
     throw new Error(`There is no model "${model}" to ask. There are: ${ADAPTERS.join(", ")}, all.`);
   if (on !== "sqlite" && on !== "postgres" && on !== "all")
-    throw new Error(`Sessions are driven on sqlite, postgres or all, not on "${on}".`);
+    throw new Error(`--on must be sqlite, postgres or all, not "${on}".`);
   const outcomes = await killLoop({
     cycles,
     seed,
@@ -218,7 +218,7 @@ async function tryFaults(stores: readonly StoreName[]): Promise<void> {
   for (const store of stores) {
     if (store === "postgres") continue;
     const { runs, violations } = await everyFault(store, (text) => process.stderr.write(`${text}\n`));
-    console.log(`${store}: ${runs} runs with one fault each or more, ${violations.length} violations.`);
+    console.log(`${store}: ${runs} runs, each with at least one fault, ${violations.length} violations.`);
     for (const violation of violations) console.error(violation);
     if (violations.length > 0) process.exitCode = 1;
   }

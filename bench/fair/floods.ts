@@ -37,7 +37,7 @@ export const FLOODS = {
     inParallel(8, signal, async () => {
       const sql = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b";
       const { status } = await call(server, server.flood, { path: "/v1/sql", body: { sql }, signal });
-      // A statement that was ended at the time limit had been accepted.
+      // 422: the statement was accepted, and ended at the time limit.
       if (status === 422) took();
     }),
   async bodies(server, { signal, took }) {

@@ -18,7 +18,8 @@ const server = await createServer({
   port: 0,
   store: "memory:",
   data,
-  // The only folder that Claude Code sees, under a name, and only to read. No host except the model's can be called.
+  // Claude Code sees only this folder, by the name `code`, and can only read it. It can call no host except the
+  // model's.
   claude: { folders: { code: { path: resolve(folder), access: "read" } }, hosts: [] },
   // Without a sandbox nothing runs. Claude Code has no shell and no editor, whatever instructions the reviewed code
   // contains.

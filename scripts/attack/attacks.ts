@@ -25,7 +25,7 @@ export const ATTACKS: readonly Attack[] = [
   { attack: "the loop's Bash: read the same", expected: "not there", file: LOOP, test: /cannot read the admin key/ },
   {
     attack: "the loop's Bash: environment and processes",
-    expected: "none of the server's",
+    expected: "none of the server's are visible",
     file: LOOP,
     test: /finds no secret/,
   },
@@ -44,7 +44,7 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     attack: "links in folders that the server reads itself",
-    expected: "refused on every component",
+    expected: "refused in every part of the path",
     file: "adapters/test/sandboxes/without-links.test.ts",
     test: /./,
   },
@@ -128,7 +128,7 @@ export const ATTACKS: readonly Attack[] = [
   { attack: "flood: large bodies", expected: "another tenant's turn completes", file: FLOODS, test: /MiB are read/ },
   {
     attack: "flood: bodies that never arrive, large WebSocket messages",
-    expected: "room for others",
+    expected: "others can still send bodies",
     file: FLOODS,
     test: /never arrive/,
   },

@@ -10,7 +10,7 @@ import type { Cluster } from "./start-cluster.ts";
 export interface Client {
   /** How long each request took until it was accepted, with its retries. */
   readonly requests: readonly Wait[];
-  /** How long each event took to its reader. */
+  /** How long each event took to reach its reader. */
   readonly deliveries: readonly Wait[];
   /** The id of a new session; undefined if the campaign ends before there is an answer. */
   create(operations: Operation[], over: AbortSignal): Promise<string | undefined>;

@@ -15,7 +15,7 @@ export interface Operation {
   readonly response: z.ZodType | undefined;
   /** The schema of one event of the operation's stream, if it is described. */
   readonly stream: z.ZodType | undefined;
-  /** Other content that a success can have. */
+  /** Content types that a successful answer can have besides JSON. */
   readonly produces: readonly string[];
 }
 

@@ -1,5 +1,5 @@
 /**
- * Rules of a run that are implemented more than once, and watchers of a run.
+ * Rules of a run that are implemented more than once, and functions that follow a run until it is over.
  *
  * A rule is recognised by the properties that its code reads, so that a copy under another name is found too.
  */
@@ -73,7 +73,7 @@ export const RUN_RULES: readonly RunRule[] = [
   },
 ];
 
-/** Every place of a rule. */
+/** Every place in the code that implements the rule. */
 export function placesOf(rule: RunRule, tree: SourceTree): readonly { readonly file: string; readonly line: number }[] {
   return productFiles(tree).flatMap((file) => {
     const lines: number[] = [];

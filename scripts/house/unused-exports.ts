@@ -2,7 +2,7 @@
 import { importsOf } from "./imports.ts";
 import { type Finding, type SourceTree, packageFolder } from "./source-tree.ts";
 
-/** Finds such names for one entry, such as `@skein/core`. */
+/** Finds the unused exports of one entry, for example of `@skein/core`. */
 export function unusedExports(tree: SourceTree, entry: string): readonly Finding[] {
   const home = tree.packages.find(({ entries }) => entries.has(entry));
   const index = home?.entries.get(entry);

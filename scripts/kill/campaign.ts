@@ -62,7 +62,8 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
     place = (await (campaign.crash ?? killed)(writer, cycle)) ?? place;
     const last = cycle === cycles - 1;
     const verdict = await check({ store, place, journals: last ? journals : [journal], whole: last });
-    // Operations that the check repeated have their answer now, for the final count.
+    // The check has repeated the operations that had no answer. Their answers are added to the journal for the final
+    // count.
     if (existsSync(journal)) appendFileSync(journal, verdict.repeated.map((line) => `\n${line}\n`).join(""));
     note(verdict, `cycle ${cycle + 1} (seed ${seed})`);
     progress(

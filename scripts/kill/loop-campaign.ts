@@ -147,7 +147,7 @@ function unaccounted(
       if (asked.length - answered.length > abandoned + retriesIn(ofRun))
         found.push({
           invariant: "I12",
-          sentence: `${label}: the model was asked ${asked.length} times, but the log has ${answered.length} answers and ${abandoned} given up.`,
+          sentence: `${label}: the model was asked ${asked.length} times, but the log has ${answered.length} answers and ${abandoned} abandoned calls.`,
         });
       for (const event of answered) {
         const usage = event.event_type === "step.generated" ? event.data.usage : undefined;

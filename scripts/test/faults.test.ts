@@ -4,7 +4,7 @@ import { runWithFault } from "../kill/faults.ts";
 
 const missing = whyNoStrace();
 
-/** A few places; `npm run kill -- --store --faults` tries every call. */
+/** Only a few calls fail here; `npm run kill -- --store --faults` tries every call. */
 describe.skipIf(missing !== undefined)(missing ?? "a system call fails", () => {
   test.each([
     ["sqlite", "EIO", "4"],
