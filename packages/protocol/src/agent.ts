@@ -12,7 +12,10 @@ export const Line = z
 
 export const Tags = z.array(Line.min(1).max(100)).max(50);
 
-/** The agent tables write component types as registry names in SQL and as class names in documents: both are accepted, the registry name is kept. */
+/**
+ * The agent tables write component types as registry names in SQL and as class names in documents: both are accepted,
+ * and the registry name is stored.
+ */
 function componentType<const Names extends readonly [string, ...string[]]>(names: Names, suffix: string) {
   const byClassName = new Map(names.map((name) => [className(name, suffix), name]));
   return z.preprocess((value) => byClassName.get(value as string) ?? value, z.enum(names));
@@ -38,8 +41,8 @@ export const ToolSchema = z.looseObject({
 export type ToolSchema = z.output<typeof ToolSchema>;
 
 /**
- * Instructions that the model loads when a task needs them: the system prompt has only the name and description of
- * each.
+ * Instructions that the model loads when a task needs them: the system prompt has only the name and description of each
+ * skill.
  */
 export const AgentSkill = z.object({
   name: z
@@ -88,14 +91,14 @@ export const AgentConfig = z.object({
   generate_title: z.boolean().default(false),
   /** How many tool calls of one step run side by side. */
   max_parallel_tool_calls: z.int().min(1).max(100).default(8),
-  /** Tokens of context above which the compactor works. */
+  /** The number of context tokens above which the compactor shortens the context. */
   compaction_threshold: z.int().positive().default(160_000),
   max_cost_micros: z.int().nonnegative().nullable().default(null),
   /** The JSON Schema of the final answer, whose root is an object. An answer that does not fit goes back to the model. */
   output_schema: JsonObject.optional(),
   /**
-   * Fallback models, in this order, for the rest of a run when the model before is overloaded, unavailable, or rejects
-   * the call.
+   * Fallback models: if a model is overloaded, unavailable, or rejects the call, the next model of the list is used for
+   * the rest of the run.
    */
   fallback_models: z.array(Line.min(1).max(100)).max(10).optional(),
   /** The skills that the model may load, by name. */

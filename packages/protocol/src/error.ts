@@ -26,7 +26,7 @@ export const ErrorCode = z.enum([
   "archived",
   /** A body, file or list is over its limit. */
   "too_large",
-  /** Another process holds this store. */
+  /** Another process has opened this store and locked it. */
   "store_locked",
   /** The store's files or rows were changed or damaged since they were written. */
   "store_corrupt",

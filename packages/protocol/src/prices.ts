@@ -38,7 +38,7 @@ export function earlierPrice(model: string, at: number): ModelPrice | undefined 
   return earlier && found.regional ? inRegion(earlier) : earlier;
 }
 
-/** A price that is given for a call is the whole price, so that of a region has the region's surcharge in it. */
+/** Adds the region's surcharge to a price: `priceCall` adds no surcharge to a price that is given for a call. */
 function inRegion({ regional_percent = 100, long_context, ...price }: ModelPrice): ModelPrice {
   return {
     ...price,

@@ -154,7 +154,7 @@ export const Await = z.object({
 });
 export type Await = z.infer<typeof Await>;
 
-/** The files as they were at one user message. Unique per session, because a fork copies its history. */
+/** The files as they were at one user message. A session has at most one checkpoint for each user message. */
 export const Checkpoint = z.object({
   id: Uuid,
   session_id: Uuid,

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const Tokens = z.int().nonnegative();
 
-/** What one model call used, as the Messages API reports it. `input_tokens` does not include the cached ones. */
+/** What one model call used, as the Messages API reports it. `input_tokens` does not include cached tokens. */
 export const Usage = z.looseObject({
   input_tokens: Tokens,
   output_tokens: Tokens,

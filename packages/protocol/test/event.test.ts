@@ -66,7 +66,7 @@ test.each(Object.entries(APPENDED_BY))("%s is appended by %s", (type, by) => {
   expect(needsLease(type as FactType)).toBe(by === "driver");
 });
 
-test("the list of facts is closed", () => {
+test("a type that is not in the list of facts is not a fact type", () => {
   expect(Object.keys(FACTS).toSorted()).toEqual(Object.keys(APPENDED_BY).toSorted());
   for (const type of ["step.generating", "message.delta", "constructor", "__proto__", ""])
     expect(isFactType(type)).toBe(false);

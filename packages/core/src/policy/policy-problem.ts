@@ -95,8 +95,10 @@ function contradiction(rules: KeyPolicy, known: KnownNames): string | undefined 
     return "permissionModes: bypassPermissions is closed. Open it with claude.bypassPermissions, or leave it out.";
   const isClosed = runtimes && !runtimes.includes("claude-code");
   if (isClosed && permissionModes)
-    return "permissionModes: Permission modes are Claude Code's, which is not among runtimes.";
-  return isClosed && folders?.length ? "folders: Folders are Claude Code's, which is not among runtimes." : undefined;
+    return "permissionModes: Only Claude Code has permission modes, and claude-code is not in runtimes.";
+  return isClosed && folders?.length
+    ? "folders: Only Claude Code has folders, and claude-code is not in runtimes."
+    : undefined;
 }
 
 function isKnownTool(name: string, known: readonly string[]): boolean {

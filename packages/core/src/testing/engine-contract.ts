@@ -169,7 +169,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => answers(script), SOON).toBe(1);
     });
 
-    test("an engine that stops gives its sessions back, and another process continues them", async () => {
+    test("an engine that stops releases its sessions, and another process continues them", async () => {
       const stopped = Promise.withResolvers<void>();
       const first = await worker({
         work: (_, signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),

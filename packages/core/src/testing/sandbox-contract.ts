@@ -175,7 +175,7 @@ export function describeSandbox(
         expect(readFileSync(join(cwd, "own"), "utf8")).toBe("mine\n");
       });
 
-      walled("files", "a place can have another path inside", async () => {
+      walled("files", "a place can have another path inside the sandbox", async () => {
         const { out } = await run("cat /run/given; ls /run", {
           places: [
             { path: cwd, access: "write" },

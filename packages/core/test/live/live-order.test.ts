@@ -38,7 +38,7 @@ test.each([
     piece(1),
     false,
   ],
-  ["pieces of an attempt that was given up are not shown", [began, started(1), started(1, 2)], piece(1), false],
+  ["pieces of an abandoned attempt are not shown", [began, started(1), started(1, 2)], piece(1), false],
   ["pieces are not shown after the end of their run", [began, started(1), ended], piece(1), false],
   ["pieces of a step without a start fact are shown when the run has begun", [began], unannounced(1), true],
   [

@@ -17,7 +17,7 @@ test.each([
   expect(longText(value)).toBe(0);
 });
 
-test("long strings count by their characters, wherever they are", () => {
+test("long strings are measured in characters, at any depth of a value", () => {
   const long = "x".repeat(100_000);
   const value = [{ type: "document", source: { data: long } }, { type: "text", text: "short" }, long];
   expect(jsonSize(value)).toBe(JSON.stringify(value).length);

@@ -208,7 +208,7 @@ describe.each(STORES)("on the %s store", (kind) => {
 test.each([
   ["was cancelled", false],
   ["was cancelled and another one is under way", true],
-])("an answer is stale if its run %s at that moment", async (_, another) => {
+])("an answer is stale if its run %s while the answer is checked", async (_, another) => {
   const store = await openStore("memory:");
   const { agent } = await simulatedAgent({ tools: [pick], store });
   const call = (id: string) => [{ tools: [{ ...colours, id }] }, { text: "Done." }];

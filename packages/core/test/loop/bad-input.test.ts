@@ -189,7 +189,7 @@ test("a prompt that the API rejects is left out of later requests", async () => 
   expect(JSON.stringify(transcript)).toContain("poisonous");
 });
 
-test("a prompt that got no answer for another reason stays in later requests", async () => {
+test("a prompt that got no answer because of a server error stays in later requests", async () => {
   const { agent, simulator } = await simulatedAgent({ max_retries: 0 });
   const first = await agent.run(scripted("unlucky", [{ error: { status: 500, times: 1 } }]));
   expect(first.stopReason).toBe("error");

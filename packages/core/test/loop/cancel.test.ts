@@ -174,7 +174,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 });
 
-test("a cancel of a finished run says so", async () => {
+test("a cancel of a finished run is rejected with not_running", async () => {
   const { agent } = await simulatedAgent();
   const { sessionId, runId } = await agent.run("2+2");
   const sessions = await agent.sessions();

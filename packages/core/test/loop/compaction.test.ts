@@ -40,7 +40,7 @@ test("compactor none: nothing is checked or shortened", async () => {
   expect(sent(simulator).at(-1)?.messages).toHaveLength(31);
 });
 
-test("each check below the threshold leaves its row with the reason", async () => {
+test("each check below the threshold is recorded as a row with the reason", async () => {
   const { results } = await longSession({ compactor_type: "sliding_window" }, 1);
   const rows = checks(results);
   expect(rows).toHaveLength(2);

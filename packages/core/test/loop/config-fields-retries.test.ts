@@ -58,7 +58,7 @@ test("max_retries: the last failure ends the run, with a row for the error, and 
   expect(next).toMatchObject({ finalAnswer: "Fine", error: null });
 });
 
-test("an address where no server listens is given up after two retries, whatever max_retries is", async () => {
+test("a call to an address where no server listens fails after two retries, whatever max_retries is", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -72,7 +72,7 @@ test("the memory none leaves no rows", async () => {
 });
 
 test.each(["sliding_window", "summarize"] as const)(
-  "%s saves what it drops, and finds it again afterwards",
+  "before %s drops messages, they are saved as memories, and a later prompt finds them",
   async (compactor_type) => {
     const look = defineTool({
       name: "look",
@@ -107,7 +107,7 @@ test.each(["sliding_window", "summarize"] as const)(
   },
 );
 
-test("a memory that fails leaves its error in the log, and the run continues without it", async () => {
+test("the error of a memory that fails is in the log, and the run continues without the memory", async () => {
   const broken = () => Promise.reject(new Error("The library burned down."));
   const { agent } = await simulatedAgent({
     memory: {
@@ -126,7 +126,7 @@ test("a memory that fails leaves its error in the log, and the run continues wit
   ]);
 });
 
-test("a memory that answers in another shape is reported in the log, and the run continues without it", async () => {
+test("a memory whose answer has the wrong shape is reported in the log, and the run continues without it", async () => {
   const odd = (answer: unknown) => () => Promise.resolve(answer as never);
   const { agent } = await simulatedAgent({
     memory: {
@@ -149,7 +149,7 @@ test("a memory that answers in another shape is reported in the log, and the run
   expect(kept?.memory_store_type).toBe("my_notes");
 });
 
-test("a hook that fails in any way leaves its error in the log, and the compaction is done", async () => {
+test("the error of a memory's compaction hook is in the log, and the compaction is done", async () => {
   const thrown = (): never => {
     throw new Error("The library burned down.");
   };
@@ -194,7 +194,7 @@ test("a custom agent memory is named in the agent's data, and memories on disk s
 });
 
 test.each(["sqlite", "file", "postgres"])(
-  "memories of full_text survive the process, beside the sessions (%s)",
+  "full_text stores memories beside the sessions, so they survive the process (%s)",
   async (kind) => {
     const place = folder();
     const database = await createDatabase(inject("postgres").url, { template: inject("postgres").template });

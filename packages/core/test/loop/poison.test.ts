@@ -56,7 +56,7 @@ test("a result that cannot be stored counts as unknown", async () => {
   expect(calls).toHaveLength(1);
 }, 60_000);
 
-test("a run that cannot even begin is also given up", async () => {
+test("a run that cannot begin also ends as poisoned", async () => {
   let wrong = false;
   const store = await failing((batch) => wrong && has("step.started")(batch));
   const { agent } = await simulatedAgent({ store, leaseMs });

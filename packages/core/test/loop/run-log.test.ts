@@ -140,7 +140,10 @@ async function opened(kind: string): Promise<{ url: string; rows?: (sessionId: s
   return { url: database.url, rows: (id) => postgresRows(database.url, id) };
 }
 
-/** For each action of the specification's examples: its keys, and which of three figures it has beside them. */
+/**
+ * For each action of the specification's examples: the keys of its data, and which figures (messages, tokens, duration)
+ * its row has.
+ */
 const EXAMPLES: Readonly<Record<string, readonly [keys: string, figures: string]>> = {
   run_started: ["user_message queue_present formatter", ""],
   memory_retrieval: ["memories_found memories_injected memory_store_type", "messages tokens duration"],

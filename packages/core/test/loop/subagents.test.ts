@@ -63,7 +63,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, result.sessionId);
   });
 
-  test("a child that waits for somebody pauses the run of its parent, and is answered through it", async () => {
+  test("a child that waits for somebody pauses the run of its parent, and is answered through the parent", async () => {
     const { agent } = await simulatedAgent({ subagents: [reader({ tools: [pick] })], store: storeUrl(kind) });
     const call = { name: "pick", input: { of: ["red"] }, id: "toolu_pick" };
     const task = scripted("asks", [{ tools: [call] }, { text: "child: $LAST" }]);

@@ -143,7 +143,10 @@ describe("an invalid policy", () => {
       'policy.keys.acme/ci.concurrentRuns: 10 is more than the 4 of its tenant "acme".',
     ],
     [{ sandbox: "off", keys: { ci: { hosts: ["a.example.com"] } } }, "policy.keys.ci.hosts: Hosts are opened through"],
-    [{ runtimes: ["loop"], keys: { ci: { folders: ["docs"] } } }, "policy.keys.ci.folders: Folders are Claude Code's"],
+    [
+      { runtimes: ["loop"], keys: { ci: { folders: ["docs"] } } },
+      "policy.keys.ci.folders: Only Claude Code has folders",
+    ],
     [{ permissionModes: ["bypassPermissions"] }, "policy.permissionModes: bypassPermissions is closed."],
   ])("%j", (policy, sentence) => {
     const problem = policyProblem(Policy.parse(policy), known);

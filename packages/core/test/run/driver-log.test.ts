@@ -117,7 +117,7 @@ test("retries of an unavailable store end with the lease, and nothing more is wr
   expect(await memory.read(SESSION)).toHaveLength(2);
 });
 
-test("a release gives the lease back with the last facts", async () => {
+test("the lease is released in the append of the last facts", async () => {
   const { log, memory } = await driven();
   await log.write((batch) => {
     begin(batch);

@@ -149,7 +149,7 @@ describe("a fair queue", () => {
     expect(await waits).toBeTypeOf("function");
   });
 
-  test("without room requests wait, but the only place is never denied", async () => {
+  test("while hasRoom returns false, requests wait, but the only place is never denied", async () => {
     let room = false;
     const queue = createFairQueue({ places: 8, hasRoom: async () => room });
     const { ask, served, endOne } = line(queue);

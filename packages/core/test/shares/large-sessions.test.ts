@@ -78,7 +78,7 @@ test("large sessions are driven while there is room, and another tenant finds ro
   expect(large.standing(third)).toMatchObject({ place: 1 });
 });
 
-test("a small session never waits", async () => {
+test("a small session never waits for room", async () => {
   const { claim, drive, driven, large } = world();
   await drive(await claim("a", 9 * MIB));
   await drive(await claim("a", 9 * MIB));
@@ -119,7 +119,7 @@ test("cancelled sessions do not wait for room: they are ended one after the othe
 });
 
 test.each([
-  ["a server that stops gives a waiting session back, due at once", undefined, true],
+  ["a server that stops releases a waiting session, due at once", undefined, true],
   ["a waiting session whose lease is lost is left to its new owner", LEASE_LOST, false],
 ])("%s", async (_, reason, isReleased) => {
   const { claim, drive, large, store } = world();

@@ -1,6 +1,6 @@
 import { type Event, type FactType, isFactType } from "../event.ts";
 
-/** Every action type of the agent tables, and the two for frontend tools that their authors added. */
+/** Every action type of the agent tables, and the two that the authors of the agent tables added for frontend tools. */
 export const ACTION_TYPES = [
   "run_started",
   "run_completed",

@@ -40,7 +40,7 @@ export const runtimeFacts = {
     tool_name: z.string().nullable(),
     decision: z.enum(["allow", "deny", "ask", "none"]),
     reason: z.string().nullable(),
-    /** The input that the call has from here on, if the hook changed it. */
+    /** The input with which the call continues, if the hook changed it. */
     modified_input: JsonObject.nullable(),
     error: Failure.nullable(),
     duration_ms: Count,

@@ -62,7 +62,8 @@ export const sessionFacts = {
     content: Content,
   }),
   /**
-   * A prompt is durable from here on. It enters the transcript when its run starts, or when the run in progress reads it.
+   * A prompt was accepted, and is durable from this fact on. It enters the transcript when its run starts, or when the
+   * run in progress reads it.
    */
   "prompt.accepted": z.object({
     message_id: Uuid,

@@ -15,16 +15,19 @@ const Purpose = z.enum(["step", "summary", "title", "compaction"]);
  * before 2026-11-16 have neither `estimated` nor `reserved_micros`: their cost is the most that the call can have cost.
  */
 const broken = {
-  /** The model's own counts if the stream had them; else output as measured from what arrived. */
+  /**
+   * The model's own counts if the stream had them; otherwise the output tokens are estimated from the text that
+   * arrived.
+   */
   usage: Usage,
   cost: CallCost.nullable(),
-  /** `output_tokens` is measured, not reported by the model. */
+  /** `output_tokens` is estimated, not reported by the model. */
   estimated: z.literal(true).optional(),
   /** What the call may have cost beyond `cost`. */
   reserved_micros: Count.optional(),
   /**
-   * The reserved money including this call: of its run, of its session, and the time at which the reservation ends at
-   * the latest.
+   * The money that is reserved for the run and for the session, this call included, and the latest time at which the
+   * reservation ends.
    */
   reservation: z.object({ run_micros: Count, session_micros: Count, until: z.iso.datetime() }).optional(),
   simulated: z.literal(true).optional(),
@@ -65,7 +68,7 @@ export const stepFacts = {
     cost: CallCost.nullable(),
     container_id: z.string().nullable(),
     duration_ms: Count,
-    /** `usage` is measured from what arrived, because the provider sent no counts. */
+    /** `usage` is estimated from the text that arrived, because the provider sent no counts. */
     estimated: z.literal(true).optional(),
     /** The built-in simulation answered, not a model. */
     simulated: z.literal(true).optional(),
@@ -76,7 +79,7 @@ export const stepFacts = {
     error: Failure,
     delay_ms: Count,
     lost: Lost.optional(),
-    /** The model that is asked for the rest of the run, in place of the one that failed. */
+    /** The model that is called for the rest of the run, instead of the model that failed. */
     model: z.string().optional(),
     /**
      * The provider rejected the schema of the answer: for the rest of the run, the answer is requested as a tool call.
@@ -84,7 +87,7 @@ export const stepFacts = {
     output: z.literal("tool").optional(),
   }),
   "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count, lost: Lost.optional(), ...interrupted }),
-  /** A model call was given up: its run was cancelled, or its worker died or stops. */
+  /** A model call was abandoned: its run was cancelled, or its worker died or stops. */
   "step.abandoned": z.object({
     ...inStep,
     model: z.string(),

@@ -20,7 +20,7 @@ function actionsOf<Type extends FactType>(type: Type, data: FactData<Type>): [Ac
   return DIALECTS[type].actions.filter(applies).map((row) => [row.action, actionData(row, parsed)]);
 }
 
-describe("the lines of the specified example run come out of facts", () => {
+describe("the facts of the specified example run give its rows", () => {
   test("run_started", () => {
     const data = { run_id: id, message_id: id, user_message: "Create a chart showing sales data", formatter: "xml" };
     expect(actionsOf("session.started", data)).toEqual([
@@ -210,7 +210,7 @@ test("every action of the agent tables comes from some fact", () => {
   expect([...said].toSorted()).toEqual([...ACTION_TYPES].toSorted());
 });
 
-test("a line picks only keys that its fact has", () => {
+test("a row of agent_runs is made only from keys that its fact has", () => {
   for (const [type, { actions }] of Object.entries(DIALECTS))
     for (const row of actions)
       for (const pick of [...Object.values(row.data), ...(row.when ? [row.when[0]] : [])]) {

@@ -222,7 +222,7 @@ export const requests: readonly Line[] = [
       "user_prompt_submit, alias UserPromptSubmit",
       "pre_compact, alias PreCompact",
       "notification, alias Notification",
-    ].map((what) => tested(what, REQUESTS, "hooks have two spellings and one name")),
+    ].map((what) => tested(what, REQUESTS, "both spellings of a hook event are parsed as one name")),
   ),
   ...section(
     "HookWebhookSchema",

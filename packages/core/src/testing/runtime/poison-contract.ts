@@ -63,10 +63,10 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     await prompted.host.stop();
   });
 
-  test("a run that was resumed too often without progress is given up, and the session continues", async () =>
+  test("a run that was resumed too often without progress ends as poisoned, and the session continues", async () =>
     expectGivenUp(await dying(PATIENCE + 1, beforeTheModel)));
 
-  test("a run that was resumed too often is given up, even if its end closes an open call", async () => {
+  test("a run that was resumed too often ends as poisoned, even if its end closes an open call", async () => {
     const name = fixture().name();
     const prompted = await dying(PATIENCE + 1, { steps: calling(name), after: ["tool.started", 1] });
     await expectGivenUp(prompted);
@@ -75,7 +75,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     expect(fixture().under.effects(name)).toBeLessThanOrEqual(1);
   });
 
-  test("a run that was resumed too often after an answer is given up", async () => {
+  test("a run that was resumed too often after an answer ends as poisoned", async () => {
     const name = fixture().name();
     const prompted = await dying(PATIENCE + 1, {
       steps: calling(name),

@@ -14,7 +14,8 @@ export interface FormatOptions {
 }
 
 /**
- * Turns the events of a run into envelopes. It remembers what it has sent, so that nothing is sent twice or left out.
+ * Turns the events of a run into envelopes. An enveloper remembers what it has sent, so that nothing is sent twice or
+ * left out.
  */
 export interface Enveloper {
   add(item: Event | DraftPiece): readonly Envelope[];

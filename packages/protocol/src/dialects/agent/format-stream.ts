@@ -11,10 +11,13 @@ export type Format = AgentConfig["formatter"];
 /** The last frame of every `json` stream. */
 export const DONE = "[DONE]";
 
-/** Turns what happens into text, one item at a time. Has no side effects, but remembers earlier items. */
+/**
+ * Turns events and draft pieces into text, one item at a time. A formatter has no side effects, but remembers earlier
+ * items.
+ */
 export interface TextFormatter {
   add(item: Event | DraftPiece): readonly string[];
-  /** The rest of the output when the source has ended because the run is over, or because it waits. */
+  /** The rest of the output, after the last item: the run is over, or waits for somebody. */
   end(): readonly string[];
 }
 
@@ -49,8 +52,8 @@ export function createFormatter(format: Format, options: FormatOptions = {}): Te
 /**
  * A run as text, in the form that its agent's `formatter` names.
  *
- * `json` and `raw` are one JSON text per item, to be framed by the sender (a line, an SSE `data:`); `xml` is
- * text to be sent as it comes.
+ * `json` and `raw` are one JSON text per item, to be framed by the sender (a line, an SSE `data:`); `xml` is text to be
+ * sent unchanged.
  */
 export async function* formatStream(
   format: Format,

@@ -13,8 +13,9 @@ interface Sent {
 }
 
 /**
- * The model's messages as envelopes: drafts piece by piece, and when the fact arrives, what was not sent as a draft. A
- * reader that got every piece gets nothing more from the fact. A reader that got none gets everything from the fact.
+ * The model's messages as envelopes: drafts piece by piece, and when the fact arrives, the text that was not sent as a
+ * draft. A reader that got every piece gets nothing more from the fact. A reader that got none gets everything from the
+ * fact.
  */
 export function createMessageEnvelopes() {
   let open: { readonly id: string; readonly sent: Map<number, Sent> } | undefined;

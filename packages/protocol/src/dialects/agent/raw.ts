@@ -9,7 +9,7 @@ import type { Event, FactData } from "../../event.ts";
  * An abandoned attempt ends with the API's own `error` event with `reset` set: the part that was sent is void.
  */
 export function createRaw(): (item: Event | DraftPiece) => readonly JsonObject[] {
-  /** How far the message that is being streamed has come. */
+  /** The message that is being streamed, and whether its last event was sent. */
   let open: { readonly id: string; ended: boolean } | undefined;
   const settled = new Set<string>();
 

@@ -36,7 +36,8 @@ export function createXml(): { add(envelope: Envelope): string; end(): string } 
         return `${close()}<${element}${attributes(envelope)} arguments="${escaped(envelope.delta)}"></${element}>\n`;
       const key = `${envelope.type} ${envelope.id}`;
       let text = "";
-      // A citation in the middle of a text has already closed the text's element, so there is nothing to close.
+      // An empty piece only ends a text or thinking. If something in the middle of the text, such as a citation, has
+      // already closed the element, nothing is left to close.
       if (open?.key !== key && envelope.delta === "" && isProse(envelope)) return "";
       if (open?.key !== key) {
         text = `${close()}<${element}${attributes(envelope)}>`;

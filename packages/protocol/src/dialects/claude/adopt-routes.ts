@@ -18,7 +18,7 @@ export type ClaudeFile = z.infer<typeof ClaudeFile>;
 
 const Files = z.array(ClaudeFile).min(1).max(5000);
 
-/** Sessions that come from Claude Code's own files, and go back into them. */
+/** Routes that make a session from Claude Code's own files, and that return a session as such files. */
 export const adoptRoutes = {
   adoptClaudeSession: {
     method: "POST",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The Claude API's codes for its own conditions. `/api/v1` uses them where the rest of the server has another code. */
+/** The error codes of the Claude API. `/api/v1` uses them instead of the server's own codes for the same errors. */
 export const ClaudeErrorCode = z.enum([
   "AUTHENTICATION_ERROR",
   "RATE_LIMIT_EXCEEDED",
@@ -12,7 +12,7 @@ export const ClaudeErrorCode = z.enum([
   "CHECKPOINT_NOT_FOUND",
   /** The checkpoint exists, but its files cannot be restored. */
   "INVALID_CHECKPOINT",
-  /** The run ended without the output that its format asked for. */
+  /** The run ended without an output that fits the requested format. */
   "STRUCTURED_OUTPUT_VALIDATION_ERROR",
   "DATABASE_ERROR",
   "DATABASE_UNAVAILABLE",

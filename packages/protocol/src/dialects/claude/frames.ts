@@ -29,7 +29,7 @@ export interface FramingContext {
 /** Makes the Claude API's frames out of events, one after the other and in their order. */
 export type Framing = (event: Event) => readonly StreamEvent[];
 
-/** The id of a frame: its place in the log, with the session, so that a POST can be resumed. */
+/** The id of a frame: the id of the session and the place in the log, so that the stream of a POST can be resumed. */
 export function frameId(sessionId: string, sequence: number): string {
   return `${sessionId}:${sequence}`;
 }
@@ -45,7 +45,8 @@ export function placeOfFrame(
 }
 
 /**
- * Makes frames from events. It remembers the current run, so it needs the events of a run from its beginning.
+ * Makes frames from events. The framing remembers the current run, so it needs the events of a run from the run's
+ * beginning.
  *
  * If one event makes several frames, only the last has the id: a client that got only some of them gets all of them
  * again.
@@ -233,7 +234,7 @@ function message(data: MessageEventData): Framed {
   return { event: "message", data };
 }
 
-/** The text that had arrived of an answer that broke off. */
+/** The frame with the text of an interrupted answer. */
 function interrupted(
   { message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">,
   model: string,

@@ -38,7 +38,7 @@ export function mcpServerStatuses(servers: readonly unknown[]): InitData["mcp_se
   return servers.flatMap((server) => serverStatus(server));
 }
 
-/** The Claude API has two states; `state` has the SDK's own value. */
+/** The Claude API has two states of an MCP server, `connected` and `failed`; `state` has the SDK's own value. */
 function serverStatus(server: unknown): InitData["mcp_servers"] {
   const { name, status, error } = server as { name?: unknown; status?: unknown; error?: unknown };
   if (typeof name !== "string") return [];

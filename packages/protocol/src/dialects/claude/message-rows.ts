@@ -42,7 +42,7 @@ export function createMessageRows(): MessageRows {
       }
       case "step.error":
       case "step.abandoned": {
-        // The text that had arrived of an answer that broke off.
+        // The text of an interrupted answer.
         const { message_id, content } = event.data;
         if (message_id !== undefined && content) waiting.set(message_id, { content });
         return undefined;

@@ -11,7 +11,7 @@ import { ClaudeModel, ClaudeOptions, PermissionMode, RunOptions } from "./option
 
 const Prompt = z.string().min(1).max(100_000);
 
-/** An image that goes with a prompt: its bytes in base64, or where it is. */
+/** An image that goes with a prompt: its bytes in base64, or its address. */
 export const ImageContent = z.strictObject({
   type: z.enum(["base64", "url"]).default("base64"),
   media_type: z.enum(["image/jpeg", "image/png", "image/gif", "image/webp"]),
@@ -160,7 +160,9 @@ export const ClaudeSocketMessage = z.discriminatedUnion("type", [
       if ((prompt === undefined) === (content === undefined))
         context.addIssue({ code: "custom", path: ["prompt"], message: "Expected either prompt or content." });
     }),
-  /** Follows the run in progress, or the last run of the session; with `last_event_id` only events after that one. */
+  /**
+   * Follows the run in progress, or the last run of the session; with `last_event_id` only the events after that event.
+   */
   z.strictObject({
     type: z.literal("attach"),
     session_id: Uuid.nullish(),

@@ -88,7 +88,10 @@ export const QuestionEventData = z.looseObject({
   kind: z.enum(["question", "approval", "frontend_tool"]),
   tool_name: z.string(),
   input: z.unknown().optional(),
-  /** Rules that would allow such calls from now on: an answer may send some of them back as `updatedPermissions`. */
+  /**
+   * Rules that would allow calls like this one from now on: an answer may send some of the rules back as
+   * `updatedPermissions`.
+   */
   suggestions: z.array(AnyObject).optional(),
   /** The plan of an ExitPlanMode call. */
   plan: z.string().nullish(),
@@ -106,7 +109,7 @@ export const ResultEventData = z.looseObject({
   /** What this run used of each model. */
   model_usage: z.record(z.string(), UsageSchema).nullish(),
   result: z.string().nullish(),
-  /** Present when output_format was asked for. */
+  /** Present if the request set `output_format`. */
   structured_output: z.unknown().optional(),
   is_complete: z.boolean(),
   stop_reason: z.enum(["completed", "max_turns_reached", "interrupted", "error"]),

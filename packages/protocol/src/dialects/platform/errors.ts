@@ -10,7 +10,7 @@ const HttpErrorCode = z.enum([
   "request_timeout",
   /** No key, or an unknown key. */
   "unauthorized",
-  /** The key does not have the scope, the address or the origin that this needs. */
+  /** The request needs a scope, an address or an origin that the key does not have. */
   "forbidden",
   "method_not_allowed",
   "unsupported_media_type",

@@ -19,7 +19,7 @@ const HistoryUsage = z.object({
 /** What a session used, with what its subagents used. */
 const HistorySessionUsage = HistoryUsage.extend({
   calls: Count,
-  /** Calls whose model has no price. They are in no cost. */
+  /** Calls whose model has no price. No cost includes them. */
   unpriced_calls: Count,
   models: z.array(z.string()),
 });
@@ -46,7 +46,7 @@ export const HistorySession = z.object({
    * yet, or if no call has a price.
    */
   cost_micros: Count.nullable(),
-  /** The tokens and calls of this cost; null while they are not counted yet. */
+  /** The tokens and calls that `cost_micros` is computed from; null while they are not counted yet. */
   usage: HistorySessionUsage.nullable(),
 });
 export type HistorySession = z.infer<typeof HistorySession>;

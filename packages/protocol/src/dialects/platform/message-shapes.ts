@@ -17,7 +17,7 @@ export const MessageInput = z.strictObject({
   /** A model from the list of models, for this message only. */
   model_id: Uuid.nullable().default(null),
   /**
-   * If a run is in progress, the message waits for the end of the run (`queue`), is read before its next step
+   * If a run is in progress, the message waits for the end of the run (`queue`), is read before the run's next step
    * (`steer`), or replaces the run (`interrupt`).
    */
   mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),

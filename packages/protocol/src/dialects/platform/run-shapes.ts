@@ -11,7 +11,7 @@ const Count = z.int().nonnegative();
 /** A run with the fields of conversation_history. */
 export const ApiRun = z.object({
   ...Run.shape,
-  /** Some of the run's usage was measured from answers that broke off. */
+  /** Some of the run's usage is estimated from the text of answers that broke off. */
   estimated: z.boolean(),
   /** The built-in simulation answered: the run costs nothing. */
   simulated: z.boolean(),
@@ -21,7 +21,7 @@ export const ApiRun = z.object({
    */
   status: z.enum(["queued", "running", ...Outcome.options]),
   generated_files: z.array(AnyObject),
-  /** A conversation is a run, and has its id. */
+  /** The id of the run: what the agent tables call a conversation is a run. */
   conversation_id: Uuid,
   run_id: Uuid,
   /** The session. */
@@ -62,7 +62,8 @@ export const ApiStep = z.object({
   /** Null also if the model has no price. */
   cost_micros: Count.nullable(),
   /**
-   * The stream broke off: output was measured from what arrived, and up to `reserved_micros` more may have been billed.
+   * The stream broke off: the output tokens are estimated from the text that arrived, and up to `reserved_micros` more
+   * may have been billed.
    */
   estimated: z.boolean(),
   reserved_micros: Count,

@@ -48,7 +48,7 @@ export const ApiSession = z.object({
   last_run_at: Instant.nullable(),
   usage: UsageTotals,
   ...CostTotals,
-  /** Some of the session's usage was measured from answers that broke off. */
+  /** Some of the session's usage is estimated from the text of answers that broke off. */
   estimated: z.boolean(),
   /**
    * What calls that broke off may have cost beyond `cost_micros`. It counts against budgets until `reserved_until` or

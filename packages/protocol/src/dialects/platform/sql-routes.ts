@@ -16,7 +16,7 @@ export type SqlTable = z.infer<typeof SqlTable>;
 const SqlExample = z.object({ name: z.string(), question: z.string(), sql: z.string() });
 export type SqlExample = z.infer<typeof SqlExample>;
 
-/** Questions in SQL. */
+/** The routes for SQL statements. */
 export const sqlRoutes = {
   askSql: {
     method: "POST",

@@ -4,7 +4,7 @@ import { Health } from "./health-shapes.ts";
 import { AnyObject } from "./page.ts";
 import { ToolUsageQuery, ToolUsageRow, UsageQuery, UsageRow } from "./run-shapes.ts";
 
-/** What the server says about itself. */
+/** Routes about the server itself: health, documents and usage. */
 export const systemRoutes = {
   health: {
     method: "GET",

@@ -125,7 +125,7 @@ test.each(refusals)("a query is rejected for %s", (_, body, path) => {
   expect(result.error?.issues.map((issue) => issue.path.join("."))[0] ?? "").toMatch(path);
 });
 
-test("hooks have two spellings and one name", () => {
+test("both spellings of a hook event are parsed as one name", () => {
   const hook = { url: "https://example.com/h" };
   const names = [
     "pre_tool_use",
@@ -201,7 +201,7 @@ test.each([
   expect(ClaudeSocketMessage.parse(message)).toEqual(message);
 });
 
-test("small requests have their defaults", () => {
+test("the other requests are parsed with their defaults", () => {
   expect(RewindRequest.parse({ checkpoint_id: id })).toEqual({ checkpoint_id: id, dry_run: false });
   expect(ControlRequest.parse({ type: "anything" })).toEqual({ type: "anything" });
   expect(AnswerRequest.safeParse({ answer: "" }).success).toBe(false);
