@@ -1,7 +1,7 @@
 import type { SandboxLimits, SandboxPlace } from "@skein/core";
 
 /**
- * The guard of a sandboxed program: a shell of 2 MB between this server and the program, the first process of its
+ * The guard of a sandboxed program: a small shell between this server and the program, the first process of its
  * namespace.
  *
  * The server writes messages to descriptor 3: the number of seconds that the program may run without a further message,

@@ -261,7 +261,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     return end;
   }
 
-  /** Calls the hooks for the end of a process, because Claude Code does not call callbacks then. */
+  /** Calls the `SessionEnd` hooks: the SDK calls them only after `/clear`, not at the end of a process. */
   async function tellEnd(): Promise<void> {
     await ended;
     if (!wasPrompted) return;
