@@ -85,6 +85,8 @@ export function createApi(client: Client) {
       return new Map(data.map(({ id, first_prompt }) => [id, first_prompt ?? null]));
     },
     session: (id: string) => client.getSession(inSession(id)),
+    /** The worker that drives the session now; null if there is none. */
+    workerOf: async (id: string): Promise<string | null> => (await client.getPlacement(inSession(id))).worker,
     newSession: (agentId: string, title?: string) =>
       client.createSession({ body: { agent_id: agentId, ...(title !== undefined && { title }) } }),
     /** The name that an agent had in its last session; undefined if the agent has no session. */

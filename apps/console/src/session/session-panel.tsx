@@ -17,6 +17,7 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
   const { totals, head } = view;
   const budget = head?.maxCostMicros ?? null;
   const runs = view.runs.length;
+  const isRunning = view.runs.some(({ endedAt }) => endedAt === null);
   return (
     <>
       <section className="sec">
@@ -53,6 +54,7 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
             </Fact>
           )}
           <Fact name="Model">{visibleLine(session?.model ?? head?.model ?? "")}</Fact>
+          {isRunning && <WorkerFact id={sessionId} />}
           {head?.runtime === "claude-code" && <Fact name="Runtime">Claude Code</Fact>}
           {head?.workingDirectory != null && <Fact name="Folder">{visibleLine(head.workingDirectory)}</Fact>}
           {head?.parent && (
@@ -74,6 +76,18 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
         </FactList>
       </section>
     </>
+  );
+}
+
+/** The process that runs the session. Another one takes over if it ends. */
+function WorkerFact({ id }: { id: string }) {
+  const api = useApi();
+  const { data } = useQuery({ queryKey: ["worker", id], queryFn: () => api.workerOf(id), refetchInterval: 5000 });
+  if (data == null) return null;
+  return (
+    <Fact name="Worker">
+      <span title="Host, process id and start of the process that runs this session">{visibleLine(data)}</span>
+    </Fact>
   );
 }
 

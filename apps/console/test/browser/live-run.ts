@@ -63,7 +63,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a message interrupts a run and takes its place, and a run is cancelled", async () => {
+    test("a message interrupts a run and takes its place, a run is cancelled, and the worker is shown while one goes on", async () => {
       const { world } = shared;
       const slow = [{ text: words.repeat(100), chunk: 4, chunkDelayMs: 40 }];
       const id = await world.begin("Helper", "Begin slowly", slow);
@@ -71,6 +71,8 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       world.model.plays("Then go on for ever", [{ text: words.repeat(100), chunk: 2, chunkDelayMs: 60 }]);
       const page = await world.open(`/sessions/${id}`);
       const field = page.getByLabel(/^Write to/);
+      const worker = page.locator(".insp dt", { hasText: "Worker" });
+      await worker.waitFor();
       await page.getByRole("button", { name: "Interrupt" }).click();
       await field.fill("Stop that and say done");
       await field.press("Enter");
@@ -79,6 +81,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await field.press("Enter");
       await page.getByRole("button", { name: /Cancel/ }).click();
       await page.locator(".top .pill.cancelled").waitFor();
+      await worker.waitFor({ state: "detached" });
       await page.close();
     });
 

@@ -182,9 +182,9 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
       const head = heldBy(lease);
       letGo(head, head.log.length > seen ? Math.min(head.dueAt ?? now(), now()) : dueAt);
     },
-    async owners() {
-      const owners = [...heads.values()].map(({ owner }) => owner).filter((owner) => owner !== null);
-      return [...new Set(owners)];
+    async owners(sessionId) {
+      const asked = sessionId === undefined ? [...heads.values()] : [heads.get(sessionId)];
+      return [...new Set(asked.flatMap((head) => head?.owner ?? []))];
     },
     async free(owner, { withinMs = Infinity } = {}) {
       for (const head of heads.values())

@@ -288,8 +288,8 @@ export interface Store {
    * events, the session stays due.
    */
   release(lease: Lease, next: { readonly seen: number; readonly dueAt: number | null }): Promise<void>;
-  /** Owners that hold a lease now. An engine looks among them for dead processes of its own host. */
-  owners(): Promise<readonly string[]>;
+  /** Owners that hold a lease now, or only that of this session. An engine looks among them for dead processes of its own host. */
+  owners(sessionId?: string): Promise<readonly string[]>;
   /**
    * Frees the leases of a dead owner, so that its sessions can be claimed at once. `withinMs` frees only leases that
    * expire within this time: use it if the owner is only silent.

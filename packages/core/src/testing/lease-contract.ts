@@ -281,6 +281,9 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await script.prompt("hi");
     const lease = leaseOf(await claim(60_000, "dead"));
     expect(await fixture().store.owners()).toEqual(["dead"]);
+    expect(await fixture().store.owners(lease.sessionId)).toEqual(["dead"]);
+    expect(await fixture().store.owners((await fixture().created()).sessionId)).toEqual([]);
+    expect(await fixture().store.owners(fixture().ids())).toEqual([]);
     await fixture().store.free("somebody else");
     expect((await claim()).kind).toBe("none");
     await fixture().store.free("dead");

@@ -120,6 +120,34 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect((await api.call("GET", "/v1/workers")).body["data"]).toEqual([]);
   });
 
+  test("placement names the worker that drives a session while its run goes on", async () => {
+    const { promise: asked, resolve: onCall } = Promise.withResolvers<void>();
+    const { promise: released, resolve: letGo } = Promise.withResolvers<string>();
+    const hold = defineTool({
+      name: "hold",
+      description: "Waits.",
+      input: z.object({}),
+      run: async () => (onCall(), await released),
+    });
+    const code = codeOf({ tools: [hold] });
+    const api = await process_("api", code);
+    await process_("worker", code);
+    const made = await api.call("POST", "/v1/agents", { name: "Holder", tools: ["hold"] });
+    const { body } = await api.call("POST", `/v1/agents/${made.body.id}/sessions`, {});
+    const path = `/v1/sessions/${body.id}`;
+    expect((await api.call("GET", `${path}/placement`)).body).toMatchObject({ worker: null });
+    await say(api.call, path, `Please. ${script([{ tools: [{ name: "hold" }] }, { text: "Done." }], "hold")}`);
+    await asked;
+    const { data } = (await api.call("GET", "/v1/workers")).body as unknown as { data: readonly { id: string }[] };
+    const [worker] = data.map(({ id }) => id);
+    expect((await api.call("GET", `${path}/placement`)).body).toMatchObject({ worker, workers: [worker] });
+    letGo("held");
+    await settled(api.call, path);
+    await expect
+      .poll(async () => (await api.call("GET", `${path}/placement`)).body, SOON)
+      .toMatchObject({ worker: null });
+  });
+
   test("a session whose tools no worker has waits and names them, until a worker has them", async () => {
     const weigh = defineTool({ name: "weigh", description: "Weighs.", input: z.object({}), run: () => "12 kg" });
     const api = await process_("api", codeOf({ tools: [weigh] }));

@@ -109,8 +109,9 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
         if (next !== head.kept.due_at) await writeHead(head, next, head.fence + 1);
         letGo(head, next);
       }),
-    async owners() {
-      return [...new Set([...heads.all()].map(({ owner }) => owner).filter((owner) => owner !== null))];
+    async owners(sessionId) {
+      const asked = sessionId === undefined ? [...heads.all()] : [heads.find(sessionId)];
+      return [...new Set(asked.flatMap((head) => head?.owner ?? []))];
     },
     async free(owner, { withinMs = Infinity } = {}) {
       const held = [...heads.all()].filter((head) => head.owner === owner && head.leasedUntil <= now() + withinMs);

@@ -107,6 +107,7 @@ const LATEST = Date.UTC(9999, 11, 31);
 const RENEW = statement("renew", "select session_id, fence from skein.renew($1, $2, $3)");
 const RELEASE = statement("release", "select skein.release($1, $2, $3, $4)");
 const OWNERS = statement("owners", "select distinct owner from skein.heads where owner is not null");
+const OWNER_OF = statement("owner-of", "select owner from skein.heads where session_id = $1 and owner is not null");
 const FREE = statement("free", "select skein.free($1, $2)");
 const GET = statement(
   "get",
@@ -255,8 +256,9 @@ export async function createPostgresStore({
       // The session may be due again: so other workers are notified.
       notifications.announce(lease.sessionId, seen);
     },
-    async owners() {
-      return (await urgent(OWNERS)).map(([owner]) => owner ?? "");
+    async owners(sessionId) {
+      const rows = sessionId === undefined ? await urgent(OWNERS) : await query(OWNER_OF, [sessionId]);
+      return rows.map(([owner]) => owner ?? "");
     },
     async free(owner, { withinMs } = {}) {
       await urgent(FREE, [owner, withinMs ?? null]);

@@ -129,8 +129,10 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
     due: async (query) => leases.due(query),
     renew: (held) => db.writeFleeting(() => held.filter((lease) => !leases.renew(lease))),
     release: (lease, next) => db.writeFleeting(() => leases.release(lease, next)),
-    async owners() {
-      return db.all("select distinct owner from heads where owner is not null").map(({ owner }) => owner as string);
+    async owners(sessionId) {
+      const held = "select distinct owner from heads where owner is not null";
+      const rows = sessionId === undefined ? db.all(held) : db.all(`${held} and session_id = ?`, sessionId);
+      return rows.map(({ owner }) => owner as string);
     },
     free: (owner, { withinMs = Infinity } = {}) =>
       db.write(() => {

@@ -83,7 +83,7 @@ export function createFaultyStore({ world, store, process, faults }: FaultyStore
       call(`release ${world.alias(lease.sessionId)} fence ${lease.fence} seen ${next.seen}`, () =>
         store.release(lease, next),
       ),
-    owners: () => call("owners", () => store.owners()),
+    owners: (sessionId) => call("owners", () => store.owners(sessionId)),
     free: (owner, options) => call(`free ${owner}`, () => store.free(owner, options)),
     poke: (sessionId) => store.poke(sessionId),
     onNews: (listener) =>

@@ -17,7 +17,7 @@ export const workerRoutes = {
     method: "GET",
     path: "/v1/sessions/{session_id}/placement",
     scope: "read",
-    summary: "List the workers that can drive this session, and what the others lack",
+    summary: "Name the worker that drives this session, the workers that can, and what the others lack",
     params: inSession,
     status: 200,
     response: Placement,

@@ -11,10 +11,12 @@ export const ApiWorker = z.object({
   model: z.string(),
 });
 
-/** Where a session can be driven. A session waits until some worker has everything that its agent needs. */
+/** Which worker drives a session, and which ones can. A session waits until some worker has everything that its agent needs. */
 export const Placement = z.object({
   session_id: Uuid,
   waiting: z.boolean(),
+  /** The worker that drives the session now; null while no run needs one. */
+  worker: z.string().nullable(),
   /** The workers that have everything that the session needs. */
   workers: z.array(z.string()),
   /** What each of the other workers lacks. */

@@ -31,6 +31,7 @@ export const workerHandlers = {
     return {
       session_id,
       waiting: workers.length === 0 || Boolean(unserved),
+      worker: (await shared.deps.store.owners(session_id))[0] ?? null,
       workers,
       lacking: others,
       detail:
