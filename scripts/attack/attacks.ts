@@ -51,7 +51,7 @@ export const ATTACKS: readonly Attack[] = [
   { attack: "reach 127.0.0.1 and the server's port", expected: "no network", file: LOOP, test: /has no network/ },
   {
     attack: "reach a host that was not opened",
-    expected: "only opened hosts, by the proxy",
+    expected: "only allowed hosts, by the proxy",
     file: LOOP,
     test: /reaches only hosts/,
   },
@@ -75,13 +75,13 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     attack: "too many processes of Claude Code",
-    expected: "the run ends with a sentence, the server continues",
+    expected: "the run ends with an error message, the server continues",
     file: CLAUDE,
     test: /too many processes/,
   },
   {
     attack: "too many processes, a full disk",
-    expected: "the command ends with a sentence, the server continues",
+    expected: "the command ends with an error message, the server continues",
     file: LOOP,
     test: /the server goes on/,
   },
@@ -153,7 +153,7 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     attack: "spend more than a cap with Claude Code",
-    expected: "never more than the cap, the run ends with a sentence",
+    expected: "never more than the cap, the run ends with an error message",
     file: "server/test/spend-caps-claude.test.ts",
     test: /never cost more/,
   },
@@ -165,9 +165,9 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     attack: "ask for more than the policy allows",
-    expected: "403 with a sentence",
+    expected: "403 with an error message",
     file: "server/test/policy.test.ts",
-    test: /is refused with a sentence/,
+    test: /beyond the rules of its key/,
   },
   {
     attack: "another tenant's things, on every route",

@@ -4,7 +4,7 @@ import type { Caller } from "./request-context.ts";
 import { forgetDeliveries } from "./webhooks/webhook-deliveries.ts";
 
 /**
- * Deletes a session with all its data outside the log: stored answers to requests, notices, and Claude Code's files.
+ * Deletes a session, and its data outside the log: stored responses, notices to webhooks, and Claude Code's files.
  */
 export async function deleteSession(
   { shared: { deps }, sessions, principal }: Caller,

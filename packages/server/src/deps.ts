@@ -27,11 +27,14 @@ import type { ConsoleFiles } from "./http/console.ts";
 import type { Limits } from "./http/limits.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 
-/** Answers SQL over the rows of a tenant. A rejected statement throws a known error, before the first part or after it. */
+/**
+ * Answers SQL over the rows of a tenant. Throws a known error for a rejected statement, also in the middle of its
+ * answer.
+ */
 interface SqlPort {
   /** Why SQL is off here, as a sentence; undefined if it is on. */
   problem?(): string | undefined | Promise<string | undefined>;
-  /** Whether the operator opened the sessions of coding agents to statements. */
+  /** Whether the operator allows statements to read the sessions of coding agents. */
   readonly hasHistory?: boolean;
   /** Every table that statements can read, with its columns and what they mean. */
   tables?(
@@ -48,9 +51,9 @@ interface SqlPort {
       readonly timeMs: number;
       readonly rows: number;
       readonly bytes: number;
-      /** Whether the statement sees the system prompts of agents that do not show them. */
+      /** Whether the statement sees the system prompts of agents without `show_system_prompt`. */
       readonly prompts: boolean;
-      /** Whether the statement may read Claude Code's files too, if the operator opened them. */
+      /** Whether the statement may read Claude Code's files too, if the operator allows it. */
       readonly history: boolean;
     },
     signal: AbortSignal,
@@ -76,17 +79,17 @@ interface ModelAdmin {
     readonly name: string;
     readonly settings: ModelSettings;
     readonly hasKey: boolean;
-    /** The new key, if one is given. */
+    /** The model's new key, if the request has one. */
     readonly key?: string | undefined;
   }): void;
   /** Makes one small call for each ability of a model. */
   try(name: string, model: Model, signal: AbortSignal): AsyncIterable<ModelTrial>;
 }
 
-/** Whether the operator's rule about the sandbox is followed, and a sentence about the sandbox's state. */
+/** Whether the operator's rule about the sandbox is followed, and the state of the sandbox as text. */
 export interface WallsState {
   readonly isKept: boolean;
-  /** The state of the sandbox in a sentence or two; `says` has the limits as well. */
+  /** The state of the sandbox in a sentence or two. `says` also has the limits of programs in the sandbox. */
   readonly brief: string;
   readonly says: string;
 }
@@ -114,7 +117,7 @@ export interface ServerDeps {
   readonly apiProcesses?: (() => number) | undefined;
   /** Whether there are several tenants. If so, no tenant may take all shared places. */
   readonly isShared?: (() => boolean) | undefined;
-  /** The places in which this process drives sessions, and who waits for one. */
+  /** The queue for the places in which this process drives sessions. */
   readonly drivingQueue?: (() => QueueFigures) | undefined;
   /** Sessions with large messages, which wait for room in the memory of this process. */
   readonly largeSessions?: Pick<LargeSessions, "figures" | "standing"> | undefined;
@@ -136,7 +139,9 @@ export interface ServerDeps {
   readonly history?: HistoryPort | undefined;
   /** The built console. Without it, the first page is a short description of the server. */
   readonly console?: ConsoleFiles | undefined;
-  /** The skills with these names or in these folders, which the operator opened. Throws `invalid` for any other. */
+  /**
+   * The skills with these names or in these folders. Throws `invalid` for a skill that the operator has not allowed.
+   */
   readonly skillsNamed?: (names: readonly string[]) => readonly Skill[];
   /** The schema of a tool that the process has code for. */
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
@@ -162,7 +167,7 @@ export interface ServerDeps {
   readonly explainKey?: ((principal: Principal) => Promise<readonly string[]>) | undefined;
   /** The state of the sandbox around programs that a model can control. */
   readonly walls?: (() => Promise<WallsState>) | undefined;
-  /** Reads and writes Claude Code's files. Without it, no session can be adopted or sent back. */
+  /** Reads and writes Claude Code's files. Without it, no session can be adopted, or exported as these files. */
   readonly adoption?: Adoption | undefined;
   /** The models, for requests that ask what a model was sent. Without them, such requests are rejected. */
   readonly models?: ModelCatalog | undefined;

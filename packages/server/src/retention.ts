@@ -27,7 +27,7 @@ export function createRetention(shared: ServerContext, days: RetentionDays): Ret
   const { deps, keys, now } = shared;
   const { log = () => {} } = deps;
 
-  /** Whether this process does the pass of this hour. Of several servers, one does it. */
+  /** Whether this process deletes sessions in this hour. Of several servers, one does. */
   async function isMine(): Promise<boolean> {
     const { records } = deps.store;
     const last = await records.get(MARK.tenant, MARK.kind, MARK.id);

@@ -204,7 +204,7 @@ function listedRoutes(app: FastifyInstance): Server["routes"] {
   return routes;
 }
 
-/** Removes what is no longer kept, now and each hour. */
+/** Removes expired records and sessions, now and every hour. */
 function sweepHourly(sweeps: () => readonly Promise<unknown>[], failed: (error: unknown) => unknown): NodeJS.Timeout {
   const sweep = (): void => void Promise.all(sweeps()).catch(failed);
   sweep();

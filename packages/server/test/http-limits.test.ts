@@ -116,7 +116,7 @@ test("invalid or ambiguous HTTP requests are rejected, and the server continues"
   }
 });
 
-test("a body that ends before its length leaves nothing behind", async () => {
+test("a body that ends before its Content-Length creates nothing", async () => {
   const server = await testServer();
   const { socket, answer } = raw(
     server,

@@ -81,14 +81,17 @@ test.each([
     { setting_sources: ["project"] },
     'setting_sources: Settings in a folder can name commands. The policy of this server does not let this key use the tool "Bash".',
   ],
-])("a query that asks for %s beyond the rules of its key is refused with a sentence", async (_, asked, sentence) => {
-  const { status, body } = await as("narrow")("POST", "/api/v1/query/single", { prompt, model, ...asked });
-  expect(status === 403 || status === 422).toBe(true);
-  expect(body.error.message).toContain(sentence);
-  // A key without this rule may run it.
-  const other = await as("wide")("POST", "/api/v1/query/single", { prompt, model, ...asked });
-  if (!("cwd" in asked)) expect(other.status).toBe(200);
-});
+])(
+  "a query that asks for %s beyond the rules of its key is rejected with an error message",
+  async (_, asked, sentence) => {
+    const { status, body } = await as("narrow")("POST", "/api/v1/query/single", { prompt, model, ...asked });
+    expect(status === 403 || status === 422).toBe(true);
+    expect(body.error.message).toContain(sentence);
+    // A key without this rule may run it.
+    const other = await as("wide")("POST", "/api/v1/query/single", { prompt, model, ...asked });
+    if (!("cwd" in asked)) expect(other.status).toBe(200);
+  },
+);
 
 test.each([
   ["cwd", { cwd: "store" }],

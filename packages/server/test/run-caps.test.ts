@@ -160,7 +160,7 @@ test("a run that waits for its turn can be cancelled, its session deleted, and o
   expect(seen.most).toBe(1);
 });
 
-test("a run that waits for an answer of people uses no place of its cap", async () => {
+test("a run that waits for an answer of a person does not count against its cap", async () => {
   const { call } = await testServer({ config: { policy: { tenants: { default: { concurrentRuns: 1 } } } } });
   const question = { name: "ask_user", description: "Asks.", input_schema: { type: "object" } };
   const asks = await session(call, { name: "Asker", frontend_tools: [question] });

@@ -77,7 +77,7 @@ const table: ReadonlyMap<string, Route> = new Map(
   ),
 );
 
-test("every route is checked without a key, with a wrong key, a wrong scope and another tenant", async () => {
+test("every route that needs a key rejects a missing key, a wrong key, a wrong scope and another tenant", async () => {
   const { server, mine, theirs, inject, fill } = await twoTenants();
   expect(server.routes.length).toBeGreaterThan(40);
   const wrong = `${mine.admin.slice(0, -1)}${mine.admin.endsWith("A") ? "B" : "A"}`;
@@ -268,7 +268,7 @@ test.each([
 });
 
 test.each(["%2e%2e%2fx", "../../x", "a%00b", "-p", "x".repeat(250)])(
-  "a session %s is not a UUID: 422 or no route",
+  "a session id that is not a UUID (%s) is 422 or matches no route",
   async (id) => {
     const { inject, mine } = await twoTenants();
     expect([404, 422]).toContain((await inject("GET", `/v1/sessions/${id}`, mine.read)).statusCode);
@@ -317,7 +317,7 @@ test("over its limit of requests, streams or sessions a key gets 429 with Retry-
   expect((await fetch(`${url}/health`)).status).toBe(200);
 });
 
-test("a revoked key loses its open stream, and its next request", async () => {
+test("a revoked key loses its open stream, and its next request is rejected", async () => {
   const data = folder();
   const { call, url } = await testServer({ store: `sqlite:${data}/skein.db` });
   const { path } = await session(call);

@@ -21,7 +21,7 @@ test("an agent can name allowed skills by name or folder and load them, and no o
 
   for (const skills of [[closed], [join(opened, "..")], ["/"]]) {
     const { status, body } = await create(skills);
-    expect([status, body.error.message]).toEqual([422, expect.stringMatching(/^skills: The folder .* is not open/)]);
+    expect([status, body.error.message]).toEqual([422, expect.stringMatching(/^skills: The folder .* is not allowed/)]);
   }
   expect((await create(["wasps"])).body.error.message).toBe(
     'skills: This server has no skill "wasps". It has ants, bees.',

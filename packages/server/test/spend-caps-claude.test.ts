@@ -83,7 +83,7 @@ describe.each([
       ["agent", "agents"],
     ] as const;
     test.each(capped.filter(([of]) => sandbox === "required" || of === "key"))(
-      "the cap of a %s ends what is over it with a sentence, and its calls never cost more",
+      "the cap of a %s ends a run over it with an error message, and the calls under it never cost more",
       { timeout: 90_000 },
       async (of, tenant) => {
         const call = as(tenant);
@@ -112,7 +112,7 @@ describe.each([
     );
 
     test.runIf(sandbox === "required")(
-      "when a set part of a cap is spent, a run waits for people before its first call, and continues after a yes",
+      "when a set percentage of a cap is spent, a run waits for a person's approval before its first call",
       { timeout: 90_000 },
       async () => {
         const call = as("asked");
@@ -130,7 +130,7 @@ describe.each([
     );
 
     test.runIf(sandbox === "required")(
-      "a no to the question ends the run with a sentence, and the model is not called",
+      "a run whose spending a person denies ends with an error message, and the model is not called",
       { timeout: 90_000 },
       async () => {
         const call = as("denied");

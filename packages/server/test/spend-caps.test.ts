@@ -90,7 +90,7 @@ test.each([
   },
 );
 
-test("at 80 % of a cap runs wait for a person, one yes counts for all of them, and spending continues to the cap", async () => {
+test("at a set percentage of a cap runs wait for a person, one approval counts for all of them, and spending continues up to the cap", async () => {
   const server = await start({ tenants: { default: { spendPerDayUsd: 0.01, spendAskAtPercent: 1 } } });
   const { call } = server;
   expect(await runOnce(call)).toMatchObject({ status: "completed" });
@@ -112,7 +112,7 @@ test("at 80 % of a cap runs wait for a person, one yes counts for all of them, a
   expect(await runOnce(call)).toMatchObject({ status: "completed" });
 });
 
-test("a no to the question ends only that run, with a sentence", async () => {
+test("a denial of spending ends only that run, with an error message", async () => {
   const { call } = await start({ tenants: { default: { spendPerDayUsd: 0.01, spendAskAtPercent: 1 } } });
   await runOnce(call);
   const { path } = await session(call, AGENT);
@@ -125,7 +125,7 @@ test("a no to the question ends only that run, with a sentence", async () => {
   expect(await lastRun(call, path)).toMatchObject({ outcome: "failed" });
 });
 
-test("a run that asks for money can be cancelled", async () => {
+test("a run that waits for approval of its spending can be cancelled", async () => {
   const { call } = await start({ tenants: { default: { spendPerDayUsd: 0.01, spendAskAtPercent: 1 } } });
   await runOnce(call);
   const { path } = await session(call, AGENT);

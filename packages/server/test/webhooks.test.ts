@@ -162,7 +162,7 @@ test.each([
   });
 });
 
-test("a webhook is changed under the same secret, and a notice that was given up is sent again", async () => {
+test("a webhook is changed under the same secret, and a notice whose retries are used up can be sent again", async () => {
   const { call } = await testServer({ webhookAddresses: ["127.0.0.1"], webhookRetryMs: [] });
   const [first, second] = [await receiver(500), await receiver()];
   const made = await call("POST", "/v1/webhooks", { url: first.url, events: ["session.completed"] });

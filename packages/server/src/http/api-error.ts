@@ -45,12 +45,12 @@ const EXPECTED: ReadonlySet<ApiErrorCode> = new Set([
   "REQUEST_TIMEOUT",
 ]);
 
-/** Codes of errors that usually pass soon: their responses have Retry-After. */
+/** Codes of errors that are usually temporary: their responses have Retry-After. */
 const SOON_OVER: ReadonlySet<ApiErrorCode> = new Set(["store_unavailable", "files_unavailable", "closed"]);
 
 /** Replacements for messages that could reveal the store's address or its statements. */
 const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
-  store_locked: "Another process holds the store.",
+  store_locked: "Another process uses the store.",
   store_corrupt: "The store is damaged.",
   store_too_new: "The store was written by a newer version.",
   store_unavailable: "The store cannot be reached now. Try again later.",

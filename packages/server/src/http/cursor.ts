@@ -1,22 +1,22 @@
 import { ApiError } from "./api-error.ts";
 
-/** A place in a list as an opaque cursor. */
+/** A position in a list as an opaque cursor. */
 export function cursorOf(place: string | null): string | null {
   return place === null ? null : Buffer.from(place).toString("base64url");
 }
 
-/** The place of a cursor. Rejects a cursor whose place does not match `form`. */
+/** The position in a cursor. Rejects a cursor whose position does not match `form`. */
 export function placeOf(cursor: string, form: RegExp): string {
   const place = Buffer.from(cursor, "base64url").toString();
   if (!form.test(place)) throw new ApiError("invalid", "cursor: This is not a cursor of this list.");
   return place;
 }
 
-/** The form of places in each kind of list. */
+/** The form of positions in each kind of list. */
 export const PLACES = {
   number: /^\d{1,15}$/,
   session: /^\d{4}-\d\d-\d\dT[\d:.]+Z [0-9a-f-]{36}$/,
   record: /^[0-9a-f-]{36}$/,
-  /** Places that only the store can read. */
+  /** Positions that only the store can read. */
   opaque: /^[0-9TZ.: a-f-]{1,100}$/,
 };

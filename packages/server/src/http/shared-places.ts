@@ -2,23 +2,23 @@ import { type FairQueue, type GiveBack, createFairQueue } from "@skein/core";
 import { LARGE } from "./json-body.ts";
 import { type Limits, tooMany } from "./limits.ts";
 
-/** The resources that the tenants of a server share, besides the places for driving sessions. */
+/** The resources that the tenants of a server share, except the places for driving sessions. */
 export interface SharedPlaces {
   readonly notices: FairQueue;
   readonly queues: Readonly<Record<"statements" | "bodies" | "streams" | "notices", FairQueue>>;
   /**
-   * A place for an SQL statement. Throws `rate_limited` if none becomes free within a little more than the time limit
-   * of a statement.
+   * Waits for a place for an SQL statement. Throws `rate_limited` if none becomes free within a little more than the
+   * time limit of a statement.
    */
   statement(tenant: string, signal: AbortSignal): Promise<GiveBack>;
   /**
-   * Room for a body of this many bytes, before it is read. Throws `rate_limited` if there is none within half of a
-   * request's time limit.
+   * Waits for room in memory for a body of this many bytes, before it is read. Throws `rate_limited` if there is none
+   * within half of a request's time limit.
    */
   body(tenant: string, bytes: number): Promise<GiveBack>;
-  /** Room for handling a WebSocket message. A small message needs none. */
+  /** Waits for room in memory for a WebSocket message. A small message needs none. */
   message(tenant: string, bytes: number): Promise<GiveBack | undefined>;
-  /** Room for a stream, without waiting: a stream may stay open for as long as its reader wants. */
+  /** Takes a place for a stream, or throws at once: a stream may stay open for as long as its reader wants. */
   stream(tenant: string): GiveBack;
 }
 

@@ -13,7 +13,7 @@ interface Series {
   readonly statuses: Map<number, number>;
   count: number;
   sum: number;
-  /** The number of responses per bucket: at most this limit, and above the previous one. */
+  /** The number of responses per bucket: those that took more seconds than the previous limit, and at most this one. */
   readonly buckets: number[];
 }
 

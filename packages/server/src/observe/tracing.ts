@@ -132,7 +132,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
         // The run had already ended.
         if (!parents.has(runId)) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
       } catch (error) {
-        // Only reported: the message was accepted, and its answer does not depend on a trace.
+        // The error is only reported: the message was accepted, and its answer does not depend on a trace.
         report(error);
       }
     },

@@ -7,7 +7,7 @@ export interface FrameSink {
   event(event: Event): boolean | Promise<boolean>;
   /** Sends a draft. It may be dropped: the fact that follows has the whole text. */
   draft(draft: Draft): void;
-  /** Tells the reader that its place is not in this log, and that the log is sent from the beginning. */
+  /** Tells the reader that its Last-Event-ID is not in this log, and that the log is sent from the beginning. */
   reset(given: string): boolean | Promise<boolean>;
 }
 
@@ -20,7 +20,8 @@ export interface SessionStreamOptions {
 }
 
 /**
- * Sends the log of a session from a place on, then new events. Ends when the sink ends or the session is deleted.
+ * Sends the log of a session after the reader's last event, or from the start, then new events. Ends when the sink ends
+ * or the session is deleted.
  *
  * Order: stored events, then the draft of the current step so far, then facts and drafts as they come.
  */

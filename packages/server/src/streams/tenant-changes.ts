@@ -19,7 +19,7 @@ export interface TenantChanges {
 type ChangesListener = (changes: readonly ChangedSession[]) => void;
 
 interface TenantSubscription {
-  /** Every change that was written MARGIN_MS before this time has been given to the listener. */
+  /** The listener has received every change that was written at least MARGIN_MS before this time. */
   completeUntil(): number;
   end(): void;
 }

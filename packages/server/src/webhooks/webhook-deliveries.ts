@@ -167,7 +167,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       if (!record || kept?.webhook_id !== webhookId)
         throw new KnownError("not_found", `Webhook ${webhookId} has no delivery ${id}.`);
       const again: Delivery = { ...kept, state: "pending", attempts: 0, next_attempt_at: instant(now()) };
-      // If this fails, another process is sending it at this moment, which is what the caller wants.
+      // If saving fails, another process is sending the notice at this moment, which is what the caller wants.
       if (await save(again, record.version)) queues.do(webhookId, id);
       return again;
     },

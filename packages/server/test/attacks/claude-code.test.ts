@@ -24,7 +24,7 @@ const CANARY = {
 };
 const MODEL = "claude-opus-5-5";
 
-describe.skipIf(!hasBubblewrap)("Claude Code of a run key, behind walls", () => {
+describe.skipIf(!hasBubblewrap)("Claude Code of a key with the scope run, in a sandbox", () => {
   let home: string;
   let data: string;
   let server: ClaudeServer;

@@ -1,4 +1,4 @@
-/** One tenant floods each shared resource while another tenant's turn continues. `npm run bench -- fair` has the figures. */
+/** One tenant floods each shared resource while another tenant works. `npm run bench -- fair` measures the delays. */
 import { once } from "node:events";
 import { type ServerResponse, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,7 +14,7 @@ import { type Caller, caller, folder, say, scripted, session, settled, testServe
 
 const SOON = { timeout: 20_000, interval: 20 };
 
-/** A server with two tenants: one floods, and the other must not notice. */
+/** A server with two tenants: `flood` calls it for one, `calm` for the other, whose requests must not be delayed. */
 async function twoTenants(options: Parameters<typeof testServer>[0] = {}) {
   const store = `sqlite:${folder()}/skein.db`;
   const opened = await openStore(store);
@@ -37,7 +37,7 @@ async function metric(call: Caller, name: string, queue: string): Promise<number
   return Number(new RegExp(`${name}\\{queue="${queue}"\\} (\\d+)`).exec(body as unknown as string)?.[1]);
 }
 
-test("60 runs with a slow tool leave places for another tenant, and the other runs wait", async () => {
+test("of 60 runs of a tenant with a slow tool, 48 begin and leave places for another tenant, and the rest waits", async () => {
   const gate = Promise.withResolvers<void>();
   onTestFinished(() => gate.resolve());
   const hold = defineTool({
@@ -96,7 +96,7 @@ test("bodies of 1.5 MiB are read one after the other, and another tenant's reque
   await expect.poll(() => metric(calm, "skein_places_taken", "bodies"), SOON).toBe(0);
 });
 
-test("bodies that never arrive leave room for another tenant's, and a large message of a WebSocket waits for room like a body", async () => {
+test("bodies that never arrive leave room for bodies of another tenant, and a large WebSocket message waits for room like a body", async () => {
   const MIB = 1024 * 1024;
   const { server, flood, calm, keys } = await twoTenants({ limits: { bytesInFlight: 4 * MIB } });
   const { path, id } = await session(flood);
@@ -174,7 +174,7 @@ test("webhooks of one tenant that never answer do not delay the notice of anothe
 });
 
 test.skipIf(!hasBubblewrap)(
-  "queries of Claude Code of one tenant leave a process for another tenant's",
+  "queries of Claude Code of one tenant leave a process for another tenant",
   { timeout: 90_000 },
   async () => {
     const simulator = await createSimulator();

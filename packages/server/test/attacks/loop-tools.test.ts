@@ -107,7 +107,7 @@ async function attack(
 const bash = async (command: string, timeout = 20_000): Promise<string> =>
   (await attack([["Bash", { command, timeout }]])).said[0] ?? "";
 
-describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
+describe.skipIf(!hasBubblewrap)("Bash of the loop, in a sandbox", () => {
   test("Bash works in the folder of its session", async () => {
     const { said, folder, id } = await attack([
       ["Bash", { command: "echo hello > note.txt; pwd; id -u; ls -A" }],
@@ -224,7 +224,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, behind walls", () => {
       "for i in $(seq 1 30); do head -c 1M /dev/zero > f$i; sleep 0.2; done; sleep 30",
       /more than 4 MiB on disk/,
     ],
-  ])("%s end the command with a sentence, and the server goes on", async (_, command, sentence) => {
+  ])("%s end the command with an error message, and the server goes on", async (_, command, sentence) => {
     expect(await bash(command, 60_000)).toMatch(sentence);
     expect((await admin("GET", "/health")).status).toBe(200);
   });

@@ -78,7 +78,7 @@ export const claudeApi: ConformanceList = {
         column: "status",
         values: ["active", "completed", "error"],
       }),
-      there("the status that is stored holds nothing else", {
+      there("the stored status has no other value", {
         check: "refused",
         write: "update skein.sessions set outcome = 'exploded'",
         code: "23514",

@@ -93,7 +93,7 @@ export const platformApi: ConformanceList = {
         "completed and failed are outcomes of a run. A new prompt opens the next run, and the session is running again. A cancelled run is failed.",
         { check: "test", file: "packages/core/test/log/projection.test.ts", name: "in the platform API's words" },
       ),
-      refused("status holds nothing else", "update skein.sessions set status = 'done'"),
+      refused("status has no other value", "update skein.sessions set status = 'done'"),
       departure("title: auto-generated", "The model writes a title if the agent has generate_title.", {
         check: "event",
         type: "title.generated",
@@ -110,7 +110,7 @@ export const platformApi: ConformanceList = {
         ["created_at", "timestamp"],
       ]),
       values("platform.messages", "role", "user", "assistant", "tool_call", "tool_result", "system"),
-      refused("role holds nothing else", "update skein.messages set role = 'robot'"),
+      refused("role has no other value", "update skein.messages set role = 'robot'"),
       departure(
         "sequence: auto-increment per session",
         "From a counter of the session, never MAX()+1. A message is numbered when it enters the transcript, not when it is accepted.",
@@ -174,7 +174,7 @@ export const platformApi: ConformanceList = {
       departure("message.delta", `${DRAFT} It carries the text of step.generating, and what the model thinks.`, {
         check: "test",
         file: "packages/server/test/dialects/platform/flow.test.ts",
-        name: "the flow of the platform API happens in the specified order",
+        name: "the events of the platform API come in the specified order",
       }),
       event("tool.started"),
       event("tool.completed"),
@@ -190,7 +190,7 @@ export const platformApi: ConformanceList = {
       there("POST /v1/agents/{id}/sessions/{id}/messages", {
         check: "test",
         file: "packages/server/test/dialects/platform/flow.test.ts",
-        name: "the flow of the platform API happens in the specified order",
+        name: "the events of the platform API come in the specified order",
       }),
       there("a user's message is kept with { text }", {
         check: "json",
@@ -228,7 +228,7 @@ export const platformApi: ConformanceList = {
       there("the stream of events over SSE", {
         check: "test",
         file: "packages/server/test/dialects/platform/flow.test.ts",
-        name: "the flow of the platform API happens in the specified order",
+        name: "the events of the platform API come in the specified order",
       }),
     ]),
     ...section("Design decisions", [

@@ -28,7 +28,7 @@ import { allOptions, givenOptions, recordedOptions, runOptions } from "./session
 type Labels = Partial<Pick<QueryRequest, "metadata" | "tags" | "title" | "user">>;
 type Spoken = Pick<QueryRequest, "prompt" | "images"> & Partial<Pick<QueryRequest, "when_running">> & Labels;
 
-/** What a prompt does to a run that is in progress, if the prompt does not set it. */
+/** What a prompt does to a run in progress, if the request does not say. */
 type WhenRunning = "reject" | "replace";
 
 /**
@@ -89,7 +89,7 @@ export async function acceptResume(
   }
 }
 
-/** Accepts a prompt for a copy of a session. Options that are not given are those of the parent. */
+/** Accepts a prompt for a copy of a session. Options that the request leaves out are taken from the parent. */
 export async function acceptFork(
   call: Caller,
   parentId: string,
@@ -133,7 +133,7 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   const admitted = await gate.admit(allOptions(body), { principal: call.principal, sessionId: id });
   call.shared.meter.session(call.principal.keyId);
   await storeClaudeAgent(call);
-  // Settings may contain a model. Otherwise the session's own model is set.
+  // The default model is set only without settings, because settings may contain a model.
   const hasSettings = admitted.settings || admitted.setting_sources?.length;
   const model = admitted.model ?? (hasSettings ? null : call.shared.deps.defaultModel);
   const options = ClaudeOptions.parse({ ...admitted, model });

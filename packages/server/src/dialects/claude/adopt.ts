@@ -52,7 +52,7 @@ function adoptionOf({ shared }: RequestContext): Adoption {
   return adoption;
 }
 
-/** An adopted session keeps its folder only if the operator has opened that folder; otherwise null. */
+/** An adopted session keeps its folder only if the operator has allowed that folder; otherwise null. */
 export function folderFor({
   shared,
   principal,

@@ -2,7 +2,9 @@ import type { ChangedFile, ClaudeFile, Event, Session } from "@skein/protocol";
 
 /** Converts between sessions and Claude Code's files. */
 export interface Adoption {
-  /** Makes a session of these files. `folderFor` maps the session's folder elsewhere to the folder that it may use here. */
+  /**
+   * Makes a session of these files. `folderFor` maps the folder in which it worked to the folder that it may use here.
+   */
   adopt(
     files: readonly ClaudeFile[],
     to: { readonly tenant: string; readonly folderFor: (cwd: string, sessionId: string) => Promise<string | null> },

@@ -40,18 +40,18 @@ export async function answeredRun(
   return afterAnswer(call, sessionId, { sequence, partials });
 }
 
-/** The run that received the answer, followed from the answer on. */
+/** The run that received the answer. The client follows the run from the answer on. */
 export async function afterAnswer(
   { sessions }: Caller,
   sessionId: string,
   { sequence, partials }: { readonly sequence: number; readonly partials: boolean },
 ): Promise<AskedRun> {
   const run = await runAt(sessions, sessionId, sequence);
-  if (!run) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that was answered.`);
+  if (!run) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that received this answer.`);
   return { sessionId, runId: run.id, from: run.first_sequence - 1, after: sequence, partials };
 }
 
-/** If the error says that a repeated request has answered before: the sequence of that answer. Otherwise undefined. */
+/** The sequence of the stored answer, if the error says that this request is a repeat. Otherwise undefined. */
 export function answerSentAgain(error: unknown): number | undefined {
   if (!isKnownError(error, "key_reused") || error.details?.["event_type"] !== "await.answered") return undefined;
   return Number(error.details["sequence"]);

@@ -28,8 +28,8 @@ export interface ClaudeGate {
   /** Why Claude Code cannot run here, as a sentence for the caller; undefined if it can. */
   problem(): Promise<string | undefined>;
   /**
-   * Rejects options that the operator has not opened. Returns the options as the log may store them: folders with links
-   * resolved, secrets replaced by references to where they are kept under the session's id.
+   * Rejects options that the operator has not allowed. Returns the options as the log may store them: folders with
+   * links resolved, secrets replaced by references to where they are kept under the session's id.
    */
   admit(
     options: Partial<ClaudeOptions>,
@@ -37,7 +37,8 @@ export interface ClaudeGate {
   ): Promise<Partial<ClaudeOptions>>;
   /**
    * Why this key may not run Claude Code, as a sentence; undefined if it may. With a sandbox, every key with the scope run
-   * may. Without one, Claude Code is a shell as the server's user: only for admin keys and keys that the operator named.
+   * may. Without one, Claude Code runs commands as the server's user, so only admin keys and keys that
+   * the operator named may.
    */
   refusal(principal: Principal): Promise<string | undefined>;
   /** The processes of Claude Code; undefined if none can run. */
@@ -46,7 +47,7 @@ export interface ClaudeGate {
   offer(options: Partial<ClaudeOptions>, principal: Principal): Promise<ClaudeCodeOffer>;
   /** The folders, settings, plugins, servers and modes that requests with this key may name. */
   opened(principal: Principal): OpenedNames;
-  /** Whether the sessions of some keys have another sandbox than those of others. */
+  /** Whether the sandbox rules of some keys differ from those of other keys. */
   readonly hasSandboxRules?: boolean;
   /** Whether sessions on this server may bypass permissions. */
   readonly bypass: boolean;

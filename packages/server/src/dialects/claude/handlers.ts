@@ -52,12 +52,12 @@ export const claudeHandlers = {
   interruptClaudeSession: ({ params }, call) => interrupt(call, params.session_id),
   async controlClaudeSession({ params, body: { type, permission_mode, model } }, call) {
     if (type === "permission_mode_change") {
-      if (!permission_mode) throw new KnownError("invalid", "permission_mode: Expected the mode to change to.");
+      if (!permission_mode) throw new KnownError("invalid", "permission_mode: Expected the new mode.");
       await control(call, params.session_id, { permission_mode });
       return { status: "accepted" as const };
     }
     if (type === "model_change") {
-      if (!model) throw new KnownError("invalid", "model: Expected the model to change to.");
+      if (!model) throw new KnownError("invalid", "model: Expected the name of the new model.");
       await control(call, params.session_id, { model });
       return { status: "accepted" as const };
     }
@@ -122,7 +122,7 @@ export async function answer(
   const open = await openAwaits(call, sessionId);
   const ids = open.map((one) => one.tool_use_id);
   if (!tool_use_id && open.length > 1)
-    throw new KnownError("invalid", "tool_use_id: Several questions are open. Say which one this answers.", {
+    throw new KnownError("invalid", "tool_use_id: Several questions are open. Name the one that you answer.", {
       details: { open: ids },
     });
   const id = tool_use_id ?? open[0]?.tool_use_id;

@@ -92,7 +92,7 @@ async function sendLog({ store, sessions, live, run }: RunFrames, sink: Beginnin
         if (item.sequence <= after) sink.skipped(frame);
         else if (!(await sink.frame(frame))) return false;
     }
-    // A prompt that steers is read by this run: the framing needs its text at that moment.
+    // A steering prompt will be read by this run: `framing` needs the prompt's text when the run reads it.
     else if (item.event_type === "prompt.accepted") framing(item);
   }
   const { ending } = watch.seen();

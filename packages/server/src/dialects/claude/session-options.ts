@@ -37,7 +37,9 @@ export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOption
   return include_partial_messages === undefined ? {} : { include_partial_messages };
 }
 
-/** Rejects options of an agent that a request could not use itself: the agent's sessions start with them. */
+/**
+ * Rejects options of an agent that its caller may not use in a request: the agent's sessions start with these options.
+ */
 export async function checkClaudeOptions({ shared, principal }: Caller, given: unknown): Promise<void> {
   const options = parseInput(ClaudeOptions, given);
   // These options are rejected, because they contain secrets of one session, and every key with the scope read sees the agent.

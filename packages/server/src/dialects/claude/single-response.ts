@@ -28,7 +28,7 @@ export async function singleResponse(
   const goesOn = `and the run continues. Follow the run at /api/v1/sessions/${run.sessionId}/stream.`;
   const details = { session_id: run.sessionId, run_id: run.runId };
   if (late.aborted)
-    throw new ApiError("REQUEST_TIMEOUT", `The run is not over after ${shared.limits.answerMs / 1000} s ${goesOn}`, {
+    throw new ApiError("REQUEST_TIMEOUT", `The run is not over after ${shared.limits.answerMs / 1000} s, ${goesOn}`, {
       details,
     });
   if (shared.stopping.aborted && !isOver)

@@ -134,7 +134,7 @@ function checkRuntime({ shared }: RequestContext, runtime: AgentInput["runtime"]
 
 /** The schemas of tools that the server runs, given by name, and of tools that the caller runs. */
 function toolSchemas(call: RequestContext, names: readonly string[], frontend: readonly Tool[]): Tool[] {
-  // Parsed as the engine parses them: an agent with invalid tools would accept prompts and never run.
+  // The engine parses tools in the same way: an agent with invalid tools would accept prompts and never run.
   for (const { name, description, input_schema } of frontend)
     defineTool({ name, description, input: input_schema, executor: "frontend" });
   const code = names.map((name) => {

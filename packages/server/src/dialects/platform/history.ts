@@ -112,7 +112,7 @@ function historyWith(call: RequestContext): HistoryPort {
 /** Aborts when the client disconnects. */
 function goneOf({ reply }: RequestContext): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort(new KnownError("closed", "The caller is gone.")));
+  reply.raw.once("close", () => gone.abort(new KnownError("closed", "The client has disconnected.")));
   return gone.signal;
 }
 

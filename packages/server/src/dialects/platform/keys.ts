@@ -47,8 +47,8 @@ export const keyHandlers = {
 } satisfies Partial<Handlers>;
 
 /**
- * The operator gives rights to keys by their name, so another tenant could take rights by giving a key that name. A
- * rule of one tenant has a slash in its name.
+ * Rejects names for which the operator has rules: rules grant rights by the key's name, so another tenant could take
+ * these rights by giving a key that name. In a rule, `TENANT/NAME` is the key of one tenant.
  */
 function checkName(name: string, { shared, principal }: RequestContext): void {
   const isOwn = principal.tenant === OPERATOR && !name.includes("/");

@@ -47,7 +47,7 @@ export const modelHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Characters of an answer or an error that a trial shows. */
+/** How many characters of an answer or an error a trial shows. */
 const MOST_DETAIL = 500;
 
 /** Aborts when the caller disconnects, when the server stops, and after TRIAL_MS. */

@@ -56,7 +56,7 @@ export const runHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** A run as the API shows it: also under the names of its columns in conversation_history. */
+/** A run as the API shows it. Some fields appear a second time, under their names in the table conversation_history. */
 function wire(run: Run) {
   return {
     ...run,

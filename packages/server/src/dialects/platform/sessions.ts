@@ -208,7 +208,7 @@ async function createFor(
   return wire(session);
 }
 
-/** The names that the store has for the orders of lists. */
+/** The store's names for the sort orders of lists. */
 const ORDERS = { created: "begun", last_run: "used", cost: "cost", title: "title" } as const;
 
 interface ListQuery {

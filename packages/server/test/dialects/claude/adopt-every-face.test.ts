@@ -191,7 +191,7 @@ test("an adopted session of Claude Code continues and forks on the server, and i
   }));
   const adopted = await server.call("POST", "/api/v1/sessions/adopt", { files: upload });
   expect(adopted.status).toBe(201);
-  // The operator has opened this folder, so the session continues in its original folder.
+  // The operator has allowed this folder, so the session continues in its original folder.
   expect(adopted.body).toMatchObject({ id, working_directory: server.work });
 
   const here = await all(server, `/api/v1/sessions/${id}/resume`, {

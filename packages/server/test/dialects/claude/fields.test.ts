@@ -39,7 +39,7 @@ function weavingPlugin(): string {
   return folder;
 }
 
-test("plugins, subagents, MCP servers over stdio, HTTP and SSE, extra arguments, an image by URL and the user of a query", async () => {
+test("plugins, subagents, MCP servers over stdio, HTTP and SSE, extra arguments, an image by URL and the user of a query reach Claude Code", async () => {
   const mcp = await smallMcp("weave", ({ thread }) => `woven ${String(thread)}`);
   const weaving = weavingPlugin();
   const { query, requests, call } = await serving({
@@ -94,7 +94,7 @@ test("plugins, subagents, MCP servers over stdio, HTTP and SSE, extra arguments,
   expect(body["sessions"]).toMatchObject([{ id: init.session_id, user: "ada" }]);
 });
 
-test("a permission prompt tool decides instead of people, and a message that is larger than its buffer ends the run", async () => {
+test("a permission prompt tool decides instead of people, and a message larger than max_buffer_size ends the run", async () => {
   const { query, work } = await serving({});
   const judge = await smallMcp("decide", ({ input, tool_name }) =>
     JSON.stringify(
@@ -180,7 +180,7 @@ test("a resume changes images, tools, mode, turns and hooks for its run, and a f
   }
 });
 
-test("the operator's token, or that of a subscription, reaches the model as a bearer, and then no key is sent", async () => {
+test("the operator's token, or that of a subscription, is sent as a bearer token, and then no API key is sent", async () => {
   const heard: IncomingHttpHeaders[] = [];
   // The simulator does not record credentials. A gateway that rejects every call is enough to see them.
   const gateway = createHttpServer((request, response) => {

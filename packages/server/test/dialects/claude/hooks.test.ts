@@ -53,7 +53,7 @@ const resultOf = (frames: readonly Frame[]): string => String(only(frames, "resu
 const toldOf = (id: string): readonly Told[] => told.filter(({ session_id }) => session_id === id);
 const eventsOf = (id: string): readonly string[] => toldOf(id).map(({ hook_event }) => hook_event);
 
-test("hooks are called in order, in both spellings, signed, and are in the log", async () => {
+test("hooks named in CamelCase or snake_case are called in order, with a signature, and are in the log", async () => {
   const inner = scripted("hooked-inner", [{ text: "Inside." }]);
   const task = {
     tools: [{ name: "Task", input: { description: "Look", prompt: inner, subagent_type: "general-purpose" } }],

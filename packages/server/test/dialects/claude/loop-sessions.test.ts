@@ -255,7 +255,7 @@ test("sessions are listed by status, tags, title, user and metadata, in pages", 
   expect([gone.status, gone.body.error.code]).toEqual([404, "SESSION_NOT_FOUND"]);
 });
 
-test("the socket accepts prompts under both names, interrupts, answers, and a prompt that replaces another", async () => {
+test("the socket accepts prompts in `prompt` or `content`, interrupts, answers, and a prompt that replaces another", async () => {
   const server = await testServer();
   const { id } = await begun(server, { frontend_tools: [ask] });
   const socket = await talk(server);

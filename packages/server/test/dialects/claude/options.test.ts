@@ -249,7 +249,7 @@ test("continue_conversation continues the last session of the folder", async () 
   });
 });
 
-test("type json is any JSON object", async () => {
+test("output_format of the type json accepts any JSON object", async () => {
   const answer = { tools: [{ name: "StructuredOutput", input: { anything: [1, 2] } }] };
   const frames = await query({
     prompt: scripted("json", [answer, { text: "Done." }]),
@@ -286,8 +286,13 @@ test("a fork may change options of its session, and inherits the others", async 
 
 const closed: readonly [why: string, body: Record<string, unknown>, status: number, code: string][] = [
   ["a session id that is a flag", { session_id: "--settings={}" }, 422, "VALIDATION_ERROR"],
-  ["extra_args that are not open", { extra_args: { "dangerously-skip-permissions": null } }, 403, "arg_not_allowed"],
-  ["a variable that is not open", { env: { LD_PRELOAD: "/x.so" } }, 403, "not_allowed"],
+  [
+    "extra_args that the operator did not allow",
+    { extra_args: { "dangerously-skip-permissions": null } },
+    403,
+    "arg_not_allowed",
+  ],
+  ["a variable that the operator did not allow", { env: { LD_PRELOAD: "/x.so" } }, 403, "not_allowed"],
   ["a folder outside the roots", { cwd: "/etc" }, 403, "not_allowed"],
   ["a folder outside the roots, written with ..", { cwd: "/etc/../etc" }, 403, "not_allowed"],
   ["an additional folder outside the roots", { add_dirs: ["/"] }, 403, "not_allowed"],

@@ -15,7 +15,7 @@ let home: string;
 let server: ClaudeServer;
 let key: string;
 let lesser: Caller;
-/** A key that may run agents, but for which the operator has not opened Claude Code. */
+/** A key that may run agents, but for which the operator has not allowed Claude Code. */
 let closedKey: string;
 beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-rights-")));

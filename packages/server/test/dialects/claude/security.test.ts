@@ -110,7 +110,7 @@ test.each([
   [{ extra_args: { "dangerously-skip-permissions": null } }, "arg_not_allowed"],
   [{ permission_mode: "bypassPermissions", sandbox: { enabled: true } }, "not_allowed"],
   [{ cwd: "/etc" }, "not_allowed"],
-])("a log with %j is not trusted", async (claude, code) => {
+])("an imported log with %j gives no rights", async (claude, code) => {
   const agent = await server.call("POST", "/v1/agents", { name: "Weaver", runtime: "claude-code" });
   const session = await server.call("POST", "/v1/sessions", { agent_id: agent.body.id });
   const { body } = await server.call("GET", `/v1/sessions/${session.body.id}/export`);
@@ -251,7 +251,7 @@ test("a folder's own settings are ignored unless they are requested", async () =
 });
 
 test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
-  "permissions are bypassed where operator, key and sandbox allow it, and the sandbox holds",
+  "permissions are bypassed if operator, key and sandbox allow it, and the session cannot write outside its sandbox",
   async () => {
     const real = await claudeServer({ claude: { bypassPermissions: true } });
     try {

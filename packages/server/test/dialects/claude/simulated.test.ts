@@ -5,7 +5,7 @@ import { script } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
 import { claudeServer } from "./server.ts";
 
-test("answers of the built-in simulation through Claude Code are marked, cost nothing, and are in no money total", async () => {
+test("answers of the built-in simulation through Claude Code are marked, cost nothing, and are in no total of costs", async () => {
   const server = await claudeServer({ anthropicApiKey: undefined, anthropicBaseUrl: undefined });
   onTestFinished(server.close);
   const helper = { description: "Helps.", prompt: "You help.", tools: ["Bash"] };

@@ -58,7 +58,7 @@ test("messages of a socket are handled in order: an interrupt is for the prompt 
   socket.close();
 });
 
-test("a server that stops notifies its sockets and waiting requests, and ends its streams without an end of the run", async () => {
+test("a server that stops notifies its sockets and waiting requests, and ends its streams without reporting an end of the run", async () => {
   const server = await testServer();
   const { id } = await session(server.call);
   const socket = await talk(server);

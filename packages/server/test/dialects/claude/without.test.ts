@@ -29,7 +29,7 @@ test("a server without Claude Code says so, and shows existing sessions", async 
   expect(server.logged.filter(({ level }) => level === "error")).toEqual([]);
 });
 
-test("without a key of the model's API Claude Code uses the simulator, like everything else", async () => {
+test("without a key of the model's API, Claude Code uses the simulator, as the loop does", async () => {
   const server = await testServer();
   const { status, body } = await server.call("POST", "/api/v1/query/single", { prompt: "How much is 2+2?" });
   expect([status, body["is_error"], body["stop_reason"]]).toEqual([200, false, "completed"]);

@@ -26,7 +26,7 @@ const add = defineTool({
   run: ({ a, b }) => ({ sum: a + b }),
 });
 
-test("the flow of the platform API happens in the specified order", async () => {
+test("the events of the platform API come in the specified order", async () => {
   const { call, url, key } = await testServer();
   const { id, agentId } = await session(call);
   const path = `/v1/agents/${agentId}/sessions/${id}`;
@@ -156,7 +156,7 @@ test("a reader that joins in the middle of a step gets the draft so far, then it
 test.each([
   ["Last-Event-ID", { "last-event-id": "3" }, ""],
   ["?after=", {}, "?after=3"],
-])("%s resumes after that event", async (_, headers, query) => {
+])("a stream with %s continues after that event", async (_, headers, query) => {
   const { call, url, key } = await testServer();
   const { path } = await session(call);
   await say(call, path, "Hello.");

@@ -94,7 +94,7 @@ test.each([
   await server.close();
 });
 
-test("an expired key is rejected with a sentence, also if it was valid a moment ago", async () => {
+test("an expired key is rejected with a message that names the time, also if it was valid a moment ago", async () => {
   const { server, as, admin, listed, pass, now } = await clockServer();
   const expires_at = new Date(now() + DAY_MS).toISOString();
   const { key, id } = (await admin("POST", "/v1/keys", { name: "day", scopes: ["run"], expires_at })).body;
