@@ -85,9 +85,9 @@ export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonl
   /** Like `run`, as text in the agent's own `formatter`, or in another one: a frame per item, or pieces of XML. */
   text(prompt: Content, options?: RunOptions<Tools> & { readonly format?: Format }): AsyncIterable<string>;
   /**
-   * Answers calls that a run waits for, its subagents' included, and continues with it.
+   * Answers calls that a run or its subagents wait for, and follows the run until it is over or waits again.
    *
-   * The result has the disposition of each answer. If all of them are rejected, this is an error (`not_awaiting`).
+   * The result has the disposition of each answer. If all answers are rejected, this throws `not_awaiting`.
    */
   answer(
     sessionId: string,

@@ -81,7 +81,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
       host,
       sessionId: accepted.sessionId,
       runId: accepted.runId,
-      // A prompt that steers is read by a run that began earlier.
+      // A steering prompt is read by a run that began earlier.
       after: sessionId === undefined || mode === "steer" ? 0 : accepted.sequence - 1,
       shownAfter: sessionId === undefined ? 0 : accepted.sequence - 1,
       stopsBehind: mode === "steer",
@@ -187,7 +187,7 @@ async function servedState(host: Host, sessionId: string): Promise<SessionState>
       `Session ${sessionId} is a session of Claude Code, which only a server can continue. Start "skein serve", and use its API or "skein run --server http://127.0.0.1:7433 --session ${sessionId}".`,
     );
   if (tool_schemas.length > 0 && !host.knows(name))
-    throw new KnownError("invalid", `Session ${sessionId} belongs to the agent "${name}", which is not this one.`);
+    throw new KnownError("invalid", `Session ${sessionId} belongs to the agent "${name}", not to this one.`);
   return state;
 }
 

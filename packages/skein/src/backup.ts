@@ -30,7 +30,7 @@ export type Progress = (moved: Moved) => void;
 export async function backup(storeUrl: string, folder: string, progress?: Progress): Promise<BackedUp> {
   const { scheme, place } = placeOf(storeUrl);
   const target = resolve(folder);
-  if (existsSync(target)) throw new KnownError("already_exists", `${target} is there already. Name a new folder.`);
+  if (existsSync(target)) throw new KnownError("already_exists", `${target} exists already. Name a new folder.`);
   const part = `${target}.part`;
   rmSync(part, { recursive: true, force: true });
   makeFolder(part);
@@ -77,7 +77,7 @@ async function refuseUsed(storeUrl: string): Promise<void> {
   if (isUsed || (scheme === "file" && readdirSync(place).length > 0))
     throw new KnownError(
       "already_exists",
-      "There is a store already. Restore into a new place, or into an empty database.",
+      "There is a store at this address already. Restore into a new store, or into an empty database.",
     );
 }
 

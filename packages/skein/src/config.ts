@@ -51,7 +51,7 @@ export interface Config {
   readonly claude: ClaudeConfig;
   /** The folder of another built console, or `off` to serve none. */
   readonly console: string | undefined;
-  /** The Redis that carries drafts and nudges between machines that share a store. */
+  /** The Redis that carries drafts and notices of new events between machines that share a store. */
   readonly redisUrl: string | undefined;
   /** Where OpenTelemetry spans go. */
   readonly traceEndpoint: string | undefined;
@@ -215,7 +215,7 @@ export function simulationChoice({
   };
 }
 
-/** A key that a model's settings name by its environment variable. */
+/** The key in an environment variable that a model's settings name. */
 export function environmentKey(variable: string): string | undefined {
   return process.env[variable] || undefined;
 }

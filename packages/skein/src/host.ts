@@ -50,13 +50,13 @@ import {
 import { type AgentConfig, type Ids, createIds } from "@skein/protocol";
 import { chooseEngine } from "./engine.ts";
 
-/** An agent with the code that its data names. */
+/** An agent, with the code of the tools and checks that its settings name. */
 export interface RegisteredAgent {
   readonly agent: SessionAgent;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly validate?: Validate | undefined;
   readonly hooks?: Hooks | undefined;
-  /** Checks and reads answers that have a type. */
+  /** Checks a final answer against the agent's `output` type, and parses it. */
   readonly output?: OutputCheck<unknown> | undefined;
   readonly memory?: AgentMemory | undefined;
 }
@@ -77,7 +77,7 @@ export interface HostOptions {
   /** All memories that an agent can name. */
   readonly memories?: readonly AgentMemory[] | undefined;
   readonly tenant?: string;
-  /** Where programs that a model can control run. Without it, tools decide for themselves. */
+  /** Where programs that a model can control run. Without it, each tool decides where it runs. */
   readonly workplaceOf?: LoopDeps["workplaceOf"];
   readonly concurrency?: number;
   /** Whether the store has several tenants: then no tenant may take every place. */
@@ -90,7 +90,7 @@ export interface HostOptions {
   /** Whether the engine starts only with `start`, so that callers can subscribe before. */
   readonly startsLater?: boolean;
   readonly report?: (error: unknown) => void;
-  /** Carries drafts and nudges to and from other machines on the same store. The caller closes it. */
+  /** Carries drafts and notices of new events between the machines on the same store. The caller closes it. */
   readonly bus?: Bus | undefined;
   /** Runtimes besides the loop. They are made from the parts that all runtimes of this process share. */
   readonly runtimes?: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;

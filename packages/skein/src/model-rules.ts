@@ -71,7 +71,7 @@ export function checkAddedModel({ tenant, name, settings, hasKey }: AddedModel, 
   if (opened.keyVariables.includes(key_env) || isAtHome) return;
   throw new KnownError(
     "not_allowed",
-    `key_env: The variable ${key_env} is not opened to models that are added by requests. Give a key, or start the server with SKEIN_MODEL_KEY_VARIABLES=${key_env}.`,
+    `key_env: Models that are added by requests may not use the variable ${key_env}. Give a key, or start the server with SKEIN_MODEL_KEY_VARIABLES=${key_env}.`,
   );
 }
 

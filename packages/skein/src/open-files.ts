@@ -13,7 +13,7 @@ export interface OpenFiles {
 }
 
 /**
- * Opens the place of generated files by its address: a folder, `file:FOLDER` or `s3://BUCKET/PREFIX`. Keys, region and
+ * Opens a store of generated files by its address: a folder, `file:FOLDER` or `s3://BUCKET/PREFIX`. Keys, region and
  * endpoint of S3 come from the variables that every tool for S3 reads.
  */
 export async function openFiles(address: string, s3: S3Config = readConfig().s3): Promise<FileStore> {
@@ -60,7 +60,7 @@ export function folderIn(address: string): string {
 }
 
 /**
- * The place of generated files of a server: the one that the operator names, otherwise beside the sessions. Every
+ * Where a server stores generated files: where the operator says, otherwise beside the sessions. Every
  * server on the same store then reads the same files.
  */
 export async function openServerFiles(options: {

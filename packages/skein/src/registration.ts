@@ -146,7 +146,10 @@ function registration(options: AgentOptions): RegisteredAgent {
   return { agent, tools: byName, validate, hooks, output: check, memory };
 }
 
-/** Checks the types of parts for callers without TypeScript: a mistake here would appear far away. */
+/**
+ * Checks the types of parts for callers without TypeScript: without this check, a mistake would cause an error far from
+ * its cause.
+ */
 function checkParts({ tools = [], subagents = [], skills = [], validate, hooks = {} }: AgentOptions): void {
   const refuse = (sentence: string): never => {
     throw new KnownError("invalid", sentence);

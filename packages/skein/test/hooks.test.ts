@@ -92,7 +92,7 @@ test.each([
   },
 );
 
-test("a hook changes the input of a tool call, and its result, and the model is told", async () => {
+test("a hook changes the input of a tool call and its result, and the model reads that the input was changed", async () => {
   const { result, hooked, requests } = await ask({
     beforeToolCall: () => ({ input: { a: 10, b: 20 } }),
     afterToolCall: ({ content }) => ({ content: `${JSON.stringify(content)} apples` }),

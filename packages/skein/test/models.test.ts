@@ -407,7 +407,7 @@ test("a price for Claude's own name corrects the known one: Claude is reached as
   expect(cost?.total_cost).toBeCloseTo((input_tokens * PRICE.input + output_tokens * PRICE.output) / 1e6, 9);
 });
 
-test("a trial tells a cause that several abilities share once", async () => {
+test("a trial reports a cause once if several abilities fail because of it", async () => {
   const model = {
     ...createAnthropicModel({ apiKey: "" }),
     call: async ({ turns: [turn], tools }: ModelCall): Promise<ModelReply> => {
@@ -431,7 +431,7 @@ test("a trial tells a cause that several abilities share once", async () => {
   });
 });
 
-test("a trial of a model that does not answer tells the cause once and makes no further calls", async () => {
+test("a trial of a model that does not answer reports the cause once and makes no further calls", async () => {
   let calls = 0;
   const model = {
     ...createAnthropicModel({ apiKey: "" }),

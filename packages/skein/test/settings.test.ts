@@ -32,7 +32,7 @@ test("an invalid address of the model is rejected before anything is opened", ()
   expect(() => serveSettings({}, readConfig({ ANTHROPIC_BASE_URL: "localhost:4010" }))).toThrow(/ANTHROPIC_BASE_URL/);
 });
 
-test.each(["x", "70000", "-1"])("SKEIN_METRICS_PORT=%s is rejected with a sentence", (text) => {
+test.each(["x", "70000", "-1"])("SKEIN_METRICS_PORT=%s is rejected with an error message", (text) => {
   expect(() => serveSettings({}, readConfig({ SKEIN_METRICS_PORT: text }))).toThrow(
     /SKEIN_METRICS_PORT must be a number/,
   );
@@ -86,7 +86,7 @@ test.each([
   },
 );
 
-test("limits come from the environment or skein.config.ts, and a wrong one is rejected with a sentence", () => {
+test("limits come from the environment or skein.config.ts, and a wrong one is rejected with an error message", () => {
   expect(codeOf({ limits: { streams: 3 } }).limits).toEqual({ streams: 3 });
   const limits = (text: string) => serveSettings({}, readConfig({ SKEIN_LIMITS: text })).limits;
   expect(limits("streams=20, requestsPerSecond=0.5")).toEqual({ streams: 20, requestsPerSecond: 0.5 });

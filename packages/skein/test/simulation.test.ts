@@ -7,7 +7,7 @@ import { serveSettings } from "../src/serve/settings.ts";
 
 const NO_MODEL = { anthropicApiKey: undefined, anthropicAuthToken: undefined, anthropicBaseUrl: undefined };
 
-test("answers of the built-in simulation are marked, cost nothing, and are in no money total; a note says so once", async () => {
+test("answers of the built-in simulation are marked, cost nothing, and are in no total of costs; a note about the simulation is printed once", async () => {
   vi.stubEnv("ANTHROPIC_API_KEY", "");
   vi.stubEnv("ANTHROPIC_AUTH_TOKEN", "");
   vi.stubEnv("ANTHROPIC_BASE_URL", "");

@@ -100,7 +100,7 @@ test("AskUserQuestion pauses the run with its questions, and continues with the 
   expect(answered).toMatchObject({ finalAnswer: "You chose Blue", runId: waiting.runId });
 });
 
-/** Whether a process on this machine sleeps for so long. */
+/** Whether a process on this machine sleeps for this many seconds. */
 function sleeping(seconds: string): boolean {
   return readdirSync("/proc").some((pid) => {
     try {

@@ -106,7 +106,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
     const sandboxProblem = sandbox.mode === "required" ? await walls.problem() : undefined;
     if (mayRunClaude({ scopes, isOpened: settings.keys.includes(name), sandbox, sandboxProblem })) return undefined;
     return sandboxProblem === undefined
-      ? `Without a sandbox Claude Code runs commands as the server's user, so it needs a key with the scope admin. The operator can require the sandbox (SKEIN_SANDBOX=required), or open it for this key: SKEIN_CLAUDE_KEYS="${name}".`
+      ? `Without a sandbox Claude Code runs commands as the server's user, so it needs a key with the scope admin. The operator can require the sandbox (SKEIN_SANDBOX=required), or allow Claude Code for this key: SKEIN_CLAUDE_KEYS="${name}".`
       : `Claude Code is off for this key: a sandbox is required, because ${sandbox.because}. ${sandboxProblem}`;
   }
 

@@ -18,7 +18,7 @@ export function namedSkills(opened: readonly FoundSkill[], names: readonly strin
       if (isFolder)
         throw new KnownError(
           "invalid",
-          `skills: The folder "${name}" is not open. The operator opens folders with skills: ["FOLDER"] in skein.config.ts.`,
+          `skills: The folder "${name}" is not allowed. The operator allows folders with skills: ["FOLDER"] in skein.config.ts.`,
         );
       const there = opened.map((skill) => skill.name).join(", ");
       throw new KnownError("invalid", `skills: This server has no skill "${name}". It has ${there || "none"}.`);

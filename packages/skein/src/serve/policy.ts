@@ -143,7 +143,7 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
     async sandbox(key) {
       const chosen = key ? policyOf(policy, key).sandbox : policy.sandbox;
       const all = await validKeys(key);
-      // A reason that is about the asked key itself comes first.
+      // If several keys are a reason for the sandbox, the reason names this key first.
       const own = all.filter((each) => isSameKey(each, key));
       return chosenSandboxMode(chosen, { isLoopback, keys: [...own, ...all] });
     },

@@ -223,7 +223,6 @@ async function openAdoption(store: Store): Promise<Adoption> {
   }
 }
 
-/** Opens the history of Claude Code's sessions, if the operator opened it. */
 /** Files and folders on this machine that the store and generated files are in. */
 function placesOf({ storeUrl, filesUrl }: Pick<StartOptions, "storeUrl" | "filesUrl">): readonly string[] {
   const { scheme, place } = placeOf(storeUrl);
@@ -233,6 +232,7 @@ function placesOf({ storeUrl, filesUrl }: Pick<StartOptions, "storeUrl" | "files
   ];
 }
 
+/** Opens the history of Claude Code's sessions, if the operator allows it. */
 async function openHistory(store: Store, { history, dataDir }: StartOptions): Promise<ServerParts["history"]> {
   if (!history) return undefined;
   try {

@@ -40,7 +40,7 @@ export interface ServeSettings {
    * Which of Claude Code's data directories are read over HTTP, and by which keys besides admin keys. Undefined: none.
    */
   readonly history: HistorySettings | undefined;
-  /** The Redis that carries drafts and nudges between machines that share the store. */
+  /** The Redis that carries drafts and notices of new events between machines that share the store. */
   readonly redisUrl: string | undefined;
   readonly traceEndpoint: string | undefined;
   /** Whether spans contain the content of messages and tool calls. */

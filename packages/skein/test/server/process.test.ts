@@ -107,7 +107,7 @@ export default { agents: [createAgent({ name: "Stubborn", tools: [stubborn] })] 
   expect(await settled(second.call, path)).toMatchObject({ status: "completed" });
 });
 
-test("the first start creates a key that only its user can read, and its curl line works", async () => {
+test("the first start creates a key that only its user can read, and prints a curl command that works", async () => {
   const data = folder();
   const oldMask = process.umask(0);
   const { text, key } = await serving(data).finally(() => process.umask(oldMask));

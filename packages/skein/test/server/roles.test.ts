@@ -42,7 +42,7 @@ test.each([
     /set SKEIN_RESTATE_IDENTITY_KEYS/,
   ],
   ["an invalid key of the cluster", { ...RESTATE, SKEIN_RESTATE_IDENTITY_KEYS: "secret" }, /publickeyv1_/],
-])("%s is rejected with a sentence before anything is opened", (_, env, sentence) => {
+])("%s is rejected with an error message before anything is opened", (_, env, sentence) => {
   expect(configured(env)).toThrow(sentence);
 });
 

@@ -7,7 +7,9 @@ const LOOK_AGAIN_MS = 2000;
 export interface AgentLibrary {
   /** Always the same object; `refresh` changes it. */
   readonly config: LibraryConfig;
-  /** Reads new data of other agents, at most every two seconds. With `all`, their lines are also prepared. */
+  /**
+   * Reads new data of other agents, at most every two seconds. With `all`, the lines of their sessions are created too.
+   */
   refresh(lines?: "all" | "as-needed"): Promise<LibraryConfig>;
 }
 

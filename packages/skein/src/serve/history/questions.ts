@@ -31,7 +31,7 @@ import type { WholeList } from "./whole-list.ts";
 
 /** The branches of larger transcripts are not determined, because that needs the whole transcript. */
 const WHOLE_BYTES = 64 * 1024 * 1024;
-/** The largest line, copy of a file or export that is answered. */
+/** The most bytes of a line, a copy of a file or an export that are returned. */
 const LARGEST_ANSWER = 100 * 1024 * 1024;
 const LARGEST_EXPORT = 64 * 1024 * 1024;
 /** For how many transcripts the branches are cached. */

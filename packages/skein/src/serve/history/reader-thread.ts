@@ -76,7 +76,7 @@ export function createReaderThread(options: ReaderOptions): ReaderThread {
           () => {
             if (!asked.delete(id)) return;
             tell({ kind: "stop", id });
-            reject(new KnownError("closed", "The caller is gone."));
+            reject(new KnownError("closed", "The client has disconnected."));
           },
           { once: true },
         );

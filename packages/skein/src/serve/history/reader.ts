@@ -1,4 +1,4 @@
-/** The thread that reads Claude Code's files. It answers one question after the other; a search may be given up. */
+/** The thread that reads Claude Code's files. It answers one question after the other; a search can be aborted. */
 import { parentPort, workerData } from "node:worker_threads";
 import {
   createTitles,
