@@ -70,7 +70,7 @@ test("approvals are given and denied, and frontend tools are answered at the pro
   expect((await chat.ended).code).toBe(0);
 });
 
-test("text typed while the model works steers it, and /cancel ends it", async () => {
+test("text typed while the model works is read before its next step, and /cancel ends the run", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
   chat.type(script([{ text: "First words.", chunk: 6, hang: { afterChunks: 1 } }]));

@@ -37,7 +37,7 @@ test.each([
   ["an unknown option", ["serve", "--prot", "1"], /--prot/],
   ["a word that doctor does not know", ["doctor", "everything"], /Expected no words/],
   ["a port over 65535", ["serve", "--port", "65536"], /0 \(a free one\) to 65535/],
-])("%s is rejected with a sentence and exit code 2", async (_, args, sentence) => {
+])("%s is rejected with an error message and exit code 2", async (_, args, sentence) => {
   const { code, out, err } = await skein(dataFolder(), ...args);
   expect({ code, out }).toEqual({ code: 2, out: "" });
   expect(err).toMatch(sentence);
@@ -50,7 +50,7 @@ test("a data folder below /proc is rejected at once", async () => {
   expect(err).toMatch(/The folder \/proc\/skein\/data cannot be created/);
 });
 
-test("a data folder that cannot be created is an error with a sentence, for the server and for doctor", async () => {
+test("a data folder that cannot be created is reported with an error message by the server and by doctor", async () => {
   const { code, err } = await skein(dataFolder(), "serve", "--port", "0", "--data", join(bin, "data"));
   expect(code).toBe(4);
   expect(err).toMatch(/cannot be created \(ENOTDIR\)\. Choose another folder.\n$/);
@@ -66,7 +66,7 @@ test.each([
   ["a list that is a text", 'export default { agents: "all" };', /must be lists/],
   ["half an object", "export default {", /skein\.config\.ts:1 could not be loaded: /],
   ["code that throws", '\nthrow new Error("No database.");', /config\.ts:2 could not be loaded: No database\./],
-])("a skein.config.ts with %s is rejected with a sentence", async (_, text, sentence) => {
+])("a skein.config.ts with %s is rejected with an error message", async (_, text, sentence) => {
   const folder = dataFolder();
   const file = join(folder, "skein.config.ts");
   writeFileSync(file, text);
@@ -95,7 +95,7 @@ test.each([
   ["a missing history folder", [], { SKEIN_SQL_HISTORY: "/nowhere" }, /SKEIN_SQL_HISTORY names "\/nowhere"/],
   ["an unknown option", ["--prot", "1"], {}, /--prot/],
   ["an extra word", ["now"], {}, /Expected/],
-])("serve with %s is rejected with a sentence, and nothing is started", async (_, args, env, sentence) => {
+])("serve with %s is rejected with an error message, and nothing is started", async (_, args, env, sentence) => {
   const folder = dataFolder();
   const { code, out, err } = await call(["serve", ...args], { env: { ...environmentOf(folder), ...env } });
   expect(err).toMatch(sentence);

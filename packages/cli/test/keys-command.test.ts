@@ -77,7 +77,7 @@ test.each([
   [["keys", "make", "a", "--scope", "god"], 2, /"god" is not a scope/],
   [["keys", "make", "a", "--scope", "run,god"], 2, /"god" is not a scope/],
   [["keys", "make", "a", "--tenant", "$keys"], 2, /--tenant takes a tenant/],
-])("skein %j is rejected with a sentence and exit code %i", async (args, code, sentence) => {
+])("skein %j is rejected with an error message and exit code %i", async (args, code, sentence) => {
   expect(await skein(folder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
 });
 

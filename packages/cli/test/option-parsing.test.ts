@@ -55,7 +55,7 @@ test.each([
   [["x", "--fast=yes"], "--fast takes no value."],
   [[], 'Expected "PATTERN" [LOOM], and got nothing.'],
   [["x", "y", "z"], 'Expected "PATTERN" [LOOM], and got 3 words. Put it into quotes.'],
-])("%j is rejected with a sentence", (args, sentence) => {
+])("%j is rejected with an error message", (args, sentence) => {
   expect(() => parse(weave, args)).toThrow(expect.objectContaining({ message: sentence, exitCode: 2 }) as Error);
 });
 

@@ -8,7 +8,7 @@ function skein(data: string, ...args: readonly string[]): Promise<Ended> {
   return call([...args, "--data", data], { env: environmentOf(data), cwd: data });
 }
 
-test("policy explain says in sentences what a key can do, and a contradictory policy is rejected with a sentence", async () => {
+test("policy explain says in sentences what a key can do, and a contradictory policy is rejected with an error message", async () => {
   const data = folder();
   const place = ["--config", join(data, "rules.ts")];
   writeFileSync(

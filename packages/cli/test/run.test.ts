@@ -242,7 +242,7 @@ describe("skein run", () => {
     expect(await next.ended).toMatchObject({ code: 0, out: "Long story.\n" });
   });
 
-  test("a failed run prints a sentence and ends with exit code 1", async () => {
+  test("a failed run prints the reason and ends with exit code 1", async () => {
     const prompt = script([{ error: { status: 400, message: "prompt is not to my taste" } }]);
     const { code, err } = await skein(dataFolder(), "run", prompt);
     expect(code).toBe(1);
@@ -364,7 +364,7 @@ test.each([
   ["an unknown format", ["run", "a", "--format", "yaml"], 2, /--format/],
   ["an invalid store address", ["run", "a", "--store", "mysql://x"], 2, /is not a store/],
   ["a missing agent file", ["run", "a", "--agent", "nowhere.ts"], 2, /nowhere\.ts/],
-])("%s is rejected with a sentence and an exit code", async (_, args, expected, sentence) => {
+])("%s is rejected with an error message and an exit code", async (_, args, expected, sentence) => {
   const { code, out, err } = await skein(dataFolder(), ...args);
   expect({ code, out }).toEqual({ code: expected, out: "" });
   expect(err).toMatch(sentence);
@@ -391,7 +391,7 @@ test("a syntax error in a file that an agent file imports names that file and it
   expect(err).toContain(`(${join(folder, "tools.ts")}:2)`);
 });
 
-test("an agent file that fails says where", async () => {
+test("the error of an agent file that throws names the line", async () => {
   const folder = dataFolder();
   const file = join(folder, "failing.ts");
   writeFileSync(file, 'const place = "here";\n\nthrow new Error(`Nothing is ${place}.`);\n');

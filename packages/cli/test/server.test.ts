@@ -126,7 +126,7 @@ test.each([
   ],
   [["run", "Hi", "--server", "http://127.0.0.1:9", "--agent", "x.ts"], 2, /--agent cannot be used with --server/],
   [["run", "Hi", "--agent-name", "x"], 2, /give --server URL too/],
-])("%j is rejected with a sentence", async (args, code, sentence) => {
+])("%j is rejected with an error message", async (args, code, sentence) => {
   expect(await skein(dataFolder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
 });
 

@@ -160,7 +160,7 @@ describe("with a session of two runs", () => {
     ["runs logs of an unknown run", ["runs", "logs", nobody], 3],
     ["a store in a missing folder", ["sessions", "list", "--store", "sqlite:/dev/null/skein.db"], 3],
     ["a store that cannot be created", ["sessions", "import", "-", "--store", "sqlite:/dev/null/skein.db"], 2],
-  ])("%s is rejected with a sentence and an exit code", async (_, args, code) => {
+  ])("%s is rejected with an error message and an exit code", async (_, args, code) => {
     const ended = await call(...args);
     expect(ended).toMatchObject({ code, out: "" });
     expect(ended.err).toMatch(/^[-/A-Zs"].*[.!]$/m);

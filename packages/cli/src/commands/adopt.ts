@@ -19,7 +19,7 @@ export const adopt = storeCommand({
   options: {
     root: ROOT_OPTION,
     source: SOURCE_OPTION,
-    "dry-run": { short: "n", about: "Only list what would not be copied" },
+    "dry-run": { short: "n", about: "Copy nothing, and list what a copy would leave out" },
     json: JSON_OPTION,
   },
   examples: [

@@ -14,7 +14,7 @@ const GRACE_MS = 60_000;
 const orphans = defineCommand({
   name: "files orphans",
   summary:
-    "Find files of sessions that are not in the store. A killed process can leave such files, and so can a delete while the bucket is unreachable. Takes a minute if there are any.",
+    "Find files of sessions that are not in the store. A killed process can leave such files, and so can a delete while the bucket is unreachable. Takes a minute if there are such files.",
   options: {
     delete: {
       about:
@@ -49,4 +49,4 @@ const orphans = defineCommand({
 });
 
 /** `skein files`. */
-export const files: Group = { name: "files", summary: "files beside the sessions", commands: [orphans] };
+export const files: Group = { name: "files", summary: "the files that sessions have stored", commands: [orphans] };

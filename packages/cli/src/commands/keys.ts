@@ -88,7 +88,7 @@ const rotate = defineCommand({
       kind: wholeNumber(0, 43_200),
       about: "How many minutes the old key stays valid (default 60)",
     },
-    expires: EXPIRES,
+    expires: { ...EXPIRES, about: "Days until the new key expires (default: the lifetime of the old key)" },
     ...OPTIONS,
   },
   examples: ["skein keys rotate ci", "skein keys rotate ci --overlap 1440 --expires 90"],
@@ -102,7 +102,7 @@ const rotate = defineCommand({
       );
       const [old] = found;
       if (!old) throw new MissingError(`There is no valid key "${named}". "skein keys list" shows the keys.`);
-      if (found.length > 1) throw new UsageError(`${found.length} keys have the name "${named}". Use the id of one.`);
+      if (found.length > 1) throw new UsageError(`${found.length} keys have the name "${named}". Use the id of a key.`);
       const overlap = call.values.overlap ?? 60;
       const expiresAt = timeIn(call.values.expires);
       const key = await all.rotate(old.id, { overlapMs: overlap * 60_000, ...(expiresAt !== null && { expiresAt }) });
@@ -166,7 +166,7 @@ const seal = defineCommand({
 /** `skein keys`: makes, lists, rotates and revokes API keys, and shows the secret that signs hooks. Works while a server runs. */
 export const keys: Group = {
   name: "keys",
-  summary: "the API keys of a server, which may be running",
+  summary: "the API keys of a server, also while it runs",
   commands: [list, make, rotate, revoke, secret, seal],
 };
 

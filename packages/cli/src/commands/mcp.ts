@@ -28,7 +28,7 @@ const QUIET_MS = 10_000;
 export const mcp = defineCommand({
   name: "mcp",
   summary:
-    "Let an MCP client search and read past sessions of Claude Code and other agents and ask SQL, over standard input and output.",
+    "Let an MCP client search, read and query (SQL) past sessions of Claude Code and other agents, over standard input and output.",
   options: {
     root: ROOT_OPTION,
     source: SOURCE_OPTION,
@@ -42,7 +42,7 @@ export const mcp = defineCommand({
     ["skein mcp --source codex", "Only sessions of one agent"],
   ],
   notes:
-    "Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers are bounded. SQL needs a sandbox (bubblewrap).",
+    "Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers have a limited length. SQL needs a sandbox (bubblewrap).",
   async run({ values: { root, source }, config }) {
     // Checked before the protocol begins: otherwise a missing folder would look like a folder without sessions.
     try {

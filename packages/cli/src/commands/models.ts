@@ -58,7 +58,8 @@ const add = defineCommand({
     },
     "key-header": {
       takes: "HEADER",
-      about: "For anthropic: authorization (the default, as Bearer) or x-api-key, for servers that only know that one",
+      about:
+        "For anthropic: authorization (the default, as Bearer) or x-api-key, for servers that accept only that header",
     },
     adapter: {
       takes: "API",

@@ -49,7 +49,7 @@ const identity = defineCommand({
   options: { json: JSON_OPTION },
   examples: ["skein restate identity restate-identity.pem"],
   notes:
-    "Restate gets FILE as request-identity-private-key-pem-file, and the workers the public key as SKEIN_RESTATE_IDENTITY_KEYS.",
+    "Give FILE to Restate as request-identity-private-key-pem-file, and the public key to the workers as SKEIN_RESTATE_IDENTITY_KEYS.",
   async run({ words: [file = ""], values, screen }) {
     if (!existsSync(file)) {
       writeFileSync(file, newIdentity(), { mode: 0o600, flag: "wx" });

@@ -65,8 +65,8 @@ function sentenceOfPort({ code, syscall }: NodeJS.ErrnoException, { port, host }
 }
 
 /**
- * Resolves at the first SIGINT or SIGTERM. npm passes a signal only to the shell between npm and this process. So a server
- * that `npm start` started also stops when that shell ends, which makes its parent another process.
+ * Resolves at the first SIGINT or SIGTERM. npm passes a signal only to the shell between npm and this process. So a
+ * server of `npm start` also stops when that shell has ended: its parent is then another process.
  */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {

@@ -33,12 +33,12 @@ const OPTIONS = {
     takes: "FORMAT",
     short: "F",
     kind: oneOf(...ANSWER_FORMATS),
-    about: `${ANSWER_FORMATS.join(", ")} (default: table, and line where a row does not fit; plot draws a chart)`,
+    about: `${ANSWER_FORMATS.join(", ")} (default: table, or line if a row does not fit; plot draws a chart)`,
   },
   ...OUTPUT_OPTIONS,
   cache: CACHE_OPTION,
   pager: PAGER_OPTION,
-  afresh: { about: 'With "cache build": build the whole copy anew' },
+  afresh: { about: 'With "cache build": build the whole copy again' },
 } as const;
 
 type SqlCall = Call<typeof OPTIONS>;

@@ -3,8 +3,8 @@ type FileError = Error & { readonly code: string; readonly path?: string };
 
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `There is no ${path}.`,
-  EEXIST: (path) => `${path} is there already.`,
-  ENOTDIR: (path) => `${path} is not possible: a part of the path is a file, not a folder.`,
+  EEXIST: (path) => `${path} exists already.`,
+  ENOTDIR: (path) => `There is no ${path}: a part of this path is a file, not a folder.`,
   EISDIR: (path) => `${path} is a folder. Expected a file.`,
   EACCES: (path) => `This user has no right to use ${path}.`,
   EPERM: (path) => `This user has no right to use ${path}.`,

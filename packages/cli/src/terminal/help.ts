@@ -35,7 +35,7 @@ export function overviewOf(
     ["Usage:", [[`${whole} <command> [options]`, ""]]],
     ["Commands:", commands],
     ...(examples.length === 0 ? [] : [["Examples:", examples] as const]),
-    [notes, `"${whole} <command> --help" shows the options and examples of one.`].filter(Boolean).join(" "),
+    [notes, `"${whole} <command> --help" shows the options and examples of a command.`].filter(Boolean).join(" "),
     EXIT_CODES,
   ]);
 }

@@ -17,7 +17,7 @@ export async function runCommand(command: Command, args: readonly string[]): Pro
     return await command.run({
       ...parse(command, args),
       config: readConfig(),
-      // A command with its own screen creates no other one.
+      // Created on first use: some commands have their own kind of screen.
       get screen() {
         made ??= createScreen();
         return made;

@@ -27,7 +27,7 @@ test.each([
   "watch",
   "verify",
   "check",
-])("history %s --help explains it with examples and exit codes", async (name) => {
+])("history %s --help explains the command with examples and exit codes", async (name) => {
   const { code, out } = await createWorld().run(name, "--help");
   expect(code).toBe(0);
   expect(out).toContain(`Usage: skein history ${name}`);
@@ -52,7 +52,7 @@ test.each([
   ["a migration into itself", ["migrate", "--from", "/work/app", "--to", "/work/app/sub", "--yes"], 2, "inside"],
   ["an unknown format", ["export", "0", "--format", "pdf"], 2, "pdf"],
   ["nothing archived", ["restore", "11111111"], 3, "11111111"],
-])("%s is rejected with a sentence and an exit code", async (_, args, code, text) => {
+])("%s is rejected with an error message and an exit code", async (_, args, code, text) => {
   const result = await createWorld().run(...args);
   expect({ code: result.code, out: result.out }).toEqual({ code, out: "" });
   expect(result.err).toContain(text);

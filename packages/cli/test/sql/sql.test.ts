@@ -200,7 +200,7 @@ describe("skein sql", () => {
   });
 
   test.skipIf(!existsSync("/dev/full"))(
-    "a full disk is reported in a sentence, and no temporary file remains",
+    "a full disk is reported with an error message, and no temporary file remains",
     async () => {
       const temporary = dataFolder();
       const child = spawn("sh", ["-c", '"$0" "$1" sql "SELECT 1" > /dev/full', process.execPath, bin], {

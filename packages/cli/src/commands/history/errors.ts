@@ -21,7 +21,7 @@ export function toCommandError(error: unknown, everywhere = false): unknown {
   if (isNotRestorableError(error))
     return new CommandError(
       EXIT.failed,
-      `${message}. It stays in lists and can be read. "skein adopt" copies it into Skein.`,
+      `${message}. The session stays in lists and can be read. "skein adopt" copies it into Skein.`,
     );
   if (isDataNotFoundError(error)) return dataMissing(error, everywhere);
   if (isSessionNotFoundError(error) || isWorkspaceNotFoundError(error)) return new MissingError(message);

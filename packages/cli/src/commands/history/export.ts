@@ -42,17 +42,17 @@ export const exportCommand = historyCommand({
     output: { ...OUTPUT_OPTIONS.output, about: "A file for one session, a folder for several (default: stdout)" },
     all: {
       short: "a",
-      about: "Every session (--project, --since and --until choose); needs --output FOLDER",
+      about: "Every session (or those that --project, --since and --until select); needs --output FOLDER",
     },
-    redact: { about: "Take out secrets, account names and paths of this machine" },
-    preview: { about: "With --redact: only show what would be taken out, and write nothing" },
+    redact: { about: "Remove secrets, account names and paths of this machine" },
+    preview: { about: "With --redact: only show what would be removed, and write nothing" },
     subagents: { about: "Also the subagents' conversations" },
     "active-only": { about: "Leave out turns that were compacted or rewound, and side conversations" },
   },
   examples: [
     ["skein history export 0 > session.md", "The newest session as Markdown"],
     ["skein history export 3f2a --format html --redact -o page.html", "A page that is safer to share"],
-    ["skein history export 3f2a --redact --preview", "What --redact would take out"],
+    ["skein history export 3f2a --redact --preview", "What --redact would remove"],
     ["skein history export --all --format json -o backup", "Every session, a file each"],
   ],
   async run({ screen, values, words, library }) {
@@ -65,7 +65,7 @@ export const exportCommand = historyCommand({
       ...(values.redact ? { redact: redactorOfThisMachine() } : {}),
     };
     if (values.preview) {
-      if (!values.redact) throw new UsageError("--preview needs --redact: it lists what --redact takes out.");
+      if (!values.redact) throw new UsageError("--preview needs --redact: it lists what --redact removes.");
       return await preview(words, format, options, { screen, isJson: values.json, isAll: values.all });
     }
     if (format === "jsonl" && values["active-only"])
@@ -147,7 +147,7 @@ async function preview(
   else for (const word of words) await contentOf(word, format, { ...options, redact });
   const rows = [...found.values()].sort((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : b.count - a.count));
   if (isJson) await screen.json(rows);
-  else if (rows.length === 0) await screen.print(styledText`Nothing would be taken out.`);
+  else if (rows.length === 0) await screen.print(styledText`Nothing would be removed.`);
   else {
     const columns = [
       { title: "KIND" },

@@ -20,7 +20,7 @@ import { size } from "../../terminal/times.ts";
 
 export const migrate = historyCommand({
   name: "history migrate",
-  summary: "Copy or move sessions, or a whole project's, to another project path",
+  summary: "Copy or move sessions, or all sessions of a project, to another project path",
   shares: SESSION_OPTIONS,
   isLive: true,
   words: "[SESSION…]",

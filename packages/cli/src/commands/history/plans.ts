@@ -11,7 +11,7 @@ import { shortTime } from "../../terminal/times.ts";
 
 export const plans = historyCommand({
   name: "history plans",
-  summary: "Plans, newest first",
+  summary: "Plans of Claude Code, newest first",
   shares: ["root", "since", "until", "limit", "offset", "json", "archive", "pager"],
   words: "[NAME]",
   usesPager: true,

@@ -195,7 +195,11 @@ function remarks(report: UsageReport, { paint, columns }: StyledScreen): readonl
   const lines = wrap(note, columns).map(paint.dim);
   const { unpricedModels, unreadable } = report;
   if (unpricedModels.length > 0)
-    lines.push(...wrap(`Without a price, so in no cost: ${unpricedModels.join(", ")}`, columns).map(paint.yellow));
+    lines.push(
+      ...wrap(`Models without a price, which no cost includes: ${unpricedModels.join(", ")}`, columns).map(
+        paint.yellow,
+      ),
+    );
   if (unreadable.length > 0)
     lines.push(paint.red(styledText`${counted(unreadable.length, "file")} could not be read: the totals lack them.`));
   return lines;

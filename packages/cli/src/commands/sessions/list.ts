@@ -26,7 +26,7 @@ const status = oneOf(...(Object.keys(STATUSES) as Status[]));
 
 export const list = sessionCommand({
   name: "sessions list",
-  summary: "List the sessions of a store, the newest first. --since and --until are about when a session was created.",
+  summary: "List the sessions of a store, the newest first. --since and --until select by the time of creation.",
   options: {
     status: { takes: "STATUS", kind: status, about: `Only sessions that are ${status.what}` },
     title: {

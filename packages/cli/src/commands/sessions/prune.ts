@@ -13,7 +13,7 @@ export const prune = storeCommand({
     "Delete sessions that have had no new event for a number of days. This cannot be undone. On a terminal it asks first.",
   options: {
     days: { takes: "DAYS", about: "How many days sessions are kept after their last event" },
-    tenant: { takes: "NAME", about: "Whose sessions (default: default)" },
+    tenant: { takes: "NAME", about: "The tenant whose sessions are deleted (default: default)" },
     "with-running": { about: "Also sessions that run or wait for somebody" },
     "dry-run": { short: "n", about: "Only show which sessions would be deleted" },
     yes: YES_OPTION,
