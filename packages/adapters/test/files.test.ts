@@ -217,7 +217,7 @@ test("an unreachable bucket is an error without the key", async () => {
   expect(String(failure)).not.toContain("CANARY");
 });
 
-test("a bucket that is silent is given up long before the time that a large file may take", async () => {
+test("a request to a silent bucket fails long before the time that a large file may take", async () => {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => (server.closeAllConnections(), void server.close()));
@@ -239,7 +239,7 @@ test("an error of a bucket has the bucket's own reason", async () => {
   await expect(files.check?.()).rejects.toThrow('The bucket "b" answered PUT with status 403 (AccessDenied).');
 });
 
-test("a bucket that does not exist is named, and not taken for a missing file", async () => {
+test("the error for a missing bucket names the bucket, and is not that of a missing file", async () => {
   const server = createServer((_, response) => {
     response.writeHead(404, { "content-type": "application/xml" });
     response.end("<Error><Code>NoSuchBucket</Code></Error>");

@@ -134,7 +134,7 @@ describe("damage", () => {
     expect(await store.read(sessionId, { after: 3 })).toHaveLength(1);
   });
 
-  test("a damaged list of heads only costs time", async () => {
+  test("a damaged list of heads makes opening slower, and loses nothing", async () => {
     const { folder, sessionId } = await threeLines();
     for (const text of ["", "x", "x\n".repeat(3)]) {
       writeFileSync(join(folder, "heads.jsonl"), text);
@@ -319,7 +319,7 @@ describe("a folder", () => {
     }
   });
 
-  test("no file name comes from a fact or a caller unless it is a UUID", async () => {
+  test("only UUIDs are accepted from facts and callers as parts of file names", async () => {
     const outer = emptyFolder();
     const folder = join(outer, "store");
     const store = await opened(folder);

@@ -286,7 +286,7 @@ test("a deleted session leaves no document, its fork keeps its own, and document
   expect(Object.keys(documentsOf(folder))).toEqual(left);
 });
 
-test("a fact that cannot be folded only removes the session's documents", async () => {
+test("a fact that cannot be folded removes the session's documents, and nothing else", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);

@@ -23,7 +23,7 @@ function meaning(...addresses: readonly string[]) {
     )) as never;
 }
 
-test("a name that resolves to this machine is not connected to", async () => {
+test("no connection is made to a name that resolves to this machine", async () => {
   const { port, asked } = await listening();
   const guarded = createGuardedFetch({ allowsPort: () => true, lookup: meaning("127.0.0.1") });
   await expect(guarded(`http://models.example.com:${port}/`)).rejects.toMatchObject({

@@ -29,7 +29,7 @@ test("consecutive requests use one connection", async () => {
   expect(connections).toBe(1);
 });
 
-test("an answer that is not read to its end does not keep its connection", async () => {
+test("the connection of an answer that is not read to its end is closed", async () => {
   const closed = Promise.withResolvers<void>();
   const { url } = await served((response) => {
     response.once("close", () => closed.resolve());

@@ -119,7 +119,7 @@ test("a server that dies is an error for the model and a notice for people, and 
   const heard: string[] = [];
   const connection = await overStdio("good", { onNotice: (notice) => heard.push(notice) });
   await expect(call(connection, "die")).rejects.toThrow(/MCP server "test" did not answer/);
-  expect(heard).toEqual(['The MCP server "test" is gone.']);
+  expect(heard).toEqual(['The connection to the MCP server "test" broke.']);
   expect(await call(connection, "add", { a: 4, b: 4 })).toEqual([{ type: "text", text: "8" }]);
 });
 

@@ -90,7 +90,7 @@ const BAD: readonly [string, Readonly<Record<string, string>>, RegExp][] = [
   ["a file without front matter", { "a/SKILL.md": "Hi" }, /must begin with a line ---/],
   ["front matter without an end", { "a/SKILL.md": "---\nname: a\n" }, /after its fields is missing/],
   ["a line that is no field", { "a/SKILL.md": "---\nname a\n---\n" }, /Line 2 is not "field: text"/],
-  ["a field that appears twice", { "a/SKILL.md": "---\nname: a\nname: b\n---\n" }, /"name" is there twice/],
+  ["a field that appears twice", { "a/SKILL.md": "---\nname: a\nname: b\n---\n" }, /"name" occurs twice/],
   ["a missing description", { "a/SKILL.md": "---\nname: a\n---\n" }, /has no description/],
   ["a plain text with a colon", { "a/SKILL.md": skill("a", "Use: this") }, /Put it into quotes/],
   ["a name with capitals", { "A/SKILL.md": skill("A") }, /lower-case letters/],

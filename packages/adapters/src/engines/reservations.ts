@@ -27,7 +27,7 @@ export interface Reservations {
 }
 
 export function createReservations({ runtime, states, claim, now }: ReservationsDeps): Reservations {
-  /** The last sequence that was heard of, by session. */
+  /** The last known sequence of each reserved session. */
   const reserved = new Map<string, number>();
   return {
     has: (sessionId) => reserved.has(sessionId),

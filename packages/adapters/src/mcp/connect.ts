@@ -82,7 +82,7 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client's own hook; it is no event target
     client.onclose = () => {
       if (!connected) return;
-      if (!closed) notice(`The MCP server "${name}" is gone. ${opened.complaint()}`.trim());
+      if (!closed) notice(`The connection to the MCP server "${name}" broke. ${opened.complaint()}`.trim());
       forget();
     };
     try {

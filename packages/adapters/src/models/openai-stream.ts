@@ -13,7 +13,7 @@ import { senderOf } from "./http-request.ts";
 import { jsonBody } from "./large-body.ts";
 import { eachEvent, sent, watched } from "./stream-request.ts";
 
-/** One of OpenAI's APIs, which differ in their address, their body and how their stream is read. */
+/** One of OpenAI's APIs. They differ in their address, their body and how their stream is read. */
 interface OpenAiApi {
   /** The whole address of the requests. */
   readonly address: string;

@@ -58,8 +58,8 @@ function ulimits({ memoryBytes, processes, fileBytes, cpuSeconds }: SandboxLimit
     "ulimit -c 0\n",
     memoryBytes === undefined ? "" : `ulimit -d ${kibibytes(memoryBytes)}\n`,
     fileBytes === undefined ? "" : `ulimit -f ${kibibytes(fileBytes)}\n`,
-    // The watch ends all processes together, and reports why. This limit ends a single process that the watch does not
-    // notice in time.
+    // Usually `watchLimits` ends all processes together, and reports why. This limit ends a single process that is over the
+    // limit between two checks.
     cpuSeconds === undefined ? "" : `ulimit -t ${Math.ceil(cpuSeconds) + 5}\n`,
     // The kernel does not enforce this limit for root.
     processes === undefined ? "" : `ulimit -u ${taskLimit(processes)}\n`,

@@ -58,7 +58,7 @@ export function writeWithoutLinks(root: string, path: readonly string[], data: U
   return isWritten ?? false;
 }
 
-/** The names in a folder, at most so many; none if it is missing or behind a link. */
+/** At most `most` of the names in a folder; none if the folder is missing or behind a link. */
 export function namesWithoutLinks(root: string, path: readonly string[], most: number): readonly string[] {
   return (
     within(root, [...path, "."], (place) => {

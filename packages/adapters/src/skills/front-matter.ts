@@ -24,7 +24,7 @@ export function readFrontMatter(text: string): FrontMatter {
     if (line.trim() === "" || line.startsWith("#")) continue;
     const [, key, first = ""] = KEY.exec(line) ?? [];
     if (key === undefined) throw new Error(`Line ${at} is not "field: text": ${line.slice(0, 60)}`);
-    if (fields.has(key)) throw new Error(`The field "${key}" is there twice.`);
+    if (fields.has(key)) throw new Error(`The field "${key}" occurs twice.`);
     const more: string[] = [];
     while (at < end && /^(?:[ \t]|- |$)/.test(lines[at] ?? "")) more.push(lines[at++] ?? "");
     fields.set(key, valueOf(key, first.trim(), more));

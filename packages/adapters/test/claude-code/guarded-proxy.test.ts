@@ -106,7 +106,7 @@ describe("a private address is not reached", () => {
     },
   );
 
-  test("a private address is not reached through a name that resolves differently each time: 0 of 100", async () => {
+  test("a private address is not reached through a name that resolves differently each time: 0 of 100 calls", async () => {
     const { port, calls } = await listener();
     let connections = 0;
     const raw = createTcpServer(() => (connections += 1));

@@ -55,7 +55,7 @@ test("after kill -9 of the server, another server with only the store resumes ea
   await until(() => simulator.ledger.calls({ outcome: "open" }).length > 0);
   server.kill("SIGKILL");
   await once(server, "exit");
-  // The children die with their server, so the open call is given up.
+  // The children die with their server, which closes the connection of the open call to the model.
   await until(() => simulator.ledger.calls({ outcome: "open" }).length === 0);
 
   // The server that takes over has never seen these sessions, and has nothing of Claude Code's folder.

@@ -16,7 +16,7 @@ test.each([
     "claude-sonnet-5-5",
     MAY,
   ],
-  ["any model where it named none", {}, "claude-fable-5", MAY],
+  ["any model if it named none", {}, "claude-fable-5", MAY],
   [
     "a model that it did not name",
     { model: "sonnet" },
@@ -24,19 +24,19 @@ test.each([
     /cannot use the model .*It uses only: sonnet/,
   ],
   [
-    "a model that is inherited only",
+    "a model that it did not name, although a subagent inherits its model",
     { model: "sonnet", agents: { a: { description: "d", prompt: "p", model: "inherit" as const } } },
     "claude-opus-5-5",
     /cannot use the model/,
   ],
   [
-    "a model that the rules of its key do not have",
+    "a model that the rules of its key do not allow",
     { rules: { models: ["claude-sonnet-*"] } },
     "claude-opus-5-5",
     /does not let this session use the model "claude-opus-5-5". It may use: claude-sonnet-\*/,
   ],
-  ["a model that the rules have by its family", { rules: { models: ["sonnet"] } }, "claude-sonnet-5-5", MAY],
-])("a session calls %s through the broker, or is told why not", (_, options, model, refusal) => {
+  ["a model whose family the rules allow", { rules: { models: ["sonnet"] } }, "claude-sonnet-5-5", MAY],
+])("a session may call %s through the broker, or gets the reason why it may not", (_, options, model, refusal) => {
   const said = modelRefusal(options, { model, current: undefined });
   if (refusal === MAY) expect(said).toBeUndefined();
   else expect(said).toMatch(refusal);

@@ -362,7 +362,7 @@ describe("a model with an address of its own", () => {
     ["bedrock/opus", false, "eu.anthropic.opus"],
     ["bedrock/opus", true, "eu.anthropic.opus"],
   ])(
-    "a call of %s has the model's name at its own server, and the answer has Skein's name (stream: %s)",
+    "a call of %s is sent with the name that its server has for the model, and the answer has Skein's name (stream: %s)",
     async (model, stream, own) => {
       const before = simulator.ledger.calls().length;
       const { status, body } = await ask(pass, { model, stream, prompt: script([{ text: "ein größeres 🙂" }]) });

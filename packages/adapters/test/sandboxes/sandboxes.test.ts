@@ -10,7 +10,7 @@ import { openBubblewrap } from "../../src/sandboxes/bubblewrap/index.ts";
 import { findProgram } from "../../src/sandboxes/find-program.ts";
 import { openNone } from "../../src/sandboxes/none.ts";
 
-const noWalls = "This driver has no walls.";
+const noWalls = "This sandbox has no walls.";
 
 describeSandbox(
   "none",

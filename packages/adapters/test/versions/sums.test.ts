@@ -110,7 +110,7 @@ test("sums equal the count of every row: before and after they are added up, and
   const store = await opened();
   const sessions: string[] = [];
   for (const { day, ...opened } of [
-    // 18:20, when a day has just begun in Kathmandu, and 18:05, before the next one.
+    // 18:20 UTC, five minutes after a day began in Kathmandu, and 18:05 UTC, ten minutes before the next one begins.
     { day: -2 + 380 / 1440, opened_by: "ci" },
     { day: -1 + 365 / 1440 },
     { day: -1 },

@@ -34,7 +34,7 @@ async function connected(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** A database of the schema before, with sessions, and with a body that is a blob. */
+/** A database of the previous schema, with sessions, and with a body that is a blob. */
 async function filled(sessions: number) {
   const url = await emptyDatabase();
   const before = await opened(createStoreBefore, url);

@@ -29,7 +29,7 @@ export interface AiSdkOptions {
   readonly model: AiSdkModelObject;
   readonly abilities?: Partial<ModelAbilities>;
   readonly price?: ModelPrice | undefined;
-  /** A stream is given up if nothing arrives for this time. */
+  /** A request is aborted if nothing arrives for this time. */
   readonly silenceMs?: number;
 }
 

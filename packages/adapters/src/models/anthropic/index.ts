@@ -22,7 +22,7 @@ export interface AnthropicModelOptions {
   readonly keyHeader?: "authorization" | "x-api-key" | undefined;
   /** The address of another Messages API: the simulator, a gateway. */
   readonly baseUrl?: string;
-  /** A connection is given up if nothing arrives for this time, not even a ping. */
+  /** A request is aborted if nothing arrives for this time, not even a ping. */
   readonly silenceMs?: number;
   /** The largest file from code execution that is downloaded, in bytes. */
   readonly fileLimit?: number;
@@ -132,9 +132,8 @@ interface RequestHead {
 }
 
 /**
- * The official client builds the headers of a request, once for each set of betas. The request is sent without the
- * client: the loop does retries, time limits and logs itself. In the client they would take a quarter of the time of a
- * call to a local model.
+ * The official client builds the headers of a request, once for each set of betas. The request is sent without the client: the
+ * loop does retries, time limits and logs itself. The client's own would take a quarter of the time of a call to a local model.
  */
 function createRequestHeads(client: Anthropic): (betas: string) => Promise<RequestHead> {
   const known = new Map<string, Promise<RequestHead>>();

@@ -42,7 +42,7 @@ export interface MessagesModelOptions {
   readonly price?: ModelPrice | undefined;
 }
 
-/** A connection is given up if nothing arrives for this time, not even a ping. */
+/** A request is aborted if nothing arrives for this time, not even a ping. */
 export const SILENCE_MS = 300_000;
 
 /** The API accepts these settings only if the request names an older version of the API than the client does. */

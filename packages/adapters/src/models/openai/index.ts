@@ -12,7 +12,7 @@ export interface OpenAiOptions {
   readonly url?: string | undefined;
   readonly abilities?: Partial<ModelAbilities>;
   readonly price?: ModelPrice | undefined;
-  /** A connection is given up if nothing arrives for this time. */
+  /** A request is aborted if nothing arrives for this time. */
   readonly silenceMs?: number;
   /** Makes the connections. Default: `httpRequest`. */
   readonly fetch?: typeof globalThis.fetch | undefined;

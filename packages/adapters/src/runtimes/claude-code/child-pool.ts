@@ -52,8 +52,8 @@ export interface ChildPool extends Prefetch {
   place(tenant: string, signal: AbortSignal): Promise<GiveBack | undefined>;
   figures(): Promise<ProcessFigures>;
   /**
-   * A child for the session: the idle one if it fits, otherwise a new one. It belongs to the caller until the caller
-   * keeps or ends it.
+   * A child for the session: the idle one if it fits, otherwise a new one. The caller has it alone until the caller returns it
+   * with `keep` or ends it.
    */
   take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
   keep(child: Child): void;

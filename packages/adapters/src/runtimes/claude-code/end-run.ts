@@ -103,7 +103,7 @@ export function completeRun(batch: Batch): void {
 const NO_OUTPUT = endWith({
   code: "structured_output",
   message:
-    "The model answered, but not in the form that output_format asked for. Say in the prompt what the fields mean, or send it again.",
+    "The model answered, but not in the format that output_format requires. Explain the fields in the prompt, or send the prompt again.",
 });
 
 /**
@@ -150,7 +150,7 @@ function endOf(result: SDKResultMessage): RunEnd {
     case "error_max_structured_output_retries":
       return endWith({
         code: "structured_output",
-        message: said || "No answer fitted the schema that was asked for.",
+        message: said || "No answer matched the requested schema.",
       });
     case "success":
     case "error_during_execution": {

@@ -50,9 +50,12 @@ export interface ClaudeCodeDeps extends Pick<
   readonly hooksOf?: DriveDeps["hooksOf"];
   readonly refused?: DriveDeps["refused"];
   readonly children?: ChildPoolOptions;
-  /** How long a session is held at a time. Effects of a child cannot be fenced, so the lease is longer than the loop's. */
+  /**
+   * How long a lease is valid without a renewal. It is longer than the loop's lease, because no fence can stop effects of a
+   * child.
+   */
   readonly leaseMs?: number;
-  /** How long a question keeps its process; after that the session waits without a process. */
+  /** How long a process is kept while a question waits for its answer. After that the session waits without a process. */
   readonly parkAfterMs?: number;
   /**
    * How long a process may be silent after its prompt. The time is long, because a start takes long on a busy machine.
@@ -79,7 +82,7 @@ export interface ClaudeCode extends Runtime {
   close(): Promise<void>;
 }
 
-/** How long a process may take to report what it has. */
+/** How long a process may take to report its offer. */
 const OFFER_MS = 30_000;
 
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
@@ -113,7 +116,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
         await driveSession(claimed, signal, driveDeps);
       } catch (error) {
         children.drop(claimed.lease.sessionId);
-        // The lease is left to expire: the next driver counts it against the run.
+        // The lease is not released but expires: the next driver then counts this failure against the run.
         if (!isKnownError(error, "lease_lost", "not_found", "closed")) deps.report(error);
       }
     },

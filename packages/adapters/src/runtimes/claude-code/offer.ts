@@ -11,7 +11,7 @@ export type Offer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
   readonly mcp_servers: readonly { readonly name: string; readonly status: string; readonly error?: string }[];
 };
 
-/** A command that Claude Code answers without a model: the answer includes what the process has. */
+/** A command that Claude Code answers without a model. Before the answer, it reports its tools, models and servers. */
 const WITHOUT_MODEL = "/cost";
 
 /** Starts a process only to find out what a session with these options would have, and removes its files afterwards. */
@@ -49,7 +49,7 @@ export async function askOffer(
       const init = hasFailedServers(message) ? ((await withServerErrors(message, query)) as Init) : message;
       return offerOf(up, init);
     }
-    throw new Error("Claude Code ended before it reported what it has.");
+    throw new Error("Claude Code ended before it reported its tools, models and commands.");
   } finally {
     signal.removeEventListener("abort", onAbort);
     inbox.end();

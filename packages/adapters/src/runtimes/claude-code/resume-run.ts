@@ -30,7 +30,7 @@ import type { TurnEnd } from "./turn.ts";
 const FIRST_WORD = {
   ms: 60_000,
   code: "interrupted",
-  message: "The turn ended with its server and could not be resumed. Send another prompt to continue.",
+  message: "The server stopped during this turn, and the turn could not be resumed. Send another prompt to continue.",
 };
 
 const NOT_RUN =
@@ -103,7 +103,7 @@ function deferCall(transcript: Transcript, batch: Batch): void {
 
 type MadeResult = CallResult & { readonly content: string };
 
-/** The result of a call that people have decided, if nothing has to run for it. */
+/** The result of a call that a person has answered or denied; undefined if a tool has to run first. */
 function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResult | undefined {
   if (!answer || (awaiting !== "question" && awaiting !== "approval")) return undefined;
   const decision = permissionOf(answer, awaiting, input as JsonObject);

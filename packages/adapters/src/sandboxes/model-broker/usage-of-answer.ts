@@ -40,7 +40,7 @@ export interface AskedAnswer {
 
 /** The average number of bytes in a token. */
 const BYTES_PER_TOKEN = 4;
-/** A piece of an answer without its text. */
+/** The size of one event of a stream without its text. */
 const EMPTY_PIECE = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}`.length;
 
 /**

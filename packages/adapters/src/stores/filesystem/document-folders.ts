@@ -196,7 +196,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
   };
 }
 
-/** The event after which a task begins, if all its events are in memory. */
+/** The last event before the waiting events; the last event of the log if no events wait. */
 function firstOf(head: Head, { events }: Waiting): number {
   return events[0] ? events[0].sequence - 1 : head.last;
 }

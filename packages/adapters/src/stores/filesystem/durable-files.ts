@@ -250,7 +250,7 @@ export async function addToFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** The bytes of a file from one place to another, or all of them. A link or a pipe is rejected, not followed. */
+/** The bytes of a file between two positions, or all of them. A link or a pipe is rejected, not followed. */
 export async function readBytes(path: string, from = 0, to?: number): Promise<Buffer> {
   const file = await open(path, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
   try {

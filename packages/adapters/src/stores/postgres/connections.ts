@@ -125,7 +125,7 @@ async function limitStatements(client: pg.ClientBase): Promise<void> {
   await client.query(`SET statement_timeout = ${STATEMENT_MS}`);
 }
 
-/** A connection of the pool. If its caller was rejected in the meantime, the connection is returned to the pool. */
+/** A connection of the pool. If it comes after the caller got an error, it is returned to the pool. */
 async function connected(pool: pg.Pool, watch: HangWatch): Promise<pg.PoolClient> {
   const coming = pool.connect();
   try {

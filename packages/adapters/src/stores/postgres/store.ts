@@ -253,7 +253,7 @@ export async function createPostgresStore({
       const [row] = await query(RELEASE, [lease.sessionId, lease.fence, seen, dueAt]);
       if (row?.[0] === "not_found") throw sessionNotFound(lease.sessionId);
       if (row?.[0] === "lease_lost") throw leaseLost(lease);
-      // The session may be due again: so other workers are notified.
+      // Other workers are notified, because the session may be due again.
       notifications.announce(lease.sessionId, seen);
     },
     async owners(sessionId) {

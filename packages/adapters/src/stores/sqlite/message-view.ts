@@ -91,7 +91,7 @@ select e.body ->> 'message_id', e.session_id, e.body ->> 'role',
   e.created_at, e.sequence
 from event_bodies e where e.event_type = 'subagent.messaged'
 union all
--- What Claude Code said besides: how it came up, its notices, and that it asks the model again.
+-- System messages: the start of the runtime, its notices, and retries of model calls.
 select coalesce(e.body ->> 'message_id', e.id), e.session_id, 'system', case e.event_type
     when 'runtime.started' then case json_type(${INFO}, '$.permissionMode')
       when 'text' then json_set(${init}, '$.permission_mode', ${INFO} ->> '$.permissionMode') else ${init} end

@@ -65,8 +65,8 @@ create table sessions (
   current_step integer not null default 0 check (current_step >= 0),
   container_id text,
   created_at text not null,
-  -- When something that people look for last changed: not with each step, which would write its index every time. The
-  -- time of the last event is on the head, without an index.
+  -- When a column by which sessions are listed last changed. Most steps leave it unchanged: each change writes its index. The
+  -- time of the last event is in heads, without an index.
   changed_at text not null,
   started_at text,
   finished_at text,
@@ -119,7 +119,7 @@ create table messages (
   created_at text not null,
   primary key (session_id, message_id, part)
 ) without rowid;
--- A prompt that waits has no number yet, and costs nothing here until it enters the transcript.
+-- A waiting prompt has no number yet, so it is not in this index until it enters the transcript.
 create unique index messages_number on messages (session_id, number) where number is not null;
 
 create table runs (
@@ -190,7 +190,7 @@ create table files (
   primary key (session_id, place)
 ) without rowid;
 
--- An idempotency key points into the log; it holds no answer.
+-- Idempotency keys. A row refers to events in a log, and contains no answer.
 create table keys (
   tenant text not null,
   key text not null,
@@ -230,7 +230,7 @@ create table record_fields (
 ) without rowid;
 `,
   `
--- What is said about a session beside its tags, in the order of the list; what cannot be looked for is not here.
+-- The metadata by which sessions are found, in the order of the list. Objects, lists and long values are left out.
 create table session_metadata (
   tenant text not null,
   key text not null,
@@ -245,11 +245,11 @@ select s.tenant, m.key, case m.type when 'text' then m.value else s.metadata -> 
 from sessions s, json_each(s.metadata) m
 where m.type not in ('object', 'array') and length(m.key) <= 64 and coalesce(length(m.value), 0) <= 255
 on conflict do nothing;
--- The session of a folder that ran last.
+-- Finds the session of a folder that ran last.
 create index sessions_used on sessions (tenant, agent_id, working_directory, coalesce(last_run_at, created_at), id);
 `,
   `
--- What a run used, by model. Runs of before are counted from their log.
+-- The usage of a run by model. Older runs are counted from their log.
 create table run_models (
   session_id text not null,
   run_id text not null,
@@ -278,15 +278,15 @@ where json_type(body, '$.usage') = 'object' and body ->> '$.run_id' is not null
 group by 1, 2, 3;
 `,
   `
--- The session of a tenant that ran last; one that never ran counts by when it began.
+-- Finds the session of a tenant that ran last. A session that never ran is sorted by its creation.
 create index sessions_last_used on sessions (tenant, coalesce(last_run_at, created_at), id);
 `,
   `
--- The exact cost is micros * 1000000 + rest, in pico-dollars: two sums of integers that are never carried over.
+-- The exact cost is micros * 1000000 + rest, in pico-dollars. Each column is a separate sum, without a carry.
 alter table sessions add column cost_rest integer not null default 0;
 alter table sessions add column estimated_calls integer not null default 0;
 alter table sessions add column simulated_calls integer not null default 0;
--- What calls that broke off may have cost beyond what is known, and until when it counts against budgets.
+-- What interrupted calls may have cost beyond their known cost, and until when this amount counts against budgets.
 alter table sessions add column reserved_micros integer not null default 0;
 alter table sessions add column reserved_until text;
 alter table runs add column cost_rest integer not null default 0;
@@ -306,15 +306,15 @@ alter table sessions add column opened_by text;
 alter table sessions add column has_unknown_effect integer not null default 0;
 update sessions set has_unknown_effect = 1 where id in (
   select session_id from events where event_type = 'tool.completed' and data ->> '$.outcome' = 'unknown');
--- Such sessions are few, and people ask for them.
+-- The few sessions with an unknown effect are listed by this index.
 create index sessions_unknown_effect on sessions (tenant, created_at, id) where has_unknown_effect = 1;
 `,
   `
--- The events of a turn went to as many pages of this index as they have types: a fifth of all pages that it wrote. Types
--- that every turn has are left out: a search for one of them reads a large part of the log anyway.
+-- Each type of event in a turn wrote another page of events_type: a fifth of all pages that the turn wrote. The new index
+-- leaves out types that every turn has: a search for one of them reads a large part of the log anyway.
 drop index events_type;
 create index events_rare on events (event_type, created_at) where ${RARE_EVENT};
--- The number of a run finds the same rows.
+-- The index of runs by number finds the same rows.
 drop index runs_started;
 `,
 ];

@@ -61,7 +61,7 @@ create view compactions as
 select session_id, sequence, body -> 'messages' as messages from event_bodies
 where event_type = 'compaction.checked' and json_type(body, '$.messages') = 'array';
 
--- Each message as it entered, in the form of the Messages API. The results of a step are one message.
+-- Each message of the transcript, in the format of the Messages API. The results of a step are one message.
 create view transcript as
 select e.session_id, e.sequence, e.run_id, e.body ->> 'message_id' as id, e.body ->> 'role' as role, e.created_at,
   json_object('role', e.body ->> 'role', 'content', e.body -> 'content') as message
@@ -172,7 +172,7 @@ select
       select json_object('file_id', f.file_id, 'filename', f.filename, 'storage_path', f.storage_path, 'size', f.size,
         'mime_type', f.mime_type, 'step', f.step, 'timestamp', f.created_at) as file
       from files f where f.session_id = r.session_id and f.run_id = r.id order by f.place)) as generated_files,
-  -- Empty where a call had no price: never a figure that is too low.
+  -- Empty if a call had no price: the sum of the other calls would be too low.
   case when r.unpriced_calls > 0 or r.model = '' then '{}' else json_object(
     'input_cost', ${part("input")}, 'output_cost', ${part("output")},
     'cache_write_cost', ${part("cache_write")}, 'cache_read_cost', ${part("cache_read")},

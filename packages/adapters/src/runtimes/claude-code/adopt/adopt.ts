@@ -6,7 +6,7 @@ import type { ClaudeSession } from "./claude-session.ts";
 export interface AdoptDeps {
   readonly store: Store;
   readonly tenant: string;
-  /** The folder for the adopted session. Default: its own. */
+  /** The folder for the adopted session. Default: the folder in which Claude Code ran it. */
   readonly folder?: string | null;
   readonly ids?: Ids;
 }
@@ -43,7 +43,7 @@ function createdFact(session: ClaudeSession, to: { tenant: string; folder: strin
   const last = (type: string, field: string): unknown => entries.findLast((entry) => entry["type"] === type)?.[field];
   const tag = last("tag", "tag");
   const folder = to.folder !== null && to.folder.length <= 500 ? displayText(to.folder) : null;
-  // A session that was typed in a terminal had Claude Code's own instructions. The SDK gives them only on request.
+  // A session that was typed in a terminal had Claude Code's own instructions. The SDK adds these instructions only on request.
   const isTyped = entries.some(({ entrypoint }) => entrypoint === "cli");
   const agent = claudeAgent(ClaudeOptions.parse({ cwd: folder, ...(isTyped && { system_prompt_append: "" }) }));
   return sessionCreated({

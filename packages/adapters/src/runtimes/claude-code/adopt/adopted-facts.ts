@@ -20,8 +20,8 @@ const LINES_OF_A_FACT = 200;
 const INTERRUPTION = /^\s*\[Request interrupted by user[^\]]*\]\s*$/;
 
 /**
- * What happened in a session of Claude Code, as facts: every line unchanged, and the meaning of the lines on its
- * thread. The history marks lines that a rewind removed, and lines before a compaction.
+ * What happened in a session of Claude Code, as facts: every line unchanged, and the messages, runs and calls of its
+ * conversation. The history library marks lines that a rewind removed, and lines before a compaction.
  */
 export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] {
   const facts: Fact[] = [];
@@ -113,7 +113,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     run.answered(answerOf(entries), { messageId, resultsMessageId: resultsOf(message), time });
   }
 
-  /** The transcript of a subagent, and what it cost, in the run that called it. */
+  /** Writes the transcript of a subagent, and its messages and usage as part of the run that called it. */
   function tell(agent: ClaudeSubagent): void {
     subagents.delete(agent);
     for (let at = 0; at < agent.lines.length; at += LINES_OF_A_FACT)

@@ -8,7 +8,7 @@ import type { ClaudeSession } from "./claude-session.ts";
  */
 export function checkpointsOf({ lines, cwd }: ClaudeSession): ReadonlyMap<string, ReadonlySet<string>> {
   const checkpoints = new Map<string, Set<string>>();
-  /** The copy of each file in the newest snapshot: a newer one shows that the file changed in between. */
+  /** The copy of each file in the latest snapshot. If the next snapshot has another copy of a file, the file changed in between. */
   const copies = new Map<string, string | null>();
   let newest: string | undefined;
   const of = (messageId: string): Set<string> => {

@@ -10,8 +10,8 @@ export interface Folders {
    */
   place(field: string, path: string, only?: readonly string[]): Promise<string>;
   /**
-   * Device and inode of a place. A session that may write to the folder above could replace it by a link, so the sandbox
-   * checks that it is still the same.
+   * Device and inode of a folder. A session that may write to the parent folder could replace the folder by a link, so the
+   * sandbox checks that it is still the same folder.
    */
   identity(field: string, place: string): string;
   /** Real paths that may only be read. */
@@ -21,8 +21,8 @@ export interface Folders {
 type NamedFolders = Readonly<Record<string, { readonly path: string; readonly access: "read" | "write" }>>;
 
 /**
- * Folders that requests may work in: those registered by name, and all folders inside a root. A folder that contains a
- * place of the server's own data, or is inside one, is refused: its sessions could read keys and other sessions.
+ * Folders that requests may work in: those registered by name, and all folders inside a root. A folder that contains data of
+ * the server, or is inside a folder of such data, is refused: its sessions could read keys and other sessions.
  */
 export function createFolders(
   roots: readonly string[],

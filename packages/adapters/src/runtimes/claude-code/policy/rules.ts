@@ -180,7 +180,7 @@ function invalid(field: string, sentence: string): KnownError {
 
 interface Closed {
   readonly what: string;
-  /** The setting below `claude` that allows it, if there is one. */
+  /** The setting below `claude` that would allow the rejected value, if there is one. */
   readonly setting?: keyof ClaudeSettings;
   /** What requests can name instead. */
   readonly names?: readonly string[];

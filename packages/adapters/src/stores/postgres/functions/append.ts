@@ -9,14 +9,14 @@
  * made while the tables are empty.
  */
 export const append = /* sql */ `
--- Half a microsecond is added because date_part answers a double, which may fall short of the millisecond by less.
+-- Half a microsecond is added because date_part returns a double, which may be slightly below the exact millisecond.
 create or replace function skein.milliseconds(at timestamptz) returns bigint language sql immutable
   return floor(date_part('epoch', at) * 1000 + 0.0005)::bigint;
 
 create or replace function skein.instant(milliseconds double precision) returns timestamptz language sql immutable
   return to_timestamp(milliseconds / 1000);
 
--- Why an append found no head to move: repeated | not_found | lease_lost | conflict, or null if it would find one now.
+-- Why an append found no head that it could update: repeated | not_found | lease_lost | conflict. Null if a retry would find one.
 create or replace function skein.refusal(
   p_session uuid, p_tenant text, p_begins boolean, p_id uuid, p_count integer, p_expect integer, p_fence bigint)
 returns text language plpgsql as $$
@@ -43,15 +43,14 @@ begin
   return case when p_expect <> v_last then format('conflict %s %s %s', p_session, p_expect, v_last) end;
 end $$;
 
--- Answers with words: written | repeated | conflict, each with a session and two sequences, or
--- key_reused | not_found | lease_lost | taken | already_exists. The fence of the lease is the last word of "written".
+-- Returns words: written | repeated | conflict, each followed by a session and two sequences, or
+-- key_reused | not_found | lease_lost | taken | already_exists. The last word of "written" is the fence of the lease.
 --
--- p_begins: the first event is session.created. p_owner gets the lease, if nobody has it. p_tenant is null when the caller did not name one. p_entered and p_started
--- say how many messages and runs are numbered here; p_add is what the counters of the head grow by, then what is reserved and
--- until when; p_row_… are the rows of
--- messages.
+-- p_begins: the first event is session.created. p_owner: who gets the lease, if nobody has it. p_tenant: null if the caller named
+-- no tenant. p_entered and p_started: how many messages and runs this append numbers. p_add: the increases of the head's
+-- counters, then the reserved amount and the end of the reservation. p_row_…: the columns of the rows of messages.
 --
--- Its plans are made once per connection, perhaps while the tables are empty: they must be right for full ones.
+-- The plans of this function are made once per connection, perhaps while the tables are empty. They must also suit full tables.
 create or replace function skein.append(
   p_session uuid, p_tenant text, p_begins boolean, p_at timestamptz, p_version smallint,
   p_ids uuid[], p_types text[], p_runs uuid[], p_bodies text[], p_blobs bytea[], p_blob_bodies text[],
@@ -77,7 +76,7 @@ declare
   v_refusal text;
 begin
   if p_key is not null then
-    -- Two appends with one key may be for two sessions (a creation that is repeated): the key has its own lock.
+    -- Two appends with the same key may name different sessions (a repeated creation), so the key has its own lock.
     perform pg_advisory_xact_lock(hashtextextended(p_key_tenant || chr(1) || p_key, 7301));
     select * into v_key from skein.keys k where k.tenant = p_key_tenant and k.key = p_key;
     if found then
@@ -99,20 +98,20 @@ begin
 
   loop
     if not p_begins then
-      -- A log that ends where the writer says cannot hold these events already. If it does not say, it is looked up; two
-      -- that look at once are told apart by the key of events, and the second one asks again.
+      -- A log that ends at p_expect cannot contain these events already. Without p_expect, the first event is looked up. If two
+      -- equal appends do this at once, the unique key of events rejects one of them, and its caller tries again.
       if p_expect is null then
         if exists (select from skein.events e where e.id = p_ids[1] and e.session_id = p_session) then
           return skein.refusal(p_session, p_tenant, p_begins, p_ids[1], v_count, p_expect, p_fence);
         end if;
       end if;
-      -- Moving the counter takes the lock, and from here on nobody else writes to this session.
+      -- This update locks the head: from here on, nobody else writes to this session.
       update skein.heads h set
         last_sequence = h.last_sequence + v_count,
         fact_version = greatest(h.fact_version, p_version),
         message_count = h.message_count + p_entered,
         run_count = h.run_count + p_started,
-        -- The microseconds go on counting where the same millisecond left off.
+        -- Within the same millisecond, the microseconds continue from the last event.
         updated_at = least(v_limit, case when date_trunc('milliseconds', h.updated_at) = p_at
           then h.updated_at + v_count * interval '1 microsecond' else v_updated end),
         fence = case when p_release or p_owner is not null then h.fence + 1 else h.fence end,
@@ -171,20 +170,20 @@ begin
     v_refusal := skein.refusal(p_session, p_tenant, p_begins, p_ids[1], v_count, p_expect, p_fence);
     if v_refusal is not null then return v_refusal; end if;
     if p_owner is not null and not p_begins then return 'taken'; end if;
-    -- What stood in the way is gone already: once more.
+    -- The row that prevented this append is gone by now, so the append is tried again.
   end loop;
 
   if v_updated < v_limit then
     v_first := v_updated - (v_count - 1) * interval '1 microsecond';
   elsif v_last > v_count then
-    -- More events than a millisecond has microseconds: the rest of them share the last one.
+    -- There are more events than microseconds in the millisecond: the remaining events share the last microsecond.
     select e.created_at + interval '1 microsecond' into v_first
     from skein.events e where e.session_id = p_session and e.sequence = v_last - v_count and e.created_at > p_at;
     v_first := coalesce(v_first, p_at);
   end if;
 
   if p_blob_bodies is not null then
-    -- A delete looks for blobs that nobody refers to; it must not look while a reference is on its way.
+    -- A delete removes blobs without references. This lock makes the delete wait until this append has stored its references.
     perform pg_advisory_xact_lock_shared(7302);
     insert into skein.blobs (hash, body)
     select b.hash, b.body from unnest(p_blobs, p_blob_bodies) b(hash, body) where b.hash is not null

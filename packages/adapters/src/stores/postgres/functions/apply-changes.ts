@@ -1,7 +1,7 @@
 /** Updates the projections, in the transaction of the append. */
 export const applyChanges = /* sql */ `
--- Applies the row operations of one append. Numbers in them are relative; the base is what the session had.
--- Row by row and key by key: making records of whole rows out of JSON costs more than writing them.
+-- Applies the row operations of one append. Their numbers are relative to the numbers that the session had before the append.
+-- Rows are read from JSON key by key: converting JSON into records of whole rows costs more than writing the rows.
 create or replace function skein.apply(p_session uuid, p_base integer, p_messages integer, p_runs integer, p_changes jsonb)
 returns void language plpgsql as $$
 declare
@@ -27,7 +27,7 @@ begin
   end if;
 
   if p_changes ? 'status' then
-    -- Most steps find the status as it is, and then nothing is written.
+    -- Most steps set the status that the session already has, and then nothing is written.
     update skein.sessions s set status = p_changes->>'status', changed_at = (p_changes->>'changed_at')::timestamptz
     where s.id = p_session and s.status <> p_changes->>'status';
   end if;
@@ -48,7 +48,7 @@ begin
       has_unknown_effect = coalesce((v_part->>'has_unknown_effect')::boolean, s.has_unknown_effect),
       changed_at = (p_changes->>'changed_at')::timestamptz
     where s.id = p_session;
-    -- Seldom, and on its own: what metadata is found by follows it.
+    -- Metadata rarely changes. It has a separate update, because a trigger on this column writes skein.session_metadata.
     if p_changes ? 'metadata' then
       update skein.sessions s set metadata = (p_changes->>'metadata')::json where s.id = p_session;
     end if;
@@ -124,7 +124,7 @@ begin
     end loop;
   end loop;
 
-  -- The rest is seldom there.
+  -- Most appends have none of the remaining changes.
   if not p_changes ?| array['entries', 'awaits', 'closes', 'checkpoints', 'files'] then return; end if;
 
   v_part := coalesce(p_changes->'entries', '[]');

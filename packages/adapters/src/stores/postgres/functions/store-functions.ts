@@ -2,8 +2,8 @@
  * The other functions of the store: one function and one round trip each, under the same rules as append.
  */
 export const storeFunctions = /* sql */ `
--- Answers with words: leased (session, fence, last sequence) | busy (until, in ms) | none (next in ms, or 0) | not_found |
--- unreadable.
+-- Returns words: leased (session, fence, last sequence) | busy (until, in ms) | none (when the next session is due, in ms, or 0) |
+-- not_found | unreadable.
 create or replace function skein.claim(
   p_session uuid, p_owner text, p_lease_ms double precision, p_version smallint, p_take_within_ms double precision)
 returns text language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -39,15 +39,16 @@ begin
       return format('busy %s', ceil(extract(epoch from v_until) * 1000));
     end if;
     if v_version > p_version then return 'unreadable'; end if;
-    -- What stood in the way is gone already: once more.
+    -- The lease that prevented this claim is gone by now, so the claim is tried again.
   end loop;
 end $$;
 
--- As servers of an earlier version call it, which may still run on this database.
+-- The signature that servers of an earlier version call. Such servers may still run on this database.
 create or replace function skein.claim(p_session uuid, p_owner text, p_lease_ms double precision, p_version smallint)
 returns text language sql as $$ select skein.claim(p_session, p_owner, p_lease_ms, p_version, 0) $$;
 
--- Prolongs leases and answers those that were still held. Locks in one order, so that two never deadlock.
+-- Renews leases and returns those that were still held. Sessions are locked in the order of their ids, so that two calls never
+-- deadlock.
 create or replace function skein.renew(p_sessions uuid[], p_fences bigint[], p_lease_ms double precision[])
 returns table (session_id uuid, fence bigint) language sql as $$
   with held as (
@@ -61,7 +62,7 @@ returns table (session_id uuid, fence bigint) language sql as $$
   returning h.session_id, h.fence
 $$;
 
--- Answers: released | not_found | lease_lost.
+-- Returns: released | not_found | lease_lost.
 create or replace function skein.release(p_session uuid, p_fence bigint, p_seen integer, p_due double precision)
 returns text language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
@@ -75,7 +76,7 @@ begin
   return case when exists (select from skein.heads h where h.session_id = p_session) then 'lease_lost' else 'not_found' end;
 end $$;
 
--- Every lease of an owner, or those that run out within a time.
+-- Frees all leases of an owner, or only those that expire within a time.
 create or replace function skein.free(p_owner text, p_within_ms double precision) returns void language sql as $$
   with held as (
     select h.session_id from skein.heads h
@@ -86,10 +87,10 @@ create or replace function skein.free(p_owner text, p_within_ms double precision
   from held where h.session_id = held.session_id and h.owner = p_owner
 $$;
 
--- As servers of an earlier version call it.
+-- The signature that servers of an earlier version call.
 create or replace function skein.free(p_owner text) returns void language sql as $$ select skein.free(p_owner, null) $$;
 
--- Whether there was such a session. Everything that hangs on its head goes with it, and the blobs that only it used.
+-- Deletes a session: every row that belongs to it, and the blobs that only this session used. Returns whether it existed.
 create or replace function skein.delete_session(p_session uuid, p_tenant text) returns boolean language plpgsql as $$
 declare
   v_blobs bytea[];
@@ -99,9 +100,9 @@ begin
   if not found then return false; end if;
   select array_agg(distinct e.blob) into v_blobs
   from skein.events e where e.session_id = p_session and e.blob is not null;
-  -- Before all that the sums were made of: they are corrected by it.
+  -- Runs are deleted before the other rows, because the trigger on runs reads these rows to correct the sums.
   delete from skein.runs r where r.session_id = p_session;
-  -- First where events are moved from: what is moved meanwhile is then found where it went.
+  -- The table from which events are moved comes first: events that are moved in the meantime are then found in log_events.
   if to_regclass('skein.events_single') is not null then
     execute 'delete from skein.events_single e where e.session_id = $1' using p_session;
   end if;
@@ -122,7 +123,8 @@ do $$ begin
   create type skein.record_answer as (code text, place integer, actual integer);
 exception when duplicate_object then null; end $$;
 
--- Puts all or none. Answers: one row 'conflict' with the version that is there, or a row 'put' with the version per put.
+-- Stores all records or none. Returns one row 'conflict' with the stored version, or for each record a row 'put' with its new
+-- version.
 create or replace function skein.put_records(p_at timestamptz, p_puts jsonb) returns setof skein.record_answer language plpgsql as $$
 declare
   v_put record;

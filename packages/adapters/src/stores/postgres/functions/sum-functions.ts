@@ -89,7 +89,7 @@ create or replace function skein.platform_status(p_status text, p_outcome text) 
     when p_outcome = 'completed' then 'completed'
     else 'failed' end;
 
--- Takes a run out of the sums.
+-- Subtracts a run from the sums.
 create or replace function skein.take_from_sums(p_run uuid, p_session uuid) returns void language plpgsql as $$
 begin
 ${SPANS.map(
@@ -100,7 +100,8 @@ ${SPANS.map(
 ).join("\n")}
 end $$;
 
--- Adds up what was noted, and so many runs that are over. Answers how many runs those were; -1 if another server is at it.
+-- Adds up the recorded changes of counts, and at most p_runs runs that have ended. Returns the number of these runs, or -1 if
+-- another server is adding up.
 create or replace function skein.roll_up(p_runs integer) returns integer language plpgsql as $$
 declare
   v_runs integer;

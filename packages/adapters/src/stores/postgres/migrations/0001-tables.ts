@@ -14,7 +14,7 @@
  *   same millisecond, so that ordering by time is the order of the log.
  */
 export const tables = /* sql */ `
--- Which text the views were made from; they are made anew when it changes.
+-- A hash of the text of the views, which are created again when the text changes.
 create table skein.views (hash text not null);
 
 create domain skein.tenant as text check (value <> '' and length(value) <= 100);
@@ -25,7 +25,7 @@ create domain skein.title as text check (length(value) <= 255);
 create domain skein.model as text check (length(value) <= 100);
 create domain skein.folder as text check (length(value) <= 500);
 create domain skein.stop_reason as text check (length(value) <= 50);
--- A number that counts something, and one that numbers something.
+-- amount: a count, from 0. place: a number in an order, from 1.
 create domain skein.amount as integer check (value >= 0);
 create domain skein.place as integer check (value > 0);
 create domain skein.micros as bigint check (value >= 0);
@@ -34,12 +34,12 @@ create table skein.heads (
   session_id uuid primary key,
   tenant skein.tenant not null,
   last_sequence skein.amount not null,
-  -- The highest version of a fact in the log: a worker that is older leaves the session to a newer one.
+  -- The highest version of a fact in the log: a worker that does not know this version leaves the session to a newer worker.
   fact_version smallint not null,
   message_count integer not null default 0,
   run_count integer not null default 0,
   updated_at timestamptz not null,
-  -- Raised by every claim and every release, so that a writer with an old one is recognised.
+  -- Raised by every claim and every release, so that a writer with an old fence is recognised.
   fence bigint not null default 0,
   owner text,
   leased_until timestamptz,
@@ -97,7 +97,7 @@ create table skein.sessions (
   metadata json not null default '{}',
   status skein.status not null default 'idle',
   outcome skein.outcome,
-  -- The platform API's word for both, stored because people list by it.
+  -- The platform API's word for status and outcome together. Stored, because sessions are listed by it.
   platform_status text not null generated always as (
     case
       when status <> 'idle' then 'running'
@@ -116,8 +116,8 @@ create table skein.sessions (
   forked_from_sequence integer,
   subagent_of_session_id uuid,
   subagent_of_tool_use_id text,
-  -- When this row last changed. Looked up by; the time of the last event is on the head, where an index would make every
-  -- append write one more page.
+  -- When this row last changed. It has an index. The time of the last event is in heads without an index, which would make
+  -- every append write one more page.
   changed_at timestamptz not null
 ) with (fillfactor = 80);
 create index sessions_changed on skein.sessions (changed_at desc);
@@ -134,7 +134,8 @@ create index sessions_caller on skein.sessions (subagent_of_session_id, created_
   where subagent_of_session_id is not null;
 create index sessions_last_run on skein.sessions (last_run_at desc) where last_run_at is not null;
 
--- A tag is looked up here, in the order of the list; the array has them in the order in which they were given.
+-- Finds sessions by tag, in the order of the list. The array in skein.sessions has the tags in the order in which they were
+-- given.
 create table skein.session_tags (
   tenant text not null,
   tag text not null,
@@ -239,7 +240,7 @@ create table skein.snapshots (
   state text not null
 );
 
--- Idempotency keys. A row points into a log and holds no answer.
+-- Idempotency keys. A row refers to events in a log, and contains no answer.
 create table skein.keys (
   tenant text not null,
   key text not null,

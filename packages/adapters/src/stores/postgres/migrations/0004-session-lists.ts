@@ -52,7 +52,7 @@ insert into skein.session_metadata (tenant, key, value, created_at, session_id)
 select s.tenant, p.key, p.value, s.created_at, s.id from skein.sessions s, skein.metadata_pairs(s.metadata) p
 on conflict do nothing;
 
--- The session of a folder that ran last. "Is null" would not keep the order of an index.
+-- Finds the session of a folder that ran last. A condition "is null" instead of coalesce would not keep the order of the index.
 create index sessions_used on skein.sessions
   (tenant, agent_id, (coalesce(working_directory::text, '')), (coalesce(last_run_at, created_at)), id);
 `;

@@ -1,6 +1,6 @@
 /** The usage of a run by model. Older runs are counted from their log. */
 export const runModels = /* sql */ `
--- What of a run went to which model.
+-- One row for each model that a run used.
 create table skein.run_models (
   session_id uuid not null,
   run_id uuid not null,

@@ -1,10 +1,10 @@
 /** Exact costs, and reservations: what interrupted calls may have cost beyond their known cost. */
 export const exactCost = /* sql */ `
--- The exact cost is micros * 1000000 + rest, in pico-dollars: two sums of integers that are never carried over.
+-- The exact cost is micros * 1000000 + rest, in pico-dollars. Each column is a separate sum, without a carry.
 alter table skein.heads add column cost_rest bigint not null default 0;
 alter table skein.heads add column estimated_calls integer not null default 0;
 alter table skein.heads add column simulated_calls integer not null default 0;
--- Counts against budgets until then.
+-- reserved_micros counts against budgets until reserved_until.
 alter table skein.heads add column reserved_micros bigint not null default 0;
 alter table skein.heads add column reserved_until timestamptz;
 alter table skein.runs add column cost_rest bigint not null default 0;

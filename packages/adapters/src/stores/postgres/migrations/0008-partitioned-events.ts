@@ -43,7 +43,7 @@ create index log_events_run on skein.log_events (run_id, event_type, created_at)
 create index log_events_type on skein.log_events (event_type, created_at desc);
 create index log_events_blob on skein.log_events (blob) where blob is not null;
 
--- What a call that began before the migration still writes and deletes, by the name that it knows.
+-- Handles the writes of calls that began before the migration and still use the table's old name.
 create function skein.write_event() returns trigger language plpgsql as $$
 begin
   if tg_op = 'INSERT' then
@@ -68,7 +68,7 @@ begin
       select ${COLUMNS} from skein.log_events union all select ${COLUMNS} from skein.events_single;
     ${WRITE_EVENT}
   else
-    -- The views of the schemas platform, agent and api are made anew in the same transaction.
+    -- The views of the schemas platform, agent and api are created again in the same transaction.
     drop table skein.events cascade;
     create view skein.events as select ${COLUMNS} from skein.log_events;
   end if;
@@ -77,10 +77,12 @@ end $$;
 
 /** Functions that move the events of a table without partitions. They are created again together with the others. */
 export const moveEvents = /* sql */ `
--- Moves events that follow a place, in the order of their sessions. Answers: moved (and the last session) | busy | done.
+-- Moves at most p_rows events in the order of their sessions, from session p_after on. Returns: moved (and the last session) |
+-- busy | done.
 --
--- Whoever uses the view locks it first and its tables then. The end of a move takes its locks in the same order, and waits for
--- each for less time than PostgreSQL waits before it looks for a deadlock: servers come first, and the end is tried again.
+-- A statement over the view locks the view first, then its tables. The end of the move takes its locks in the same order, and
+-- waits for each lock for less time than PostgreSQL waits before it looks for a deadlock. So servers are never interrupted:
+-- the end of the move fails instead, and is tried again.
 create or replace function skein.move_events(p_after uuid, p_rows integer) returns text language plpgsql
 set lock_timeout = '200ms' as $$
 declare
@@ -102,7 +104,7 @@ begin
   -- There is no max() of UUIDs before PostgreSQL 18.
   select k.session_id into v_last from kept k order by k.session_id desc limit 1;
   if v_last is not null then return format('moved %s', v_last); end if;
-  -- Nothing after that place. What others held or deleted meanwhile is looked for from the start.
+  -- No events are left from p_after on. Events that other transactions had locked are searched again from the start.
   if exists (select from skein.events_single) then return 'moved 00000000-0000-0000-0000-000000000000'; end if;
   drop trigger write_event on skein.events;
   lock table skein.events_single in access exclusive mode;

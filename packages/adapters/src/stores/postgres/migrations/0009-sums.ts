@@ -22,7 +22,7 @@ create table skein.session_counts (
   agent_id uuid not null,
   top_level boolean not null,
   status text not null,
-  -- Empty for a session without one.
+  -- Empty for a session without an outcome.
   outcome text not null,
   sessions bigint not null,
   primary key (tenant, agent_id, top_level, status, outcome)
@@ -44,19 +44,20 @@ create trigger note_count after insert or delete on skein.sessions for each row 
 create trigger note_status after update of status, outcome on skein.sessions for each row
   when (old.status <> new.status or old.outcome is distinct from new.outcome) execute function skein.note_count();
 
--- Runs that are not in the sums yet: those that go on, and those that ended lately.
+-- Runs that are not in the sums yet: open runs, and runs that ended recently.
 create table skein.open_runs (
   run_id uuid not null,
   session_id uuid not null,
   primary key (run_id, session_id)
 );
--- Several rows may have the same key; their sum counts. A run whose session is deleted is a row with negative numbers.
+-- Several rows may have the same key: their values are added. A row with negative values subtracts a run that was deleted or
+-- corrected.
 create table skein.usage_days (
   tenant text not null,
   day date not null,
   agent_id uuid not null,
   project text not null,
-  -- Null: of the whole run. Otherwise what of it went to one model.
+  -- Null: the row counts whole runs. Otherwise it counts only what one model used.
   model text,
   runs bigint not null,
   ${COUNTERS.map((name) => `${name} bigint not null`).join(",\n  ")}
@@ -80,10 +81,11 @@ begin
   return null;
 end $$;
 create trigger note_run after insert on skein.runs for each row execute function skein.note_run();
--- A run that is over never changes, unless a correction comes: then it is taken out of the sums, and added up once more.
+-- A run that has ended changes only if it is corrected or deleted. It is then subtracted from the sums; a corrected run is
+-- added up again.
 create function skein.note_changed_run() returns trigger language plpgsql as $$
 begin
-  -- Waits for a roll-up that is adding it up.
+  -- This delete waits for a roll-up that is just adding up the run.
   delete from skein.open_runs o where o.run_id = old.id and o.session_id = old.session_id;
   if not found then perform skein.take_from_sums(old.id, old.session_id); end if;
   if tg_op = 'DELETE' then return old; end if;

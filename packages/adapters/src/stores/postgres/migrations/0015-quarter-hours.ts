@@ -8,7 +8,7 @@ import { COUNTERS } from "@skein/core";
  * Every existing run is added up again by skein.roll_up, and counted row by row until then.
  */
 export const quarterHours = /* sql */ `
--- Empty for a session that nobody's key opened.
+-- Empty for a session that was opened without a key.
 alter table skein.usage_days add column opened_by text not null default '';
 create table skein.usage_quarters (
   tenant text not null,
@@ -16,7 +16,7 @@ create table skein.usage_quarters (
   agent_id uuid not null,
   project text not null,
   opened_by text not null,
-  -- Null: of the whole run. Otherwise what of it went to one model.
+  -- Null: the row counts whole runs. Otherwise it counts only what one model used.
   model text,
   runs bigint not null,
   ${COUNTERS.map((name) => `${name} bigint not null`).join(",\n  ")}
@@ -34,7 +34,8 @@ create table skein.tool_quarters (
 );
 create index tool_quarters_time on skein.tool_quarters (tenant, quarter);
 
--- Nobody adds up meanwhile. Who corrects or deletes a run waits, because runs are locked.
+-- This lock keeps skein.roll_up from running. Statements that correct or delete a run wait too, because the table of runs is
+-- locked.
 select pg_advisory_xact_lock(7305);
 delete from skein.usage_days;
 delete from skein.tool_days;

@@ -55,7 +55,7 @@ select
   skein.pending_results(s.id) as pending_backend_results,
   w.awaiting as awaiting_frontend_tools,
   h.current_step::integer as current_step,
-  -- Only while the run waits for the browser; afterwards the run has its own row in the table of the same name.
+  -- Filled only while the run waits for the browser. When the run has ended, it has a row in agent.conversation_history.
   case when w.awaiting then skein.run_messages(s.id, s.run_id) else '[]'::jsonb end as conversation_history,
   s.title::varchar(255) as title,
   s.created_at,
@@ -107,7 +107,7 @@ select
     'cache_read_input_tokens', r.cache_read_input_tokens) as usage,
   (select coalesce(jsonb_agg(skein.shown(f.shown) order by f.place), '[]')
     from skein.files f where f.run_id = r.id and f.session_id = r.session_id) as generated_files,
-  -- Empty where a call had no price: never a figure that is too low.
+  -- Empty if a call had no price: the sum of the other calls would be too low.
   case when r.unpriced_calls > 0 or r.model = '' then '{}'::jsonb else jsonb_build_object(
     'input_cost', skein.dollars(r.input_micros, r.input_rest), 'output_cost', skein.dollars(r.output_micros, r.output_rest),
     'cache_write_cost', skein.dollars(r.cache_write_micros, r.cache_write_rest),

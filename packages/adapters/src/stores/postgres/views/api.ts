@@ -2,7 +2,8 @@
 export const api = /* sql */ `
 create schema if not exists api;
 
--- It showed the first 50 characters of a model's name. The type of a view's column cannot be replaced.
+-- An earlier version showed only 50 characters of a model's name. The type of a view's column cannot be changed, so the view is
+-- dropped.
 do $$ begin
   if exists (select from information_schema.columns where table_schema = 'api' and table_name = 'sessions'
       and column_name = 'model' and character_maximum_length = 50) then

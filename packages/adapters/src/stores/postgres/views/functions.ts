@@ -19,7 +19,7 @@ end $$;
 create or replace function skein.body(p_data json, p_blob bytea) returns json language sql stable parallel safe
 return case when p_blob is null then p_data else (select b.body::json from skein.blobs b where b.hash = p_blob) end;
 
--- The tool results in a stretch of the transcript's rows, as the blocks of one message.
+-- The tool results in a range of the transcript's rows, as the blocks of one message.
 create or replace function skein.tool_results(p_session uuid, p_first integer, p_rows integer) returns jsonb
 language sql stable parallel safe as $$
   select jsonb_agg(
@@ -32,7 +32,7 @@ language sql stable parallel safe as $$
   where m.session_id = p_session and m.number >= p_first and m.number < p_first + p_rows
 $$;
 
--- One message of the transcript as the Messages API has it. p_entry is the fact that made it enter.
+-- One message of the transcript, in the format of the Messages API. p_entry is the fact that added it to the transcript.
 create or replace function skein.message(p_session uuid, p_type text, p_entry jsonb) returns jsonb
 language plpgsql stable parallel safe as $$
 declare
@@ -52,7 +52,7 @@ begin
     end);
 end $$;
 
--- The messages that entered the transcript in a stretch of the log.
+-- The messages that entered the transcript in a range of the log.
 create or replace function skein.transcript(p_session uuid, p_after integer, p_until integer) returns jsonb
 language sql stable parallel safe as $$
   select coalesce(
@@ -62,7 +62,8 @@ language sql stable parallel safe as $$
     and e.event_type in ('message.created', 'message.copied')
 $$;
 
--- What the model is shown at a place in the log: what the last compaction left, and what has entered since.
+-- The messages that the model is shown at a position in the log: those that the last compaction left, and those that entered
+-- later.
 create or replace function skein.context(p_session uuid, p_until integer) returns jsonb
 language plpgsql stable parallel safe as $$
 declare

@@ -5,7 +5,7 @@ import { INIT_LEFT_OUT, RESULT_LEFT_OUT } from "@skein/protocol";
 const keys = (names: readonly string[]): string => `'{${names.join(",")}}'::text[]`;
 
 export const sessionMessages = /* sql */ `
--- Content as blocks: text is the short form of one.
+-- Content as blocks; plain text becomes one text block.
 create or replace function skein.blocks(p_content jsonb) returns jsonb language sql immutable parallel safe
 return case jsonb_typeof(p_content)
   when 'string' then jsonb_build_array(jsonb_build_object('type', 'text', 'text', p_content))
@@ -22,7 +22,7 @@ create or replace function skein.elements(p_list jsonb) returns setof jsonb lang
   select * from jsonb_array_elements(case jsonb_typeof(p_list) when 'array' then p_list else '[]' end)
 $$;
 
--- The names in a list of names, or of things that have one.
+-- The names in a list of names, or of objects with a name.
 create or replace function skein.names(p_list jsonb) returns jsonb language sql immutable parallel safe as $$
   select coalesce(jsonb_agg(name order by place), '[]') from (
     select case jsonb_typeof(v) when 'string' then v else v->'name' end as name, place
@@ -46,7 +46,7 @@ return skein.blocks(case 'string'
   when jsonb_typeof(p_notice->'summary') then p_notice->'summary'
   else p_notice->'message'->'content' end);
 
--- One message of the transcript, and of an answer who gave it. p_entry is the fact that made it enter.
+-- One message of the transcript; an answer also has its model and usage. p_entry is the fact that added it to the transcript.
 create or replace function skein.session_message(p_session uuid, p_type text, p_entry jsonb) returns jsonb
 language plpgsql stable parallel safe as $$
 declare
