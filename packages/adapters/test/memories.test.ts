@@ -152,7 +152,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
   });
 });
 
-test("on PostgreSQL machines share memories, and several may start at once", async () => {
+test("machines on the same PostgreSQL share memories, and several may start at the same time", async () => {
   const fresh = await createDatabase(inject("postgres").url);
   onTestFinished(() => fresh.drop());
   const machines = Array.from({ length: 4 }, () => createPostgresMemory({ url: fresh.url }));

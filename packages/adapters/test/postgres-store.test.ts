@@ -167,7 +167,7 @@ describe("postgres: what can go wrong", () => {
     return client;
   }
 
-  test("many stores may migrate an empty database at once", async () => {
+  test("many stores may migrate an empty database at the same time", async () => {
     const url = await database("template1");
     const [store, other] = await Promise.all([opened(url), opened(url), opened(url), opened(url)]);
     const script = createScript({ store, ids });

@@ -24,7 +24,7 @@ function folderWith(files: Readonly<Record<string, number>>): string {
 }
 
 test.skipIf(!hasBubblewrap)(
-  "no more of a file in a sandbox is read than was requested, whatever its size",
+  "of a file in a sandbox, only the requested bytes are read, whatever its size",
   async () => {
     const opened = await openSandbox();
     if ("problem" in opened) throw new Error(opened.problem);

@@ -184,7 +184,7 @@ describe("another process", () => {
   });
 
   test(
-    "two processes append and read at once without gap or repeat, and follow each other",
+    "two processes append and read at the same time without gap or repeat, and follow each other",
     { timeout: 60_000 },
     async () => {
       const EACH = 150;

@@ -24,7 +24,7 @@ export interface LocalEngineDeps {
   /** Whether another owner is a process of this host that has ended. */
   readonly isDead?: (owner: string) => boolean;
   readonly leaseMs?: number;
-  /** How many sessions are driven at once. */
+  /** How many sessions are driven at the same time. */
   readonly concurrency?: number;
   /** Whether there are several tenants. */
   readonly isShared?: (() => boolean) | undefined;

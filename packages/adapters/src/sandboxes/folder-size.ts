@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 /** The size of a disk block in `stat`, in bytes. */
 const BLOCK_BYTES = 512;
-/** The least bytes that a file counts: an empty file takes room for its name and its entry in the table of files. */
+/** The size that an empty file counts with, in bytes: its name and its entry in the table of files take room. */
 const FILE_BYTES = 4096;
 
 /**

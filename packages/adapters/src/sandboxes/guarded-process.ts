@@ -68,7 +68,7 @@ export function startGuarded({
       stopWatching();
       // The kernel may have killed the program between two checks.
       limit ??= cgroup?.exceeded();
-      // A namespace ends with its program. With only a process group, other processes may be left.
+      // In a namespace the kernel has ended all other processes. In a process group, some may still run.
       killAll(child, words);
       // Runs in the background: the end of the program does not wait for it.
       if (cgroup) setImmediate(() => cgroup.remove());

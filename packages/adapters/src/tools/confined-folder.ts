@@ -46,7 +46,7 @@ interface FileContent {
   readonly bytes: Uint8Array;
 }
 
-/** How many files are read at once, because reading them one after the other takes longer. */
+/** How many files are read at the same time, because reading them one after the other takes longer. */
 const AT_ONCE = 32;
 
 /**
@@ -69,7 +69,7 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
     return place;
   }
 
-  /** Whether the opened file is inside, wherever its path leads by now. */
+  /** Whether the opened file is inside the folder, wherever its path leads by now. */
   async function isInside(file: FileHandle, opened: Stats, path: string): Promise<boolean> {
     const real = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
     if (real !== undefined) return within(await root(), real);

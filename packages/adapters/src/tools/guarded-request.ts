@@ -74,7 +74,7 @@ export function guardedLookup(
     lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
       if (error) return callback(error, "", 0);
       const [first] = found;
-      // A name with a public and a private address at once is rejected as a possible attack.
+      // A name with both a public and a private address is rejected as a possible attack.
       if (!first || !found.every(({ address }) => allowsAddress(address)))
         return callback(new Error(`${hostname} is not an address of the public internet.`), "", 0);
       return options.all ? callback(null, [first]) : callback(null, first.address, first.family);

@@ -1,7 +1,4 @@
-/**
- * A request may hand nothing to a child process that gives access to the machine, unless the operator allowed it by
- * name.
- */
+/** A request cannot pass a child process anything that gives access to the machine, unless the operator allowed it by name. */
 import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -110,7 +110,7 @@ test.each([
     'So: Your questions have been answered: "Which database?"="SQLite"',
   ],
 ])(
-  "%s that takes long keeps no process, and the answer continues the same run on any machine",
+  "%s that waits long for its answer keeps no process, and the answer continues the same run on any machine",
   async (_, prompt, answer, said) => {
     const store = createMemoryStore();
     const here = await createWorld({ store, parkAfterMs: 300 });
@@ -152,7 +152,7 @@ test.each([
     ["not that one", "Red"],
   ],
 ])(
-  "%s that take long at the same time keep no process, and the run continues when all are answered",
+  "%s that wait long at the same time keep no process, and the run continues when all are answered",
   async (_, tools, answers, told) => {
     const store = createMemoryStore();
     const pids: number[] = [];

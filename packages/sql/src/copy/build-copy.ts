@@ -40,7 +40,7 @@ type BuildCopyResult =
 const MEGABYTES = 600;
 const THREADS = 2;
 /**
- * Bytes of transcripts that are read at once. With half of it, there are twice as many commits, and the work takes a
+ * Bytes of transcripts that are read in one batch. With half of this, there are twice as many commits, and the work takes a
  * fifth longer.
  */
 const BATCH_BYTES = 48 * 2 ** 20;

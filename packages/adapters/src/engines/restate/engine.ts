@@ -17,7 +17,7 @@ export interface RestateEngineDeps {
   /** The endpoint at which Restate gives sessions to this process. Without it, this process only wakes sessions. */
   readonly endpoint?: RestateEndpoint | undefined;
   readonly leaseMs?: number;
-  /** How many sessions are driven at once. */
+  /** How many sessions are driven at the same time. */
   readonly concurrency?: number;
   /** Whether there are several tenants. */
   readonly isShared?: (() => boolean) | undefined;

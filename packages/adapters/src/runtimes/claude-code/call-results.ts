@@ -55,7 +55,7 @@ export function closeStrays(awaits: readonly Pick<Await, "tool_use_id">[], batch
     if (!run.calls.some(({ toolUseId }) => toolUseId === tool_use_id)) resolveAwait(tool_use_id, "cancelled", batch);
 }
 
-/** A question was answered, or is no longer waited for. */
+/** Records that a question was answered, or that nobody waits for its answer any longer. */
 export function resolveAwait(toolUseId: string, resolution: Resolution, { state, now, add }: Batch): void {
   const { run } = state;
   if (!run) return;

@@ -10,9 +10,9 @@ export interface ChildPoolOptions {
   readonly idleMs?: number;
   /** The largest number of idle children. The child that is idle the longest ends first. */
   readonly maxIdle?: number;
-  /** How many runs may have a process at once; other runs wait for their turn. */
+  /** How many runs may have a process at the same time; other runs wait for their turn. */
   readonly maxRunning?: number;
-  /** How many processes start at once: a start uses one processor for half a second. */
+  /** How many processes may start at the same time: a start uses one processor for half a second. */
   readonly maxStarting?: number;
   /** How many processes are started in advance, for future sessions. */
   readonly maxAhead?: number;

@@ -33,8 +33,7 @@ export function sdkOptions(options: ResolvedOptions): Options {
       .map(({ path }) => ({ type: "local", path: path as string })),
     ...(output_format && { outputFormat: { type: "json_schema", schema: schemaOf(output_format) } }),
     ...(options.sandbox && { sandbox: sandboxOf(options.sandbox) }),
-    // The SDK's option of that name is not used, because it prints a warning at every start that nobody is asked about
-    // these tools.
+    // The SDK's own option `allowedTools` is not used: at every start it prints a warning that nobody is asked about these tools.
     extraArgs: { ...options.extra_args, ...(allowed_tools.length > 0 && { allowedTools: allowed_tools.join(",") }) },
     includePartialMessages: true,
     forwardSubagentText: true,

@@ -29,7 +29,7 @@ export interface TurnDeps {
   readonly live: Live;
   readonly now: () => number;
   readonly ids: Ids;
-  /** How long a question keeps its child. */
+  /** How long a child is kept while a question waits for its answer. */
   readonly parkAfterMs: number;
 }
 
@@ -56,7 +56,7 @@ export interface Turn {
   /** How long the child may take for its first message, and the error of the run if it sends none. */
   readonly firstWord: Failure & { readonly ms: number };
   readonly bridge: HookBridge;
-  /** Gives the child its work. */
+  /** Sends the child its prompt. */
   readonly begin: () => void;
 }
 

@@ -90,7 +90,7 @@ export function makeFolder(path: string): void {
     if (code === "EEXIST" && statSync(path).isDirectory()) return;
     throw error;
   }
-  // A umask may have taken the owner's own right to write, without which nothing can be created inside.
+  // A umask may have removed the owner's own right to write. Without this right, nothing can be created inside.
   chmodSync(path, FOLDER_MODE);
 }
 

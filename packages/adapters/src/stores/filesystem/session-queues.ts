@@ -1,7 +1,7 @@
 /** Work on sessions, one task at a time for each session. Appends that wait together are passed on together, for one commit. */
 export interface SessionQueues<Request> {
   append(sessionId: string, request: Request): void;
-  /** Runs `work` alone, in the order of the calls for this session. Runs at once if nothing waits. */
+  /** Runs `work` alone, in the order of the calls for this session. Runs immediately if nothing waits. */
   alone<Result>(sessionId: string, work: () => Result | Promise<Result>): Promise<Result>;
   busy(sessionId: string): boolean;
   /** Resolves when every queue is empty. */

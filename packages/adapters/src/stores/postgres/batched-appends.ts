@@ -3,7 +3,7 @@ import type { Connections } from "./connections.ts";
 import type { Query, Statement } from "./query.ts";
 
 /**
- * How many transactions append at once, each on its own connection, so that writes do not wait for reads. Appends that
+ * How many transactions append at the same time, each on its own connection, so that writes do not wait for reads. Appends that
  * arrive in the meantime share the next transaction and its disk flush.
  */
 const CONNECTIONS = 4;

@@ -1,7 +1,7 @@
 import { type Records, type StoredRecord, checkVersion } from "@skein/core";
 import type { Database } from "./database.ts";
 
-/** How many records a scan reads at once. */
+/** How many records a scan reads with one query. */
 const SCANNED = 500;
 
 type Row = Readonly<Record<string, unknown>>;

@@ -12,8 +12,8 @@ export interface AdoptDeps {
 }
 
 /**
- * Makes a Skein session from one of Claude Code, under the same id, in one append. The files are only read. Its
- * permissions are not copied: it begins with the default permissions.
+ * Makes a Skein session from one of Claude Code, under the same id, in one append. The files are only read. Permissions are not
+ * copied: the new session begins with the default permissions.
  */
 export async function adopt(
   session: ClaudeSession,

@@ -64,11 +64,11 @@ const RegisteredMcpServer = z.union([
 
 /** The defaults are in `childPoolOptions` of `skein/src/serve/claude.ts`. */
 const ProcessSettings = z.strictObject({
-  /** Runs that work at once. Other runs wait for their turn. */
+  /** How many runs may have a process at the same time. Other runs wait for their turn. */
   running: z.int().min(1).max(10_000).optional(),
-  /** Processes that are kept after their run, so that the next prompt of their session is answered sooner. */
+  /** How many processes are kept after their run, so that the next prompt of their session is answered sooner. */
   idle: z.int().min(0).max(10_000).optional(),
-  /** Processes that are started in advance for future sessions. */
+  /** How many processes are started in advance for future sessions. */
   ahead: z.int().min(0).max(100).optional(),
   /** How long an idle process is kept after its run. */
   idleMinutes: z.number().positive().max(1440).optional(),

@@ -27,7 +27,7 @@ export const BROKER_SOCKET = "/run/broker.sock";
 
 /**
  * The sandbox content for one Claude Code process: its program, its configuration, its working folder, and the places that its
- * session was given. `files` contain its hidden arguments.
+ * session may use. `files` contain its hidden arguments.
  *
  * Folders have the same path inside as outside, because Claude Code names its transcripts after them.
  */

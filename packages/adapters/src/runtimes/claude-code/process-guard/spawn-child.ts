@@ -59,7 +59,7 @@ export interface GuardedChild {
   readonly killed: boolean;
   readonly exitCode: number | null;
   readonly signalCode: NodeJS.Signals | null;
-  /** SIGKILL ends the child and everything that it started at once. Other signals give it some time first. */
+  /** SIGKILL immediately ends the child and everything that it started. Other signals leave it some time first. */
   kill(signal: NodeJS.Signals): boolean;
   /** Changes limits from now on. Omitted limits stay as they are. */
   agree(terms: ChildTerms): void;
