@@ -37,7 +37,7 @@ const ASK_AGAIN_MS = 250;
 
 /** Drafts across machines: a reader on one machine sees the text of a step that another machine generates. */
 export function createBusLive({ bus }: { readonly bus: Bus }): Live & { close(): void } {
-  /** The drafts that are made here, and those of other machines that have listeners here. */
+  /** The drafts of this machine, and those of other machines that have listeners on this machine. */
   const here = createMemoryLive();
   const there = createMemoryLive();
   const made = new Map<string, { readonly pieces: DraftPiece[]; said: number }>();

@@ -34,10 +34,13 @@ export function sessionNotFound(sessionId: string): KnownError {
 }
 
 export function leaseLost(lease: Lease): KnownError {
-  return new KnownError("lease_lost", `Session ${lease.sessionId} is no longer driven under fence ${lease.fence}.`);
+  return new KnownError(
+    "lease_lost",
+    `The lease of session ${lease.sessionId} with fence ${lease.fence} is no longer valid.`,
+  );
 }
 
-/** Another worker has the lease that an append asked for. */
+/** The error for an append that asks for a lease which another worker has. */
 export function sessionTaken(sessionId: string): KnownError {
   return new KnownError("conflict", `Session ${sessionId} is driven by another worker.`);
 }

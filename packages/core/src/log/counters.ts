@@ -12,7 +12,8 @@ export interface Counters extends UsageTotals {
 }
 
 /**
- * A run's money by kind, so that the agent tables' breakdown is a sum and not a second calculation. The rest of the total is the cost of server tools.
+ * A run's cost by kind, so that the agent tables' breakdown is a sum and not a second calculation. The rest of the
+ * total is the cost of server tools.
  */
 export interface RunCounters extends Counters {
   input_micros: number;

@@ -279,14 +279,14 @@ function countCall(state: SessionState, run: RunState, { usage, cost, estimated,
   run.simulatedCalls += simulated ? 1 : 0;
 }
 
-/** A call that broke off: its known usage is counted, and the rest that it may have cost is reserved. */
+/** Counts the known usage of a call that broke off, and reserves what the call may have cost beyond that. */
 function breakOff(state: SessionState, run: RunState, lost: NonNullable<FactData<"step.error">["lost"]>): void {
   countCall(state, run, lost);
   const { reserved_micros = 0, reservation } = lost;
   if (reservation) reserve(state, { runId: run.runId, micros: reserved_micros, until: reservation.until });
 }
 
-/** The text that had arrived becomes a message, whose tokens are estimated. */
+/** The text of an interrupted answer becomes a message. Its tokens are estimated. */
 function interrupt(
   state: SessionState,
   run: RunState,

@@ -150,7 +150,7 @@ function begin(state: SessionState, created: FactData<"session.created">): void 
   state.openedBy = created.opened_by ?? null;
 }
 
-/** A cancel names its run. A run that has ended is not affected. A queued run never starts. */
+/** A cancel names its run. If the run has ended, nothing changes. If the run is queued, it never starts. */
 function cancel(state: SessionState, { run_id, reason }: FactData<"cancel.requested">): void {
   if (state.run?.runId === run_id) {
     state.run.cancelRequested = true;

@@ -28,9 +28,9 @@ export interface FollowOptions {
 /** Passes appended events to the followers of their session. */
 export interface Followers {
   follow(sessionId: string, options: FollowOptions, signal: AbortSignal): AsyncIterable<Event>;
-  /** Events that this process appended, after their commit. */
+  /** Passes on events that this process appended. Call after their commit. */
   deliver(sessionId: string, events: readonly Event[]): void;
-  /** Another process has appended events: the followers of the session read the store. */
+  /** Call when another process has appended events: the followers of the session then read the store. */
   poke(sessionId: string): void;
   /** The tenant of a session that this process created a moment ago, which saves a lookup in the store. */
   tenantOf(sessionId: string): string | undefined;

@@ -42,7 +42,8 @@ function* stringPieces(text: string): Generator<string> {
     // A piece must not end inside a surrogate pair: half a pair would be written as an escape.
     const to = /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(until - 1, until + 1)) ? until + 1 : until;
     const piece = text.slice(from, to);
-    // Files are Base64, which needs no escapes. Checking for Base64 takes less than half the time of escaping.
+    // The contents of files are Base64, which needs no escapes. Checking for Base64 takes less than half the time of
+    // escaping.
     yield BASE64.test(piece) ? piece : JSON.stringify(piece).slice(1, -1);
     from = to;
   }

@@ -173,7 +173,10 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
     if (known !== undefined) return remember(path, known);
     const place = files ?? (await (reading ??= readFrom?.() ?? Promise.resolve(undefined)));
     if (!place)
-      throw new KnownError("invalid", "Large texts of this session are in a folder or bucket. Set SKEIN_FILES to it.");
+      throw new KnownError(
+        "invalid",
+        "Large texts of this session are in a folder or bucket. Set SKEIN_FILES to that folder or bucket.",
+      );
     const bytes = await place.get(path).catch((error: unknown) => {
       if (!isKnownError(error, "files_unavailable")) throw error;
       throw new KnownError("store_unavailable", `A large text cannot be read now. ${error.message}`, { cause: error });

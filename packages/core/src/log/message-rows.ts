@@ -8,7 +8,10 @@ import {
   textOf,
 } from "@skein/protocol";
 
-/** A row of the platform API's messages before it has a number: which message it belongs to, and its place in it. */
+/**
+ * A row of the platform API's messages before it has a number: the id of its message, and the row's place in the
+ * message.
+ */
 export interface RowPart {
   readonly id: string;
   readonly messageId: string;

@@ -240,7 +240,10 @@ function insertRows(changes: OpenChanges, event: Event, rows: readonly RowPart[]
   }
 }
 
-/** Numbers the rows of a message: directly if this append inserts the rows, by an update if an earlier append did. */
+/**
+ * Numbers the rows of a message: directly if this append inserts the rows, by an update if an earlier append inserted
+ * them.
+ */
 function enter(changes: OpenChanges, entered: Of<"message.created">["data"]): void {
   const first = changes.messagesEntered + 1;
   changes.messagesEntered += entered.rows;
@@ -287,7 +290,7 @@ function count(changes: OpenChanges, call: ReturnType<typeof callIn>): void {
   }
 }
 
-/** A call that broke off: what it may have cost beyond its known usage is reserved. */
+/** Reserves what a call that broke off may have cost beyond its known usage. */
 function breakOff(changes: OpenChanges, run_id: string, lost: NonNullable<Of<"step.error">["data"]["lost"]>): void {
   const { set } = runUpdate(changes, run_id);
   set.model ??= displayText(lost.model);

@@ -78,7 +78,7 @@ export interface Changes {
   readonly fileInserts: readonly FileRow[];
 }
 
-/** A row as the port returns it. */
+/** A message's row as `Store.messages` returns it. */
 export function messageRow(row: MessageInsert & { readonly number: number }, sessionId: string): MessageRow {
   return {
     id: row.id,

@@ -74,7 +74,10 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
     }
   }
 
-  /** Folds the events that this process appends, so that a session that begins here is never read from the store. */
+  /**
+   * Folds the events that this process appends, so that a session that begins in this process is never read from the
+   * store.
+   */
   function hear(sessionId: string, events: readonly Event[] | undefined): void {
     const [first] = events ?? [];
     const known = states.get(sessionId)?.state;

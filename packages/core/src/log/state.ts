@@ -64,7 +64,7 @@ export interface RunState {
   repaired: boolean;
   /** Under which fence the open model call was started. */
   callUnder: number;
-  /** Failed attempts of this step so far, and when the next one may start. */
+  /** Failed attempts of this step so far, and when the next attempt may start. */
   attempts: number;
   retryAt: string | null;
   /** The fallback model that is used for the rest of the run, and the number of attempts before the switch to it. */
@@ -150,7 +150,10 @@ export interface SessionState {
   transcript: Message[];
   /** What the model is shown instead of the first `until` messages, after a compaction. */
   compacted: { readonly until: number; readonly messages: readonly Omit<Message, "id">[] } | null;
-  /** What memory added to a prompt, by the prompt's message id. The model is shown it together with the prompt. */
+  /**
+   * The texts that memory added to a prompt, by the prompt's message id. The model is shown these texts together with
+   * the prompt.
+   */
   recalled: Record<string, readonly string[]>;
   /** Messages that the model's API rejected. They stay in the transcript and are not sent again. */
   leftOut: string[];

@@ -45,7 +45,7 @@ export function abandonedCall(
 /** The known data of a call that broke off. */
 type Known = Pick<Arrived, "model" | "usage" | "isCounted">;
 
-/** A call that broke off: its known usage, and the rest that it may have cost as a reservation. */
+/** The data of a call that broke off: its known usage, and a reservation for what it may have cost beyond that. */
 export function brokenCall(
   state: SessionState,
   call: OpenCall,
@@ -61,7 +61,9 @@ export function brokenCall(
   return { model, usage, estimated: true, reserved, price };
 }
 
-/** The text of an answer that broke off; undefined if it has none, or is not part of the conversation. */
+/**
+ * The text of an answer that broke off; undefined if no text arrived, or if the answer is not part of the conversation.
+ */
 export function interruptedAnswer(
   { purpose }: OpenCall,
   arrived: Pick<Arrived, "messageId" | "content"> | undefined,

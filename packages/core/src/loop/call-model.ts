@@ -185,8 +185,8 @@ interface FailedCall {
 }
 
 /**
- * The fact of a failed attempt. A retry is recorded with the time of the next attempt, so that it happens even if this
- * worker dies.
+ * The fact of a failed attempt. A retry is recorded with the time of the next attempt, so that the retry happens even
+ * if this worker dies.
  */
 function failure(
   state: SessionState,
@@ -218,7 +218,10 @@ function failure(
   return stepRetried(current, { attempt, error: problem, delayMs, lost });
 }
 
-/** A provider that asks for a longer wait has used up a quota: the run fails or goes to another model, and does not wait silently. */
+/**
+ * If a provider asks for a longer wait, a quota is used up: the run fails or uses another model, instead of waiting
+ * silently.
+ */
 const LONGEST_WAIT_MS = 600_000;
 
 function withWait(problem: Failure, waitMs: number): Failure {

@@ -67,7 +67,7 @@ function decideOwn(state: SessionState, current: RunState, now: number, view: Vi
   return hasReplied(state, current) ? decideReply(state, current, now, view) : decideStep(state, current, now, view);
 }
 
-/** Whether the next run is not the one that this driver may begin. */
+/** Whether the next run is another run than the only one that this driver may begin. */
 function isAnother(state: SessionState, { onlyRun }: View): boolean {
   const prompt = nextPrompt(state);
   return onlyRun !== undefined && prompt !== undefined && prompt.run_id !== onlyRun;
@@ -136,7 +136,7 @@ function notTyped(
   at: { readonly now: number; readonly view: View },
 ): Decision | undefined {
   if (!state.agent?.output_schema) return undefined;
-  const message = `The run has no answer of the promised type: ${UNFINISHED[why]}.`;
+  const message = `The run has no answer that fits its output schema: ${UNFINISHED[why]}.`;
   return end(state, state.run as RunState, at, endWith({ code: "validation_failed", message }));
 }
 

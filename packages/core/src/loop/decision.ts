@@ -21,7 +21,7 @@ export interface View {
   readonly tools: ReadonlyMap<string, Tool>;
   /** Which calls the agent's hooks want to see before they begin. */
   readonly hooks?: Pick<Hooks, "beforeModelCall" | "beforeToolCall"> | undefined;
-  /** Results of checks before calls that are not recorded as facts. */
+  /** Results of checks before calls. These results are not recorded as facts. */
   readonly checks?: Checks | undefined;
   /** The notices about tools so far. */
   readonly notices: readonly string[];

@@ -64,7 +64,7 @@ export interface PerformDeps {
 /**
  * Performs an effect and returns its facts. The only place with side effects.
  *
- * It never throws: an error becomes a fact, or nothing if the signal ended the effect.
+ * It never throws: an error becomes a fact, and an effect that the signal ended has no facts.
  */
 export async function perform(
   effect: Effect,

@@ -33,7 +33,7 @@ export interface AnswerStream {
    * estimated.
    */
   end(stopReason: string, usage: Usage | undefined): ModelReply;
-  /** Adds the part of the answer that had arrived to the failure. */
+  /** Adds to a failure the part of the answer that had arrived. */
   failed(failure: ModelFailure): ModelFailure;
 }
 

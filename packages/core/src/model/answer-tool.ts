@@ -18,7 +18,7 @@ export function answerTool(schema: JsonObject, tools: readonly Pick<ToolSchema, 
  * the same, whether the provider was given the schema or a tool was used. Reasons: decision 240.
  */
 export function createAnswerTeller(tool: string | undefined): {
-  /** The events that replace an event. */
+  /** The events that replace an event of the model's stream. */
   tell(event: ModelStreamEvent): readonly ModelStreamEvent[];
   /** Whether a block is the answer: nothing of its call is sent back to the provider. */
   isAnswer(index: number): boolean;

@@ -1,4 +1,4 @@
-/** The JSON object in a text; undefined if the text holds none. */
+/** The JSON object in a text; undefined if the text contains none. */
 export function parsedOrUndefined(text: string): object | undefined {
   try {
     return JSON.parse(text) as object;

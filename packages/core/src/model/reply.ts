@@ -11,7 +11,7 @@ interface Block {
 /** The most characters of one answer. A longer answer is a fault of the provider, and would fill the memory. */
 const MOST_CHARACTERS = 32 * 1024 * 1024;
 
-/** For the estimate of an answer whose provider sent no counts. */
+/** Used to estimate the tokens of an answer whose provider sent no counts. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /**

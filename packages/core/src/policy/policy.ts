@@ -65,7 +65,7 @@ export function agentHosts({ extras }: Pick<AgentConfig, "extras">): readonly st
   return extras["hosts"] === undefined ? undefined : [];
 }
 
-/** The rules that hold for one key. */
+/** The rules that apply to one key. */
 export function policyOf(policy: Policy, key: { readonly name: string; readonly tenant: string }): KeyPolicy {
   const { keys, tenants: _tenants, agents: _agents, ...general } = policy;
   return { ...general, ...keys[key.name], ...keys[`${key.tenant}/${key.name}`] };

@@ -12,7 +12,7 @@ export interface AskedUse {
   readonly loadsSettings?: boolean;
 }
 
-/** The reason why a key may not run this, as a sentence for the caller; undefined if it may. */
+/** Why a key may not use what was asked for, as a sentence for the caller; undefined if the key may. */
 export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefined {
   const { runtimes, tools, models, permissionModes, hosts } = policy;
   const { runtime, permissionMode } = asked;
@@ -21,7 +21,7 @@ export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefin
   if (typeof model === "string") return refusal("model", model, models);
   const tool = asked.tools?.find((name) => !isAmong(tools, toolNameOf(name)));
   if (tool !== undefined) return refusal("tool", toolNameOf(tool), tools);
-  // A session that may write files could write hooks and MCP servers there, which are commands.
+  // A session that may write files could write hooks and MCP servers, which are commands, into these settings.
   if (asked.loadsSettings && !isAmong(tools, "Bash"))
     return `setting_sources: Settings in a folder can name commands. ${refusal("tool", "Bash", tools)}`;
   if (permissionMode && !isAmong(permissionModes, permissionMode))

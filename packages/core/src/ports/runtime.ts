@@ -48,8 +48,8 @@ export interface Runtime {
   /** Drives a claimed session. Resolves when the lease was released or lost. */
   drive(claimed: Claimed, signal: AbortSignal): Promise<void>;
   /**
-   * The first events of the run that a prompt begins. They go into the append of the prompt, which also takes the lease.
-   * The state has the prompt, and the events are added to it.
+   * The first events of the run that a prompt begins. They go into the append of the prompt, which also takes the
+   * lease. `state` includes the prompt, and the returned events are folded into `state`.
    */
   opening?(state: SessionState): Promise<readonly NewEvent[]>;
 }

@@ -3,8 +3,8 @@ import type { Readable, Writable } from "node:stream";
 /**
  * Runs programs that a model can control: Claude Code and its children, shell commands, MCP servers.
  *
- * A program sees a read-only system, the places that it was given, but nothing else. What the sandbox cannot prevent is
- * named in `walls`. A program ends with its server, and everything that it started ends with it.
+ * A program sees a read-only system and the places that it was given, and nothing else. What the sandbox cannot prevent
+ * is named in `walls`. A program ends with its server, and everything that it started ends with it.
  */
 export interface Sandbox {
   readonly walls: SandboxWalls;
@@ -33,7 +33,7 @@ export interface SandboxedProgram {
   /** An absolute path, or the name of a program of the system. */
   readonly command: string;
   readonly args: readonly string[];
-  /** One of the places, or a folder below one. */
+  /** The working folder: one of the places, or a folder below one of them. */
   readonly cwd: string;
   /** The whole environment: no variable of the server is passed on. */
   readonly env: Readonly<Record<string, string>>;
@@ -98,12 +98,15 @@ export interface HostGate {
 }
 
 export interface SandboxedProcess {
-  /** The process id of the outermost process, which is also its group; undefined if it could not be started. */
+  /**
+   * The id of the outermost process, which is also the id of its process group; undefined if the program could not be
+   * started.
+   */
   readonly pid: number | undefined;
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Lets the program run for this time, from now, without another `allow`. */
+  /** Lets the program run for this time from now on. Call it again before that time is over. */
   allow(ms: number): void;
   /** SIGKILL ends the program and everything that it started; other signals reach only the program. */
   kill(signal: NodeJS.Signals): void;

@@ -14,7 +14,8 @@ export interface ToolContext {
   readonly idempotencyKey: string;
   readonly workingDirectory: string | null;
   /**
-   * Where programs of this session run. Undefined in a process that does not restrict this, such as a program with one agent.
+   * The folder and sandbox for programs of this session. Undefined in a process that does not restrict programs, such
+   * as a program with one agent.
    */
   readonly workplace?: (() => Promise<Workplace>) | undefined;
   readonly signal: AbortSignal;

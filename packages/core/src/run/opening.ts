@@ -21,7 +21,7 @@ export interface OpeningDeps {
   readonly now: () => number;
 }
 
-/** The session that gets a prompt, and the events of that append. */
+/** The session that gets a prompt, and the events that its append has without the opening. */
 interface Prompted {
   readonly sessionId: string;
   readonly tenant: string;

@@ -48,7 +48,7 @@ const AGAIN_MS = 100;
 const REMEMBERED = 1000;
 
 export function createParking({ store, now, report }: ParkingDeps): Parking {
-  /** How often each session failed here since its last new event. */
+  /** How often each session failed in this process since its last new event. */
   const failures = new Map<string, { readonly sequence: number; readonly attempts: number }>();
 
   function count({ lease, lastSequence }: Claimed): number {

@@ -13,7 +13,7 @@ export interface Secrets {
   get(tenant: string, reference: string): Promise<string>;
   /** The names of a tenant's secrets, with the time when each was set. */
   list(tenant: string): Promise<readonly { readonly name: string; readonly updatedAt: string }[]>;
-  /** Returns whether the secret existed. */
+  /** Deletes a secret. Returns whether it existed. */
   delete(tenant: string, reference: string): Promise<boolean>;
 }
 

@@ -15,8 +15,8 @@ export interface Vault {
    */
   seal(text: string, place: string): string;
   /**
-   * Returns a text that is not sealed unchanged. Throws `secret_sealed` if this server does not have the key or the
-   * text was changed.
+   * Opens a sealed text. A text that is not sealed is returned unchanged. Throws `secret_sealed` if this server does
+   * not have the key or the text was changed.
    */
   open(sealed: string, place: string): string;
 }

@@ -90,7 +90,7 @@ function keptMessages({ sessionId, transcript }: SessionState, messageId?: strin
   return transcript.slice(0, end + 1);
 }
 
-/** Results for the open calls of the last message; null if it has none. */
+/** Results for the open calls of the last message; null if no call is open. */
 function closingOf(last: Message | undefined): Content | null {
   if (last?.role !== "assistant") return null;
   const open = blocksOf(last.content).filter(isToolUse);

@@ -74,7 +74,7 @@ export function createModels({
     return { tenant, kind: KIND, id: model.id, value: { ...model, ...reach }, fields: { name: model.name } };
   }
 
-  /** How the model is reached from now on. Its key is in the store before a record names it. */
+  /** How the model is reached from now on. The key is stored before a record refers to it. */
   async function newReach(id: string, given: NewModel, before: Reach | undefined): Promise<Reach> {
     const { settings, key, isGuarded = false } = given;
     if (!settings && key === undefined) return before ?? {};

@@ -146,9 +146,9 @@ function isUnderWay(sessionId: string, log: readonly Event[]): boolean {
 }
 
 /**
- * Writes the events that the new store does not have yet. Returns the lease of the session there, at the end of the
- * log. Otherwise returns that the new store has all events already, that another process is about to write the session,
- * or that the new store has other events.
+ * Writes the events that the new store does not have yet. Returns the session's lease in the new store, at the end of
+ * the log. Otherwise returns that the new store has all events already, that another process is about to write the
+ * session, or that the new store has other events.
  */
 async function bring(
   deps: MoveDeps,

@@ -40,7 +40,7 @@ export function skippedBy(cursor: string | undefined): number {
   return skipped;
 }
 
-/** The cursor of the page after this one of a list by cost or title. */
+/** The cursor of the next page of a list by cost or title. */
 export function nextSkip({ cursor, offset = 0, limit = DEFAULT_LIMIT }: SessionQuery, hasMore: boolean): string | null {
   return hasMore ? String(skippedBy(cursor) + offset + limit) : null;
 }

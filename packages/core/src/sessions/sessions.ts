@@ -298,7 +298,10 @@ interface PromptAppend {
 
 type AppendDeps = Pick<SessionsDeps, "store" | "reserve"> & { readonly now: () => number; readonly tenant: string };
 
-/** Stores the first events of a session with a prompt. If this process has a free place, its lease and first step are in the same append. */
+/**
+ * Stores the first events of a session with a prompt. If this process has a free place, the same append takes the lease
+ * and begins the first step.
+ */
 async function appendFirst(deps: AppendDeps, prompt: PromptAppend): Promise<Accepted> {
   const { store, now } = deps;
   const { id, events, key } = prompt;

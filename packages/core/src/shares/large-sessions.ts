@@ -91,7 +91,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
     return { signal: cancelled.signal, stop };
   }
 
-  /** Undefined if the drive must stop before there is room. */
+  /** Waits for room. Undefined if the drive must stop before there is room. */
   async function roomFor(claimed: Claimed, signal: AbortSignal): Promise<Room | undefined> {
     const needs = await needsOf(claimed);
     if (needs.size <= LARGE) return { giveBack: () => {} };

@@ -24,8 +24,8 @@ export interface SpendQuestionsDeps extends DriverLogDeps {
 export type MoneyForDrive = { readonly kind: "go"; readonly refusal?: string } | { readonly kind: "waits" };
 
 /**
- * Looks at the caps before a session is driven. At 80 % of a cap (or the percentage that the operator chose) the run asks people
- * and sleeps. One answer applies to the whole day and to every other session that asked the same question.
+ * Checks the caps before a session is driven. At 80 % of a cap (or the percentage that the operator chose) the run asks
+ * people and sleeps. One answer applies to the whole day and to every other session that asked the same question.
  */
 export async function moneyForDrive(
   claimed: Claimed,

@@ -141,7 +141,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       });
     });
 
-    test("news of a session makes other machines read it, and is not passed on again", async () => {
+    test("a notice of new events makes other machines read the session, and is not forwarded", async () => {
       const [here, there] = [createMemoryStore(), createMemoryStore()];
       const stops = [nudgeOthers({ store: here, bus: a }), nudgeOthers({ store: there, bus: b })];
       const poked: string[] = [];

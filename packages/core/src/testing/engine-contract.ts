@@ -33,7 +33,7 @@ interface Worker {
 /** How long something asynchronous may take. */
 const SOON = { timeout: 20_000, interval: 10 };
 
-/** Every rule of an engine. A new engine is finished when this passes. */
+/** Every rule of an engine. A new engine is finished when these tests pass. */
 export function describeEngine(name: string, open: () => Promise<EngineUnderTest>): void {
   describe(`${name}: engine contract`, { timeout: 60_000 }, () => {
     const ids = createIds();
@@ -121,7 +121,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
         scripts.map(async (script, n) => {
           for (let i = 0; i < prompts; i++) {
             await script.prompt(`prompt ${i}`);
-            // Sometimes the session has just fallen asleep.
+            // The delay differs, so that some prompts arrive when the session has just fallen asleep.
             await new Promise((resolve) => setTimeout(resolve, (n * 7 + i * 5) % 20));
           }
         }),

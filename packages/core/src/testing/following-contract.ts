@@ -100,7 +100,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect(sequences).toEqual([1]);
   });
 
-  test("a store reports which sessions have news", async () => {
+  test("a store reports which sessions have new events", async () => {
     const script = await fixture().created();
     const news: string[] = [];
     const stop = fixture().store.onNews((sessionId) => news.push(sessionId));

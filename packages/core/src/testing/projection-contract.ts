@@ -6,7 +6,7 @@ import { createSessions } from "../sessions/sessions.ts";
 import { type Script, createScript, scriptedAgent } from "./script.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 
-/** Rows derived from a log are the same as those that the reference store derives from that log. */
+/** Every store derives the same rows from a log as the reference store. */
 export function describeProjections(fixture: () => StoreFixture): void {
   test("a store shows a new session as it was returned to its creator", async () => {
     const agent = { id: fixture().ids(), version: 1, status: "active" as const, config: scriptedAgent };

@@ -11,7 +11,7 @@ import { describeRecords } from "./records-contract.ts";
 import { createScript } from "./script.ts";
 import { describeTenantLists } from "./tenant-list-contract.ts";
 
-/** Every rule that a store keeps. A new store is finished when this passes. */
+/** Every rule that a store keeps. A new store is finished when these tests pass. */
 export function describeStore(name: string, open: () => Promise<StoreUnderTest>, cannot: StoreExceptions = {}): void {
   describe(`${name}: store contract`, () => {
     let fixture: StoreFixture;
@@ -36,13 +36,13 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>,
         },
         async another() {
           const store = await under.another?.();
-          if (!store) throw new Error("This store has no `another`: give the reason in its call.");
+          if (!store) throw new Error("This store has no `another`: give the reason in the call of describeStore.");
           opened.push(store);
           return store;
         },
         async reopen() {
           const store = await under.reopen?.();
-          if (!store) throw new Error("This store has no `reopen`: give the reason in its call.");
+          if (!store) throw new Error("This store has no `reopen`: give the reason in the call of describeStore.");
           opened[0] = store;
           return store;
         },
@@ -326,7 +326,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(left).toEqual(new Set([other.sessionId]));
   });
 
-  test("a closed store says that it is closed", async () => {
+  test("a closed store rejects calls with the code closed", async () => {
     const { sessionId } = await fixture().created();
     await fixture().store.close();
     await expect(fixture().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });

@@ -229,7 +229,7 @@ test.each([
   expect(await eventsOf(agent, sessionId, "await.answered")).toEqual([]);
 });
 
-test("an unanswered run does not prevent other answers", async () => {
+test("a run that waits for an answer does not delay the runs of other sessions", async () => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const waiting = await agent.run(scripted("first", [{ tools: [colours] }]));
   const other = await agent.run("How much is 2+2?");

@@ -109,7 +109,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 
   test.each(["once", "repeatable"] as const)(
-    "a cancel stops running tools within a second; a %s tool gets the matching result",
+    "a cancel stops running tools within a second, and the result of a %s tool says whether it may have taken effect",
     async (policy) => {
       const { tool, log } = endless(policy);
       const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });

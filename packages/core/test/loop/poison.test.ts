@@ -4,7 +4,10 @@ import { type MockInstance, afterEach, beforeEach, expect, onTestFinished, test,
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { counting, eventsOf, expectUsable, storeUrl } from "./world.ts";
 
-/** Internal errors are reported as warnings of the process. These are planted, so they are counted instead of printed. */
+/**
+ * Internal errors are reported as warnings of the process. The errors of these tests are planted, so they are counted
+ * instead of printed.
+ */
 let warned: MockInstance<typeof process.emitWarning>;
 beforeEach(() => void (warned = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined)));
 afterEach(() => warned.mockRestore());

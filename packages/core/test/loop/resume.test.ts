@@ -60,7 +60,7 @@ test("a repeatable tool runs again, with the same key", async () => {
   expect(ran).toEqual(effectsOfFirst());
 });
 
-test("a model call whose process died is made again; the possible cost of the lost call is reserved until then", async () => {
+test("a model call whose process died is made again, and the possible cost of the lost call is reserved until the new answer", async () => {
   const prompt = scripted("call", [{ text: "Here.", hang: { times: 1 } }]);
   const { first, sessionId, simulator, next } = await twoProcesses(prompt);
   await until(() => simulator.ledger.calls({ outcome: "open" }).length);

@@ -20,7 +20,7 @@ describe("the rules of a key", () => {
     expect(policyOf(policy, { name: "guest", tenant: "acme" })).toEqual({ tools: ["Read"], spendPerDayUsd: 10 });
   });
 
-  test("the rules of all tenants hold for a tenant that is named like a built-in member of objects", () => {
+  test("the rule for * also applies to a tenant that is named like a built-in property of objects", () => {
     const all = Policy.parse({ tenants: { "*": { concurrentRuns: 2 }, acme: { concurrentRuns: 9 } } });
     for (const name of ["constructor", "valueof", "other"])
       expect(tenantRules(all, name)).toEqual({ concurrentRuns: 2 });

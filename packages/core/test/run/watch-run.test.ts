@@ -127,14 +127,14 @@ test("an await that was answered after it was read is not reported", async () =>
   expect(seen).toMatchObject({ runId, ending: "failed", awaiting: [] });
 });
 
-test("a watcher that stops at no wait reads until the run is over", async () => {
+test("a watcher that does not stop at waits reads until the run is over", async () => {
   const { append, lease, runId, failed, watch } = await waiting();
   const seen = watch({ stopsAtWait: "never" });
   await append([failed(runId)], { lease });
   expect(await seen).toMatchObject({ runId, ending: "failed" });
 });
 
-test("a watcher of a queued run that stops at any wait of the session is told about the waiting run", async () => {
+test("the watcher of a queued run reports the run that waits before it, if the watcher stops at any wait of the session", async () => {
   const { runId, prompt, watch } = await waiting();
   const behind = await prompt("And then?");
   expect(await watch({ runId: behind.runId, stopsAtWait: "session" })).toMatchObject({ runId, ending: "waiting" });

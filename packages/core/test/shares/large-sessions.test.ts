@@ -87,7 +87,7 @@ test("a small session never waits for room", async () => {
   expect(large.figures().waiting).toBe(1);
 });
 
-test("a session that needs more room than all the room is driven alone", async () => {
+test("a session that needs more than all the room is driven alone", async () => {
   const { claim, drive, driven } = world();
   const huge = await drive(await claim("a", 20 * MIB));
   expect(driven.has(huge)).toBe(true);

@@ -61,7 +61,9 @@ const failure = (when?: ActionRow["when"]): ActionRow => ({
   ...(when && { when }),
   data: { error: "error" },
 });
-/** A call that is not a step of the loop (a title, a summary) has its purpose here. */
+/**
+ * The condition for calls that are steps of the loop. Rows of other calls (a title, a summary) also have the purpose.
+ */
 const STEP = ["purpose", "step"] as const;
 const sent = same("model", "max_tokens", "thinking_tokens", "tools_count");
 const reply = same("stop_reason", "usage", "content");

@@ -84,7 +84,8 @@ export const sessionFacts = {
   /** A worker took over an open run. Calls that were opened before have lost their worker. */
   "run.resumed": z.object({ run_id: Uuid, fence: z.int().positive() }),
   /**
-   * A message took its place in the transcript. Its rows in the platform API's messages were made by the fact that contains its content.
+   * A message entered the transcript. Its rows in the platform API's messages were made by the fact that contains its
+   * content.
    */
   "message.created": z.object({
     message_id: Uuid,

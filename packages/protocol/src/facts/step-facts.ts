@@ -146,7 +146,7 @@ export const stepFacts = {
     is_error: z.boolean(),
     /** What a subagent and its own subagents spent. The amount counts against the budgets of the caller. */
     cost_micros: z.int().nonnegative().optional(),
-    /** `cost_micros`, exactly. */
+    /** The exact cost, in pico-dollars. */
     cost_picos: Picos.optional(),
     /** What interrupted calls of the subagent may have cost beyond `cost_micros`. */
     reserved_micros: Count.optional(),

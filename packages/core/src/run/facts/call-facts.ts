@@ -40,7 +40,7 @@ export function toolClosed(
   return toolCompleted(run, call, { isError: true, ...result, durationMs: 0 });
 }
 
-/** A call has its result, at this position in the message with the results of its step. */
+/** A call has its result. `part` is the result's position in the message with the results of its step. */
 export function completedCall(
   place: Place,
   { toolUseId, name, input }: Call,

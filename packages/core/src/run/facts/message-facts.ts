@@ -4,7 +4,7 @@ import { rowsOf } from "../../log/message-rows.ts";
 import type { RunState, SessionState } from "../../log/state.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** A message takes its place in the transcript of this state: a prompt, the last reply, or the results of its calls. */
+/** A message enters the transcript of this state: a prompt, the last reply, or the results of the reply's calls. */
 export function messageEntered(state: SessionState, messageId: string): FactOf<"message.created"> {
   const run = state.run as RunState;
   const isResults = messageId === run.resultsMessageId;
@@ -23,7 +23,7 @@ export function messageEntered(state: SessionState, messageId: string): FactOf<"
   });
 }
 
-/** A message takes its place in a transcript. */
+/** A message enters a transcript. */
 export function messageCreated(
   place: Place,
   message: {

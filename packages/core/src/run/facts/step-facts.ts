@@ -129,7 +129,7 @@ interface NextAttempt {
   readonly delayMs: number;
   /** Another model that is used from now on. */
   readonly model?: string;
-  /** How a typed answer is requested from now on. */
+  /** How an answer with an output schema is requested from now on. */
   readonly output?: "tool";
 }
 
@@ -158,7 +158,7 @@ export function stepRetried(
   };
 }
 
-/** A call of the model failed for good. */
+/** A call of the model failed and is not retried. */
 export function stepFailed(
   place: Place,
   {

@@ -174,7 +174,7 @@ export function describeModel(
       expect(under.asked()).toHaveLength(1);
     });
 
-    test("a stream that is cut has reported its beginning, and counts less than a complete one", async () => {
+    test("the failure of a stream that is cut says that the answer had begun, and that its counts are not complete", async () => {
       const { under, call } = await world();
       const { begun } = await failing(
         under.model(),

@@ -86,7 +86,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     await expectGivenUp(prompted);
     expect(await prompted.host.store.awaits(prompted.sessionId)).toEqual([]);
     expect(fixture().under.effects(name)).toBe(0);
-    // The worker that lost the session did not call the model after that.
+    // The worker that lost the session did not call the model again.
     expect(fixture().under.asked(prompted.label)).toHaveLength(1);
   });
 

@@ -7,7 +7,7 @@ import type { Process, World } from "./world.ts";
 export interface FaultyStoreDeps {
   readonly world: World;
   readonly store: Store;
-  /** The process whose view of the store this is: when it dies, its answers are lost. */
+  /** The process that uses this store. When the process dies, the answers to its requests are lost. */
   readonly process: Process;
   /** The faults at this time. */
   readonly faults: () => Faults;
@@ -20,7 +20,7 @@ export function createFaultyStore({ world, store, process, faults }: FaultyStore
   const { random } = world;
   const latency = (): number => (faults().latencyMs === 0 ? 0 : random.int(faults().latencyMs));
 
-  /** A request travels independently, so it may arrive after its sender has died. Its answer needs a living receiver. */
+  /** A request travels independently, so it may arrive after its sender has died. The answer is then lost. */
   async function call<Answer>(what: string, commit: () => Promise<Answer>): Promise<Answer> {
     const { unavailable, lostAnswer, late } = faults();
     const name = `${process.name} ${what}`;

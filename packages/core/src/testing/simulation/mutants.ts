@@ -7,7 +7,7 @@ export const MUTANTS = {
   "no-fence": "the store takes the driver's facts from a worker that has lost its lease",
   "max-plus-one": "sequences come from MAX()+1, read before the insert",
   "lost-wake-up": "a release puts the session to sleep without checking for events that its worker has not seen",
-  "duplicate-terminal": "the end of a run whose answer was lost is written again as a new fact",
+  "duplicate-terminal": "the end of a run is written again as a new fact if the answer of its append was lost",
   "event-before-commit": "followers are told before a commit that then fails",
   "no-idempotency-key": "the store ignores idempotency keys",
   "repeated-ids": "an append with ids that are already stored is stored again",

@@ -10,7 +10,10 @@ import type { Store } from "../../ports/store.ts";
  */
 export type CreateRuntime = (deps: SimulatedRuntimeDeps) => Runtime;
 
-/** Everything a simulated runtime may touch. Each call of these is a place where its process can be killed, frozen or delayed. */
+/**
+ * Everything a simulated runtime may touch. At each call of one of these functions, the process can be killed, frozen
+ * or delayed.
+ */
 export interface SimulatedRuntimeDeps {
   readonly store: Store;
   readonly now: () => number;

@@ -30,7 +30,10 @@ export const ClaudeModel = Line.max(100).regex(
 /** How hard the model tries. */
 const Effort = z.enum(["low", "medium", "high", "xhigh", "max"]);
 
-/** Whether and how the model thinks before it answers; `budget_tokens` is for models that do not decide that themselves. */
+/**
+ * Whether and how the model thinks before it answers; `budget_tokens` is for models that do not decide themselves how
+ * much to think.
+ */
 const Thinking = z.strictObject({
   type: z.enum(["adaptive", "enabled", "disabled"]),
   budget_tokens: z.int().min(1024).max(1_000_000).nullish(),

@@ -12,7 +12,7 @@ const SqlTable = z.object({
 });
 export type SqlTable = z.infer<typeof SqlTable>;
 
-/** A question to start with. */
+/** An example: a question, and the statement that answers it. */
 const SqlExample = z.object({ name: z.string(), question: z.string(), sql: z.string() });
 export type SqlExample = z.infer<typeof SqlExample>;
 
