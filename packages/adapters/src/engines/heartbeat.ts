@@ -30,7 +30,8 @@ const BEAT_MS = 400;
 /** A worker that missed this many heartbeats counts as dead. */
 const MISSED = 3;
 /**
- * Leases of a silent worker that last longer than this are left to expire: they protect effects that no fence can stop.
+ * Leases of a silent worker that last longer than this are not freed, but expire: such a lease protects effects that no fence
+ * can stop.
  */
 const FENCED_MS = 5000;
 /** A worker that was silent for this long is removed from the list. */
@@ -47,7 +48,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const drives = role !== "api";
   /** For each other worker: when its last heartbeat was first seen here, and how often it was seen since then. */
   const seen = new Map<string, { readonly beat: number; readonly at: number; looks: number; freed: boolean }>();
-  /** The slowest recent heartbeat of this process: on a slow disk, those of other workers are slow as well. */
+  /** The slowest recent heartbeat of this process: on a slow disk, the heartbeats of other workers are slow as well. */
   let slowest = 0;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;

@@ -41,9 +41,9 @@ const LONGEST_LINE = 1000;
 const SHORT_LINE = 16;
 
 /**
- * Drives sessions in this process: it is woken by the store, and sweeps each second for sessions that were not
- * announced. While places are free and there is one tenant, due sessions are claimed at once. Otherwise sessions wait
- * in a queue, and tenants take turns.
+ * Drives sessions in this process. The store announces due sessions, and a sweep each second finds those that were not
+ * announced. While places are free and there is one tenant, due sessions are claimed immediately. Otherwise sessions wait in a
+ * queue, and tenants take turns.
  */
 export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const { store, runtime, owner, leaseMs = 4000, concurrency = 64, now = Date.now, report = () => {} } = deps;
@@ -113,7 +113,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     const hint = nextHint();
     const everything = hint === undefined;
     if (everything) sweepDue = false;
-    // The search for due sessions goes on until none is left. Sessions that this process woke itself need no search.
+    // The search for due sessions is repeated until it finds none. Sessions that this process woke itself need no search.
     if ((await claim(hint, giveBack)) && everything && hinted.size === 0) sweepDue = true;
   }
 

@@ -6,7 +6,10 @@ import { asFailure } from "./anthropic/failures.ts";
 import type { MessagesSender } from "./anthropic/index.ts";
 import type { Answer } from "./http-request.ts";
 
-/** Lets programs that speak the Messages API use a model in a cloud. Clouds stream, so other answers are put together here. */
+/**
+ * Lets programs that speak the Messages API use a model in a cloud. Clouds only stream, so an answer that must not be streamed
+ * is assembled here.
+ */
 export function createCloudUpstream(send: MessagesSender): Upstream {
   return async ({ path, body: bytes, headers, signal }) => {
     if (new URL(path, "http://cloud").pathname !== "/v1/messages")

@@ -23,7 +23,7 @@ export function guardOf(
 interface Guarded {
   readonly goodForMs?: number | undefined;
   readonly limits?: SandboxLimits | undefined;
-  /** Places in the sandbox. Folders with an identity must still be the same. */
+  /** Files and folders in the sandbox. A folder with an identity must still be the same folder. */
   readonly places?: readonly SandboxPlace[];
 }
 

@@ -33,7 +33,10 @@ export function createEdit(folderOf: FolderOf): Tool {
       file_path: z.string().min(1).describe("The file, relative to the working folder or absolute inside it."),
       old_string: z.string().min(1).describe("The text to replace, exactly as it is in the file."),
       new_string: z.string().describe("The new text."),
-      replace_all: z.boolean().optional().describe("Replace every place instead of the only one."),
+      replace_all: z
+        .boolean()
+        .optional()
+        .describe("Replace every occurrence. By default the old text must occur exactly once."),
     }),
     policy: "once",
     run: async ({ file_path, old_string, new_string, replace_all = false }, context) => {

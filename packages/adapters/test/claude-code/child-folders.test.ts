@@ -97,7 +97,7 @@ test("a server that starts removes the folders that a killed server left, and no
   expect([left, used, foreign].map((path) => existsSync(path))).toEqual([false, true, true]);
 });
 
-test("the folder of hidden arguments is removed with the last of them", () => {
+test("the folder of hidden arguments is removed with the last file in it", () => {
   const folder = join(configFolder(), "hidden");
   const hide = () => hideArguments(["--settings", '{"a":1}'], folder);
   const [first, second] = [hide(), hide()];

@@ -51,7 +51,7 @@ printf '{"type":"control_response","response":{"subtype":"success","request_id":
 test.each([
   ["prints 100 MB on one line", "head -c 100000000 /dev/zero | tr '\\0' x; exec sleep 1000", "buffer_exceeded"],
   ["prints 100 MB on stderr and dies", "head -c 100000000 /dev/zero >&2; exit 1", "runtime_died"],
-  ["says half a line and dies", `printf '{"type":"sys'; exit 0`, "runtime_died"],
+  ["prints half a line and dies", `printf '{"type":"sys'; exit 0`, "runtime_died"],
   ["dies at once", "exit 3", "runtime_died"],
   ["leaves a daemon and dies", "setsid sleep 1000 </dev/null >/dev/null 2>&1 & exit 3", "runtime_died"],
   ["is killed", "kill -9 $$", "runtime_died"],

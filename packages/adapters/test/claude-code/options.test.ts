@@ -256,7 +256,7 @@ test("max_turns ends a run, also if only the prompt sets it, and max_buffer_size
 }, 120_000);
 
 test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
-  "a sandbox without network refuses a connection, and writes outside of its paths",
+  "a sandbox without network refuses connections, and does not allow writes outside of its paths",
   async () => {
     const world = await createWorld();
     let connections = 0;

@@ -338,7 +338,7 @@ describe("permissions are bypassed", () => {
     await expect(opened.admit(bypass, { ...admin, key: "tester", isAdmin: false })).rejects.toMatchObject(refused);
     await expect(opened.admit({ permission_mode: "bypassPermissions" }, admin)).rejects.toMatchObject(refused);
     expect(await opened.admit(bypass, admin)).toMatchObject(bypass);
-    // The name of the mode is enough from now on, because the session has its sandbox.
+    // Further runs need only the name of the mode, because the session already has its sandbox.
     expect(await opened.admit({ permission_mode: "bypassPermissions" }, admin)).toEqual({
       permission_mode: "bypassPermissions",
     });

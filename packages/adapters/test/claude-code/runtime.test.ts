@@ -104,7 +104,7 @@ describeRuntime("Claude Code", openClaudeCode, {
   subagentUsage:
     "Claude Code reports a subagent's answers when they begin, and few of their output tokens are counted then",
   everyFact: {
-    reason: "each costs two child processes",
+    reason: "each fact needs two child processes",
     instead: [
       ["session.started", 1],
       ["runtime.started", 1],

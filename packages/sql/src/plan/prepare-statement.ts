@@ -60,7 +60,7 @@ export interface Preparer {
   handOut(given: string): Promise<DuckDBPreparedStatement>;
 }
 
-/** How often a statement is prepared again because a file was deleted in the meantime. */
+/** How many times a statement is prepared again if a file is deleted in the meantime. */
 const ATTEMPTS = 3;
 
 export function createPreparer({ connection, transcripts, loadTables, checkRoots }: PreparerDeps): Preparer {

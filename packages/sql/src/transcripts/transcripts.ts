@@ -46,7 +46,7 @@ export interface TranscriptForm {
 export interface Transcripts {
   /** Finds the files, and updates the tables if anything has changed. */
   refresh(): Promise<Files>;
-  /** Shows the files of the last refresh in this form. Returns them with the counts that were made for it. */
+  /** Shows the files of the last refresh in this form. Returns the files with the counts that the form needed. */
   show(files: Files, form: TranscriptForm): Promise<Files>;
   /** The files of the last refresh; undefined before the first. */
   current(): Files | undefined;

@@ -8,7 +8,7 @@ export interface EndpointOptions {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;
-  /** The name of the virtual object: sessions of one cluster and one pool of workers. */
+  /** The name of the virtual object. Workers with the same name share their sessions. */
   readonly service: string;
   /** The public keys of the Restate clusters that may call. Without keys, anybody who can reach the port may call. */
   readonly identityKeys: readonly string[];

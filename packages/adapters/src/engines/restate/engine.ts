@@ -28,9 +28,9 @@ export interface RestateEngineDeps {
 }
 
 const SWEEP_MS = 500;
-/** An overdue session is sent at most once in this time, however many workers see it. */
+/** At most one wake-up for an overdue session is sent in this time, however many workers find the session. */
 const SEND_AGAIN_MS = 5000;
-/** The delay before a session that another worker holds is requested again. The delay grows. */
+/** If another worker has the lease of a session, the lease is requested again after this delay, which grows. */
 const BUSY_MS = 250;
 /**
  * A lease of another worker may be taken if it ends within `leaseMs` plus this time. The worker may have renewed the
@@ -46,7 +46,7 @@ const UNPLACED_MS = 1500;
 const SEND_MS = 3000;
 /** After this time in the queue for a place, another worker may have driven the session. */
 const LONG_IN_LINE_MS = 100;
-/** The most overdue sessions of one tenant that are sent in one sweep. */
+/** For how many overdue sessions of one tenant a sweep sends wake-ups, at most. */
 const PER_TENANT = 100;
 
 /**
@@ -97,7 +97,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
       asked = now();
       due = await dueOf(sessionId);
       inVain = due && due.lastSequence === before.lastSequence && due.dueAt === before.dueAt ? inVain + 1 : 0;
-      // A drive that changed nothing is not repeated at once.
+      // A drive that changed nothing is not repeated immediately.
       if (inVain > 0) await pause(Math.min(BUSY_MS * inVain, leaseMs), over);
       if (await endOfDriveHere(sessionId, over)) {
         asked = now();

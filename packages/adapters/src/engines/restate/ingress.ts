@@ -6,7 +6,7 @@ export interface WakeUp {
   readonly sessionId: string;
   /** Distinguishes this wake-up from earlier ones of the session, for example by the last sequence. */
   readonly key: string;
-  /** When the session is driven (ms from now). Default: at once. */
+  /** When the session is driven (ms from now). Default: immediately. */
   readonly delayMs?: number;
 }
 

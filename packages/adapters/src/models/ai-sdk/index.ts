@@ -56,7 +56,7 @@ export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, 
       const answer = createAnswerStream(call, onEvent, askedOutput(call, abilities)?.tool?.name);
       const parts = createPartReader(answer);
       try {
-        // Some models return their stream only with its first part, so the watch begins before the call.
+        // Some models return their stream only with its first part, so the limit of silence already applies to the call.
         return await watched({ silenceMs, signal, asFailure: thrownFailure }, async (watch) => {
           const { options } = callOptions(call, { abilities, provider });
           const { stream } = await model.doStream({ ...options, abortSignal: watch.signal });
@@ -74,7 +74,7 @@ export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, 
   };
 }
 
-/** Hands on each part of a stream. Node's iterator of a stream takes twice the processor time of its reader. */
+/** Passes on each part of a stream. Node's iterator over a stream takes twice the processor time of the stream's reader. */
 async function eachPart<Part>(stream: ReadableStream<Part>, take: (part: Part) => void): Promise<void> {
   const reader = stream.getReader();
   try {

@@ -118,6 +118,6 @@ function answerItem(block: ContentBlock): readonly JsonObject[] {
   }
   if (item) return [item];
   if (block.type !== "text") return [];
-  // The other form of a message needs an id from OpenAI, which the answer of another model does not have.
+  // An item of the type "message" would need an id from OpenAI, which the answer of another model does not have.
   return [{ role: "assistant", content: block["text"] }];
 }

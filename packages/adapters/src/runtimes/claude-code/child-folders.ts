@@ -41,7 +41,10 @@ export function abandonedSessions(configDir: string, now: number): readonly stri
   return [...new Set(found.map((path) => UUID.exec(path.at(-1) ?? "")?.[0] ?? ""))];
 }
 
-/** Transcripts are the deepest: `projects/PROJECT/SESSION.jsonl`; output of tools is in `tmp/claude-UID/PROJECT/SESSION`. */
+/**
+ * How deep the named files are: transcripts are `projects/PROJECT/SESSION.jsonl`; output of tools is in
+ * `tmp/claude-UID/PROJECT/SESSION`.
+ */
 const DEPTH = 4;
 const ABANDONED_MS = 3600 * 1000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;

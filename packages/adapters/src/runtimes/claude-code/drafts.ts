@@ -32,7 +32,7 @@ export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, 
     heard(message: ClaudeMessage): void {
       if (message.kind === "reply" || message.kind === "broken") replies += 1;
     },
-    /** The fact with the whole text is in the log. */
+    /** Called when the fact with the whole text is in the log. */
     written(message: ClaudeMessage): void {
       if (
         (message.kind === "reply" || message.kind === "broken") &&

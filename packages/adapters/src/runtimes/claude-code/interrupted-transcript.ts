@@ -27,7 +27,7 @@ export function resultEntry(
   };
 }
 
-/** Marks a call as waiting: a resumed Claude Code asks for its permission again, runs it, and continues. */
+/** Marks a call as waiting: a resumed Claude Code asks for permission again, runs the call, and continues. */
 export function deferredEntry(transcript: Transcript, call: Pick<CallState, "toolUseId" | "name" | "input">) {
   const asking = entryAsking(transcript, call.toolUseId);
   if (!asking) return undefined;

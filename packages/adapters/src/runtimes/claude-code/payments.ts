@@ -9,7 +9,7 @@ import type { PassRules } from "../../sandboxes/model-broker/index.ts";
  * given back.
  */
 export interface Payments {
-  /** Begins to count a session that is driven. Returns the function that ends it. */
+  /** Begins to count what a driven session spends. Returns the function that ends the count. */
   begin(state: () => SessionState): () => Promise<void>;
   /** Reserves money for the calls of a process of this session. */
   payFor(sessionId: string): NonNullable<PassRules["pay"]>;

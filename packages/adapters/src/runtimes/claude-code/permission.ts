@@ -2,7 +2,7 @@ import { type FactData, type JsonObject, textOf } from "@skein/protocol";
 import type { PermissionResult, PermissionUpdate } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 
-/** An answer in full: to a permission request, or to questions. */
+/** A complete answer to a permission request or to questions. */
 const Decision = z.object({
   behavior: z.enum(["allow", "deny"]).optional(),
   updatedInput: z.record(z.string(), z.unknown()).optional(),

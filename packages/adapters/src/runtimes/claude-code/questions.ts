@@ -57,7 +57,7 @@ export function createQuestions({ log, answers, begins, park, failed, parkAfterM
   const ofSubagents = new Set<string>();
   let closed = false;
 
-  /** Whether a call that people have decided is still running. */
+  /** Whether a call that people have answered is still running. */
   function isAtWork(): boolean {
     const calls = log.state.run?.calls ?? [];
     return calls.some(({ toolUseId, phase }) => phase !== "done" && decided.has(toolUseId) && !open.has(toolUseId));

@@ -25,7 +25,7 @@ export interface RecordOptions {
   readonly termsOf: SessionModels["termsOf"];
   /** The token limit of an answer; undefined if unknown. */
   readonly mostOutput?: (apiMessageId: string) => number | undefined;
-  /** The run continues in another process, where a new answer replaces the interrupted one. */
+  /** Whether the run continues in another process, where a new answer replaces the interrupted one. */
   readonly goesOn?: boolean;
   /** The reason why the last call was rejected for lack of money, as a sentence; undefined if it was allowed. */
   readonly unpaid?: () => string | undefined;

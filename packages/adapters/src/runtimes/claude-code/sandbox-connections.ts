@@ -14,7 +14,10 @@ export interface WaysOutStart {
   readonly options: Options;
   /** The sandbox of the process. Without it the process has the rights of this server's user. */
   readonly walls?: ClaudeWalls | undefined;
-  /** The way to the model. Without it the process calls the server's own model itself, and has the real key. */
+  /**
+   * The broker, through which the process reaches the model. Without a broker the process calls the server's own model itself,
+   * and has the real key.
+   */
   readonly broker?: ModelBroker | undefined;
   readonly models: SessionModels;
   /** Hosts that the process may call. */
@@ -23,7 +26,7 @@ export interface WaysOutStart {
   readonly pay?: PassRules["pay"];
   /** Whether the operator's rules allow this tool. */
   readonly allowsTool?: (name: string) => boolean;
-  /** Which of its MCP servers are the operator's. */
+  /** Which MCP servers of the process are the operator's. */
   readonly ownServers?: Readonly<Record<string, OwnServer>> | undefined;
   /** The reason why the process may not call this model, as a sentence. `current` is the model that was set last. */
   readonly modelRefusal?: (model: string, current: string | undefined) => string | undefined;

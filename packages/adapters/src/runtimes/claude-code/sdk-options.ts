@@ -47,8 +47,8 @@ function systemPromptOf({
 }: ResolvedOptions): NonNullable<Options["systemPrompt"]> {
   const own = { type: "preset", preset: "claude_code" } as const;
   if (!system_prompt && !system_prompt_append) return own;
-  // The prompt is not recorded in the session, because a resumed session would keep its first prompt even if its next
-  // run has another one.
+  // The prompt is not recorded in the session, because a resumed session would keep its first prompt even if its next run has
+  // another prompt.
   if (!system_prompt) return { ...own, append: system_prompt_append ?? "", snapshot: false };
   const prompt = system_prompt_append ? `${system_prompt}\n\n${system_prompt_append}` : system_prompt;
   return { type: "custom", prompt, snapshot: false };

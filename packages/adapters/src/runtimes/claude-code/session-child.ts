@@ -71,7 +71,7 @@ export interface HookSession extends HookBridge {
   readonly options: ResolvedOptions;
 }
 
-/** The parts of one drive. */
+/** Everything that the functions of one drive share. */
 export interface Drive {
   readonly claimed: Claimed;
   readonly lease: Lease;

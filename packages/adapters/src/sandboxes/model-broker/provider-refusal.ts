@@ -1,4 +1,4 @@
-/** What a sandboxed program may have the provider of its model do. */
+/** Which actions of its model's provider a sandboxed program may request. */
 export interface ProviderRules {
   /** Whether the provider may fetch this address: an image or document of a prompt. Default: no address. */
   readonly allowsUrl?: ((url: string) => boolean) | undefined;
@@ -6,7 +6,7 @@ export interface ProviderRules {
   readonly allowsTool?: ((name: string) => boolean) | undefined;
 }
 
-/** Tools that the caller runs, and the search among tools that the request has. */
+/** Types of tools that the caller runs, and of the provider's search among the tools of the request. */
 const HARMLESS = /^(?:custom$|bash_|text_editor_|computer_|memory_|tool_search_tool_)/;
 
 /**

@@ -36,7 +36,7 @@ export function renameModel(contentType: string, name: string): Transform {
   });
 }
 
-/** The index behind the empty line that ends the first event. */
+/** The index after the empty line that ends the first event. */
 function endOfFirstEvent(bytes: Buffer): number | undefined {
   const found = /\r?\n\r?\n/.exec(bytes.toString("latin1"));
   return found ? found.index + found[0].length : undefined;

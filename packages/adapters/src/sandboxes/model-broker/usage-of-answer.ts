@@ -34,7 +34,7 @@ export interface AskedAnswer {
   readonly bytes: number;
   /** The longest answer that the request asks for. */
   readonly maxTokens: number;
-  /** Whether the answer comes in pieces. */
+  /** Whether the answer is streamed. */
   readonly isStream: boolean;
 }
 

@@ -42,7 +42,7 @@ interface Waiting {
 /** How soon documents follow an append, in ms. */
 const PACE = 250;
 /**
- * The largest fraction of the time that writing the documents of a session may take. If it takes longer, they are
+ * The largest fraction of the time that writing the documents of a session may take. If writing takes longer, the documents are
  * written less often.
  */
 const SHARE = 1 / 20;

@@ -30,7 +30,7 @@ function follow(documentState: DocumentState, state: SessionState, event: Event)
   try {
     fold(state, [event]);
   } catch (error) {
-    // The log may have facts that fold rejects (a newer fact, a broken pair). Then only the documents are missing.
+    // The log may have facts that `fold` rejects, for example of a newer version. Then only the documents are missing.
     if (!isKnownError(error)) throw error;
     documentState.state = undefined;
     return;

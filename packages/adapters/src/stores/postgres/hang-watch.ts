@@ -1,13 +1,12 @@
 import { KnownError } from "@skein/protocol";
 
 /**
- * Detects a PostgreSQL that accepts queries but does not answer: stopped, swapped out, or behind a network that drops
- * packets.
+ * Detects a PostgreSQL that accepts queries but does not answer: stopped, swapped out, or behind a network that drops packets.
  *
- * If nothing arrives on a query's connection for 4 s, the watch sends a query on a new connection. If there is no
- * answer either, the database hangs: all waiting and new queries are rejected until the database answers again. A
- * statement that is only slow is rejected after 5 s of silence; a patient one is ended by the database itself. Reasons:
- * decision 111.
+ * If nothing arrives on a query's connection for 4 s, the watch sends a query on a new connection. If there is no answer
+ * either, the database hangs: all waiting and new queries are rejected until the database answers again. A statement that is
+ * only slow is rejected after 5 s of silence; a statement marked `patient` is ended by the database itself. Reasons: decision
+ * 111.
  */
 export interface HangWatch {
   /** The answer, or `store_unavailable`. `moved` returns a number that changes whenever bytes are received. */

@@ -123,8 +123,8 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       }
     },
 
-    // A lease may be lost in a power failure, because then its holder is gone too. The fence is durable through the
-    // holder's appends.
+    // Leases are not synced: after a power failure, the holder of a lease is gone as well. The holder's appends make the fence
+    // durable.
     claim: (options) => db.writeFleeting(() => leases.claim(options)),
     due: async (query) => leases.due(query),
     renew: (held) => db.writeFleeting(() => held.filter((lease) => !leases.renew(lease))),

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { type TranscriptLine, linesOfFile } from "./transcript-lines.ts";
 
-/** The session as the history describes it after reading its transcript. */
+/** The session as the history library describes it after reading its transcript. */
 export interface FoundSession {
   readonly id: string;
   /** Its transcript. */
@@ -25,7 +25,7 @@ export interface FoundSession {
   }[];
 }
 
-/** A message of a transcript, with what the history knows about it: rewound, compacted, typed by a person. */
+/** A message of a transcript, with what the history library knows about it: rewound, compacted, typed by a person. */
 export type TranscriptMessage = UserLine | AnswerLines | OtherLine;
 
 interface LineBase {
@@ -146,7 +146,10 @@ function dataDirectoryOf(path: string): string {
   return dirname(dirname(dirname(path)));
 }
 
-/** The path of a subagent's file beside its session. In the old layout it is in the same folder. */
+/**
+ * The path of a subagent's file relative to its session. Old versions of Claude Code put the file into the folder of the
+ * session's transcript.
+ */
 function subpathOf(path: string, { session, agentId }: { session: string; agentId: string }): string {
   const beside = relative(session.slice(0, -".jsonl".length), path).split(sep);
   const isInside = beside[0] === "subagents" && dirname(path) !== dirname(session);

@@ -74,7 +74,7 @@ export interface ClaudePolicyDeps {
   readonly records: Records;
   /** The working folder of a session that names none. It is created. */
   readonly defaultFolder: (tenant: string, sessionId: string) => string;
-  /** Where the server keeps its data. No request may name a folder with any of it. */
+  /** Where the server keeps its data. No request may name a folder that contains any of this data. */
   readonly ownData?: readonly string[];
   /** The addresses that may be called besides the public internet. */
   readonly places?: Places;

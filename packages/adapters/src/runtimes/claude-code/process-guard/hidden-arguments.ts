@@ -85,7 +85,7 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // The folder does not exist: nothing was ever hidden.
+    // The folder does not exist: no arguments were stored.
     return [];
   }
 }

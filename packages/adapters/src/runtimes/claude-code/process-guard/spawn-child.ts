@@ -213,7 +213,7 @@ function spawnChild(request: ChildRequest, deps: SpawnDeps): GuardedChild {
     },
     agree(next) {
       terms = { ...terms, ...next };
-      // The guard gets the new limits at once, because it applies the old ones until its next message.
+      // The guard gets the new limits immediately, because it applies the old limits until its next message.
       if (!end) beat();
     },
     on: (event, listener) => void events.on(event, listener as () => void),

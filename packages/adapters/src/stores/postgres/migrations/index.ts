@@ -18,8 +18,8 @@ export interface Migration {
    */
   readonly oldest?: number;
   /**
-   * The tables of servers that it locks (`skein.x in … mode`), if there are several. All locks are taken together,
-   * before anything else.
+   * The tables in use by servers that this migration locks (`skein.x in … mode`), if there are several. All locks are taken
+   * together, before anything else.
    */
   readonly locks?: readonly string[];
   /** Whether the migration only creates indexes concurrently. It then runs outside of a transaction, after the others. */
