@@ -125,14 +125,14 @@ const [ask, reply, more, title] = ((talk = conversation()) => [
 
 /** Lines as a crash leaves them, and the same records one per line. */
 const DAMAGED: readonly (readonly [string, readonly string[], readonly string[]])[] = [
-  ["two in the first line", [`${ask}${reply}`, more], [ask, reply, more]],
-  ["nothing but one line of three", [`${ask}${reply}${more}`], [ask, reply, more]],
-  ["two in a later line", [ask, `${reply}${more}`, ""], [ask, reply, more]],
+  ["two records in the first line", [`${ask}${reply}`, more], [ask, reply, more]],
+  ["only one line, which has three records", [`${ask}${reply}${more}`], [ask, reply, more]],
+  ["two records in a later line", [ask, `${reply}${more}`, ""], [ask, reply, more]],
   ["a title behind an answer", [ask, `${reply}${title}`, more, ""], [ask, reply, title, more]],
-  ["one behind a piece of a text", [`${ask.slice(0, -20)}${ask}`, reply], [ask, reply]],
-  ["one behind a piece of another", [ask, `${reply.slice(0, 200)}${reply}`, more], [ask, reply, more]],
-  ["a title behind a piece", [ask, `${more.slice(0, -5)}${title}`, reply], [ask, title, reply]],
-  ["one behind bytes that were never written", [`${"\0".repeat(100)}${ask}`, reply], [ask, reply]],
+  ["a record behind a piece of itself that ends in a text", [`${ask.slice(0, -20)}${ask}`, reply], [ask, reply]],
+  ["a record behind its own first 200 characters", [ask, `${reply.slice(0, 200)}${reply}`, more], [ask, reply, more]],
+  ["a title behind a piece of another record", [ask, `${more.slice(0, -5)}${title}`, reply], [ask, title, reply]],
+  ["a record behind bytes that were never written", [`${"\0".repeat(100)}${ask}`, reply], [ask, reply]],
   ["a line that was cut, and those after it", [ask, more.slice(0, -9), reply, ""], [ask, reply]],
   ["a text that only looks like two records", [ask, more, reply, ""], [ask, more, reply]],
 ];
@@ -169,7 +169,7 @@ describe("the list", () => {
   test("a summary in another file may name a message anywhere in the session", async () => {
     const data = createDataDirectory();
     data.session(sessionId(2), [{ type: "summary", summary: "Greeting", leafUuid: leaf }, ...hello("later")]);
-    // A file is read in pieces from its end: the id may lie across two of them.
+    // A file is read in pieces from its end: the id may be cut between two pieces.
     const rest = [0, 1000, ...Array.from({ length: 30 }, (_, at) => 130_500 + at * 20), 400_000];
     for (const bytes of rest) {
       data.session(sessionId(1), [...hello(), { type: "system", content: "x".repeat(bytes) }]);

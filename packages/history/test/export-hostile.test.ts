@@ -120,7 +120,7 @@ describe("a page of a hostile session", () => {
     expect(rules.map(({ attributes }) => attributes["content"])).toEqual([
       `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`,
     ]);
-    // The policy holds only for what comes after it.
+    // The policy applies only to what comes after it.
     const before = elements.slice(0, elements.indexOf(rules[0] ?? { name: "", attributes: {}, path: [], text: "" }));
     expect(before.map(({ name }) => name)).toEqual(["!doctype", "html", "head", "meta"]);
     expect(style).not.toMatch(/url\(|@import|expression/i);

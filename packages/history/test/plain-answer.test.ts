@@ -22,7 +22,7 @@ const plain: readonly (readonly [name: string, line: string])[] = [
   ["more keys behind the usage", line.replace(`${usage}}`, `${usage},"stop_details":{"a":["}"]},"b":null}`)],
   ["a list before the message", line.replace('"cwd":"/a"', '"data":[1]')],
   ["another order in the message", line.replace('"id":"msg_1","type":"message"', '"type":"message","id":"msg_1"')],
-  ["a made answer, which does not count", line.replace("claude-opus-4-6", "<synthetic>")],
+  ["a synthetic answer, which does not count", line.replace("claude-opus-4-6", "<synthetic>")],
 ];
 
 /** Lines of other forms: they must be left to the other reader. */

@@ -30,7 +30,7 @@ const cases: readonly (readonly [string, readonly (object | string)[], Partial<S
     { messageCount: 2, lastTime: time(3) },
   ],
   [
-    "an answer that goes on after another answer",
+    "an answer that continues after another answer",
     ["m1", "m2", "m1"].map((id) => ({ ...answer, message: message(id) })),
     { messageCount: 3 },
   ],

@@ -215,10 +215,10 @@ describe("broken lines", () => {
   const piece = one?.slice(0, one.indexOf('"content"'));
 
   test.each([
-    ["nothing but one line", [`${one}${two}`], [one, two]],
+    ["only one line, which has two records", [`${one}${two}`], [one, two]],
     ["searches and a total behind an answer", [`${one}${searched}`, `${two}${state}`], [one, searched, two, state]],
-    ["a new place behind an answer", [one, `${two}${moved}`], [one, two, moved]],
-    ["an answer behind a piece of one that is known", [one, `${piece}${three}`], [one, three]],
+    ["a new project behind an answer", [one, `${two}${moved}`], [one, two, moved]],
+    ["an answer behind a piece of an earlier answer", [one, `${piece}${three}`], [one, three]],
     ["an answer behind bytes that were never written", [`\0\0${one}`], [one]],
   ])("a broken line counts like the records in it: %s", async (_, damaged, mended) => {
     const report = async (lines: readonly (string | undefined)[]): Promise<object> => {

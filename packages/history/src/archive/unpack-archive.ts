@@ -69,7 +69,7 @@ function liveRoots(
 }
 
 function viewFolder(config: LibraryConfig, archiveFolder: string): string {
-  // Without a cache folder the view is made in the archive's folder, which is also Skein's own.
+  // Without a cache folder the unpacked files are in the folder of the archive, which is also Skein's own.
   const cache = cacheFolder(config);
   const name = createHash("sha256").update(archiveFolder).digest("hex").slice(0, 16);
   return cache === null ? join(dirname(archiveFolder), "view") : join(cache, "archive", name);
@@ -82,7 +82,7 @@ interface ArchivedView {
   readonly present: ReadonlySet<string>;
 }
 
-/** Updates the view. Returns undefined if the data directory lacks no file. */
+/** Updates the folder with the unpacked files. Returns undefined if the data directory lacks no file. */
 function makeView({ root, folder, present }: ArchivedView, view: string): string | undefined {
   const gone = goneFiles(folder, root).filter(
     (path) => path !== "history.jsonl" && !present.has(join(root, path.replace(/\.meta\.json$/, ".jsonl"))),
@@ -98,7 +98,7 @@ function makeView({ root, folder, present }: ArchivedView, view: string): string
   return gone.length === 0 ? undefined : view;
 }
 
-/** Marks the view with the agent of the data directory: the unpacked files belong to the same agent. */
+/** Writes the agent of the data directory into the folder: the unpacked files belong to the same agent. */
 function nameSource(root: string, view: string): void {
   const mark = markOf(root);
   const path = join(view, "source.json");

@@ -114,7 +114,7 @@ function conversationHtml({ messages }: Conversation, view: View): readonly stri
 
 function agentHtml(agent: AgentSession, { anchor, program }: Pick<View, "anchor" | "program">): readonly string[] {
   const name = [agent.agentType ?? agent.agentId, agent.description ?? ""].filter((part) => part !== "").join(": ");
-  // Everything in a subagent's file is marked as a side chain; here it is the conversation.
+  // Everything in a subagent's file is marked as a side chain; on the page it is a conversation of its own.
   const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
   const own = (id: string): string => anchor(`${agent.agentId}-${id}`);
   return [

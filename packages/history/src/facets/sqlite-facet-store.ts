@@ -66,7 +66,7 @@ function storeOn(database: DatabaseSync): FacetStore {
   const columns = `path, size, mtime_ms, inode, "offset", "check", data`;
   const select = database.prepare(`SELECT ${columns} FROM facets WHERE facet = ? AND version = ?`);
   const selectOne = database.prepare(`SELECT ${columns} FROM facets WHERE facet = ? AND version = ? AND path = ?`);
-  // A list reads ten thousand rows, and objects with names take half as long again.
+  // A list reads ten thousand rows, and reading them as objects takes 1.5 times as long as reading them as arrays.
   for (const statement of [select, selectOne]) statement.setReturnArrays(true);
   const upsert = database.prepare(
     `INSERT OR REPLACE INTO facets (facet, version, path, size, mtime_ms, inode, "offset", "check", data)

@@ -7,7 +7,7 @@ import { findSession } from "./get-session.ts";
 import { fileOf } from "./message-page.ts";
 
 export interface LineOptions extends LibraryConfig {
-  /** Where the line begins in the file. */
+  /** Where the line begins in the file, in bytes. */
   readonly offset: number;
   /** The line of this subagent's transcript. */
   readonly agentId?: string;

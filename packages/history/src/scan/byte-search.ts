@@ -35,7 +35,7 @@ const code =
 const pageBytes = 65_536;
 const needleBytes = 128;
 const maxNeedles = 32;
-/** Behind the needles, for other machine code that works on the same bytes: its names of keys, and what it finds. */
+/** Memory behind the needles for other machine code that works on the same bytes: for the keys that it looks for, and for its results. */
 const spareBytes = 1024;
 /** Where the file's bytes begin in the memory. */
 const base = needleBytes * maxNeedles + spareBytes;

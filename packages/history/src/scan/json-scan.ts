@@ -2,7 +2,7 @@
  * Reads JSON as bytes, without creating objects.
  *
  * A key such as `"usage":` cannot occur inside a JSON string, because there its quotes would be escaped. So a byte
- * search finds candidates fast, and the functions below find its place in the structure.
+ * search finds candidates fast, and the functions below find the place of a candidate in the structure.
  */
 
 const QUOTE = 0x22;

@@ -133,7 +133,7 @@ function foldPiece(state: Grams, piece: Piece): void {
   segment.end = offset + (end - start);
 }
 
-/** The records of a line as a search sees them; its text if it is damaged. */
+/** The records of a line as a search sees them; of a damaged line also the text. */
 function recordsOf(line: Buffer, offset: number): readonly Value[] {
   let damaged: Value | undefined;
   const records = parseLine(line, { line: 0, offset }, ({ text }) => {
@@ -142,7 +142,7 @@ function recordsOf(line: Buffer, offset: number): readonly Value[] {
   return [...records.map(({ value }) => value), ...(damaged ? [damaged] : [])];
 }
 
-/** Letters whose case changes their number are compared by another rule: see `wordTerm`. */
+/** A text whose length changes with its case is compared by another rule: see `wordTerm`. */
 function lowerCases(text: string): readonly string[] {
   const lower = text.toLowerCase();
   return lower.length === text.length ? [lower] : [lower, text.toUpperCase().toLowerCase()];
@@ -166,7 +166,7 @@ export function wantedOf(texts: readonly string[]): Wanted {
   return texts.map(gramsIn).filter((grams) => grams.length > 0);
 }
 
-/** The segments that may contain what is wanted. It reads the index of every file, so it makes nothing for a segment without a match. */
+/** The segments that may contain what is wanted. It reads the index of every file, so it creates no object for a segment without a match. */
 export function stretchesIn(
   data: Uint8Array,
   wanted: Wanted,

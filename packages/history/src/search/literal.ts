@@ -40,7 +40,7 @@ export function lengthOf({ forms }: Literal): number {
 /** The runs of characters that the byte search finds in upper and lower case, in lower case. */
 function runsOf(text: string): readonly (readonly string[])[] {
   const runs: string[][] = [[]];
-  // The text is lowered character by character, because some letters become two in lower case.
+  // The text is changed to lower case character by character, because some letters become two.
   for (const char of text) {
     if (isSearchable(char)) runs.at(-1)?.push(char.toLowerCase());
     else runs.push([]);

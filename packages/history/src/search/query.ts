@@ -46,8 +46,8 @@ export function parseQuery(text: string): Query {
     terms.push(words.length === 1 ? wordTerm(words[0] ?? "") : phraseTerm(words));
     const found = words.flatMap(literalsOf);
     literals.push(...found);
-    // A word is compared in lower case as a whole. The letters of a phrase are compared by another rule, for which only
-    // literals are safe.
+    // A word is compared in lower case as a whole. A phrase is compared by a regular expression, whose rule for upper and
+    // lower case differs for some letters. So only the literals of a phrase are looked up in the index.
     if (words.length === 1) indexed.push((words[0] ?? "").toLowerCase());
     else indexed.push(...found.map(({ text: part }) => part));
   }

@@ -106,7 +106,7 @@ function placesToSearch(files: readonly DataFile[], query: Query, store: FacetSt
   const wanted = wantedOf(query.indexed);
   const unindexed = new Map(files.map((file) => [file.path, file]));
   const places: Place[] = [];
-  // Few of thousands of files have a place, so nothing is made for the others.
+  // Few of thousands of files have a part to search, so no object is created for the others.
   store.each(gramsFacet, (saved) => {
     const file = unindexed.get(saved.path);
     if (!file) return;

@@ -82,7 +82,7 @@ const registry = async () => await import("./registry.ts");
 
 const UNKNOWN = "it does not look like the data of a known agent, so it is read as Claude Code's";
 
-/** How many folders below a path are looked at, and how many are suggested. */
+/** How many folders below a path are checked, and how many are suggested. */
 const MOST_LOOKED_AT = 200;
 const MOST_SUGGESTED = 3;
 
@@ -115,7 +115,7 @@ interface Root {
 interface Roots {
   readonly found: readonly Root[];
   readonly looked: readonly string[];
-  /** Places that this user may not look at. */
+  /** Places that this user may not access. */
   readonly unread: WithSources["problems"];
 }
 

@@ -16,7 +16,7 @@ export interface PricedCall {
   readonly costPicos: number | undefined;
 }
 
-/** An object for one call after the other: there are hundreds of thousands. */
+/** One object that is reused for each call, because there are hundreds of thousands of calls. */
 export type ReusedCall = { -readonly [Field in keyof PricedCall]: PricedCall[Field] };
 
 const NO_COUNTS = {

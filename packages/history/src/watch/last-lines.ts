@@ -16,12 +16,15 @@ interface Line {
 
 /**
  * The last lines of a followed file. The translation of another agent's session is a new file when its last lines change,
- * for example when an answer gets its tokens. With them, only the changed lines are reported again.
+ * for example when an answer gets its tokens. The last lines show which lines have changed, and only these are reported again.
  */
 export interface LastLines {
   /** Remembers a whole line at this position, with its line feed. Returns false if it was already there before the file was replaced. */
   add(start: number, bytes: Buffer): boolean;
-  /** Where the lines end that this file still has in their old place, and how many follow; undefined if none is left. */
+  /**
+   * Where the last remembered line ends that the file still has in its old place, and how many remembered lines came after it.
+   * Undefined if the file has none of them.
+   */
   findIn(path: string): { readonly end: number; readonly dropped: number } | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The data of each agent as it lies on a machine, from fixtures that have the real shapes, and the totals they must give. */
+/** The data of each agent as it is on a machine, from fixtures that have the real shapes, and the totals they must give. */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ interface ExpectedSession {
 
 export interface AgentData {
   readonly name: SourceName;
-  /** A folder of its own, with `home`, `roots` and so on below it. */
+  /** A separate folder, with `home`, `roots` and so on below it. */
   readonly folder: string;
   readonly roots: readonly string[];
   readonly sessions: readonly ExpectedSession[];

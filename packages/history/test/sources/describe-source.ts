@@ -179,7 +179,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
     });
 
     if (lines)
-      it("a torn, a glued, an unknown and a foreign line do not hide a valid session", async () => {
+      it("a line that is cut off, records glued into one line, an unknown record and a line of another agent do not hide a valid session", async () => {
         const data = agentData(agent);
         const whole = await idsIn((await read(data)).config);
         for (const path of filesIn(data.folder, lines)) {
@@ -210,7 +210,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (lines)
-      it("a session whose last line is half written goes on in the same file when the line is complete", async () => {
+      it("a session whose last line is half written continues in the same file when the line is complete", async () => {
         const data = agentData(agent);
         const cache = join(temporaryFolder(), "cache");
         const isTranslated = sources.some(({ name, reads }) => name === data.name && reads === "translated");

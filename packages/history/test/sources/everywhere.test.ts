@@ -130,7 +130,7 @@ function isCodex({ source }: { readonly source: string }): boolean {
   return source === "codex";
 }
 
-test("a session whose last line has its time before a long result is listed by this time, not by that of its file", async () => {
+test("a session whose last line has its time before a long result is listed by this time, not by the time of its file", async () => {
   const root = join(temporaryFolder(), ".codex");
   const id = (n: number): string => `0198c0de-0000-7000-8000-00000000000${n}`;
   const write = (n: number, ...lines: readonly string[]): void => {
@@ -145,7 +145,7 @@ test("a session whose last line has its time before a long result is listed by t
   expect(data.map((session) => session.id)).toEqual([id(2)]);
 });
 
-test("a session with a clock in the future is listed first, counted once and hides nothing", async () => {
+test("a session with times in the future is listed first, counted once and hides no other session", async () => {
   const data = agentData("codex");
   const path = rolloutIn(data.folder);
   const whole = await getUsage({ ...(await libraryOf([data])), timeZone: "UTC" });
@@ -256,7 +256,7 @@ test("a given root above the data of agents is reported with these folders and t
   expect(problems[0]?.message).toContain(`Did you mean ${codex} (Codex) or ${kimi.join(" or ")}?`);
 });
 
-test("a file of another agent in an agent's folder is damage that names the agent, and the first list already has such files last", async () => {
+test("a file of another agent in an agent's folder is damage that names the agent, and already the first list puts such files last", async () => {
   const [codex, pi] = [agentData("codex"), agentData("pi")];
   const foreign = join(
     codex.folder,
@@ -314,7 +314,7 @@ test("the same folder of two agents is one project", async () => {
   expect(byProject.filter(({ projectPath }) => projectPath === "/srv/demo")).toHaveLength(1);
 });
 
-test("before a session is carried over, missing files that it names are reported", async () => {
+test("before a session is converted for Claude Code, missing files that it names are reported", async () => {
   const data = agentData("codex");
   const here = join(temporaryFolder(), "here.ts");
   writeFileSync(here, "");

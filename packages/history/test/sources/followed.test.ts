@@ -99,7 +99,7 @@ test("a message is reported once in a session whose lines end with the sums of i
   expect(await news()).toEqual(["one more"]);
 });
 
-test("a file that another agent writes anew is reported as rewritten, with all its lines", async () => {
+test("a file that another agent writes again from its beginning is reported as rewritten, with all its lines", async () => {
   const { data, news } = await follow("codex", "0198c0de-0000-7000-8000-00000000000a");
   const meta = { timestamp: "2026-08-20T09:00:00.000Z", type: "session_meta", payload: { cwd: "/srv/demo" } };
   const lines = [meta, item("user", "anew"), item("assistant", "all of it")];

@@ -1,4 +1,4 @@
-/** Every agent's sessions, calls and tokens come out as its own rules count them. */
+/** Every agent's sessions, calls and tokens are counted by the agent's own rules. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";

@@ -1,4 +1,4 @@
-/** What each agent's sessions read like: the kept files were compared with the agents' own data by eye. */
+/** The readable form of each agent's sessions. A person compared the kept files with the agents' own data. */
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import {

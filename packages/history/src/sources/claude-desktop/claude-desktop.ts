@@ -26,7 +26,7 @@ export const claudeDesktop: TranslatedSource = {
       platform === "win32"
         ? [store].filter((path) => path !== undefined)
         : homes.filter((home) => home.startsWith("/mnt/")).map((home) => join(home, "AppData", "Local"));
-    // The second name is that of companies with their own models.
+    // `Claude-3p` is the folder of installations in which a company uses models of its own.
     return [
       ...appData(places, "Claude"),
       ...appData(places, "Claude-3p"),
@@ -62,7 +62,7 @@ function transcriptsFor(root: string): ReadonlyMap<string, string> {
   return found;
 }
 
-/** The folders with sessions: one per account and organization, and one in it for the sessions of agents. */
+/** The folders with sessions: one per account and organization, and in it the folder `agent` with the sessions of agents. */
 function accountFolders(base: string, problems: Problem[]): readonly string[] {
   const foldersIn = (folder: string): readonly string[] =>
     entriesIn(folder, problems).flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []));
@@ -71,7 +71,7 @@ function accountFolders(base: string, problems: Problem[]): readonly string[] {
     .flatMap((folder) => [folder, ...(isFolder(join(folder, "agent")) ? [join(folder, "agent")] : [])]);
 }
 
-/** The sandbox of a sidecar. Newer versions shorten its name. */
+/** The sandbox folder that belongs to a sidecar. Newer versions shorten the folder's name. */
 function sandboxOf(sidecar: string): string {
   const own = sidecar.slice(0, -".json".length);
   const short = join(dirname(sidecar), basename(own).slice("local_".length, "local_".length + 8));
@@ -84,7 +84,7 @@ function coworkUnits(root: string, folder: string, problems: Problem[]): readonl
     entry.isFile() && sidecarName.test(entry.name) ? [join(folder, entry.name)] : [],
   );
   const claimed = new Set(sidecars.map(sandboxOf));
-  // The sandboxes of agents that were sent out have no sidecar.
+  // The sandboxes of dispatched agents have no sidecar.
   const alone = entries.flatMap((entry) => {
     const path = join(folder, entry.name);
     return entry.isDirectory() && sandboxName.test(entry.name) && !claimed.has(path) ? [path] : [];
@@ -125,7 +125,7 @@ function transcriptsIn(projects: string): ReadonlyMap<string, string> {
   );
 }
 
-/** A session of the editor's tab lies in its own folder, in that of Claude Code, or where it was put when it was imported. */
+/** The transcript of a session of the Code tab is in the session's own folder, in Claude Code's folder, or in the folder of imported sessions. */
 function codeUnits(root: string, folder: string, shared: ReadonlyMap<string, string>): readonly Unit[] {
   return entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -183,7 +183,7 @@ function unitsOf(root: string, { path, sidecar, id, transcript, claims }: Deskto
   return [main, ...agents];
 }
 
-/** In the editor's tab, the project is the folder that was opened; in a sandbox, it is the folder that the person chose. */
+/** In the Code tab, the project is the folder that was opened; in a sandbox, it is the folder that the person chose. */
 function headOf(sidecar: Value): {
   readonly title: string | null;
   readonly cwd: string | null;

@@ -35,7 +35,7 @@ export const codex: TranslatedSource = {
 };
 
 interface Rollouts {
-  /** By the id of the file. */
+  /** The paths of the files, by their ids. */
   readonly files: ReadonlyMap<string, string>;
   readonly threads: ReadonlyMap<string, readonly string[]>;
 }
@@ -63,7 +63,7 @@ function findThreads(root: string): Found {
   known.set(root, { files: byId, threads });
   const titles = titlesIn(root, problems);
   const units = [...threads].map(([id, files]): Unit => {
-    // The ids of a thread's files are in the order of their beginnings.
+    // The ids of a thread's files are in the order in which Codex began the files.
     if (files.length > 1) files.sort((a, b) => ((idsOf(a)?.rollout ?? "") < (idsOf(b)?.rollout ?? "") ? -1 : 1));
     const path = files.at(-1) ?? "";
     const { stamp, mtimeMs } = stampOf(...files);
@@ -139,11 +139,11 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
     });
   }
   rollout.finish();
-  // Last, so that the lines before it stay in their places when the thread gets a name.
+  // The title is written last, so that no other line moves when the thread gets a name.
   writer.title(stringOf(unit.extra?.["title"]), "session_index.jsonl");
   if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "" });
 
-  /** Goes back to a line of an earlier file, or reads what a fork has from another thread. */
+  /** Continues after a line of an earlier file, or reads the part of another thread with which a fork begins. */
   function goOn(base: Base | undefined): void {
     if (!base || ends?.goBack(base)) return;
     for (const { path, rollout: id, end } of inheritedBy(base, (wanted) => rollouts?.files.get(wanted)))
@@ -153,7 +153,7 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
   }
 }
 
-/** Remembers the lines of a thread's earlier files with which its later files go on. */
+/** Remembers the lines of a thread's earlier files after which its later files continue. */
 function endsIn(files: readonly string[], writer: TranscriptWriter, rollout: Rollout) {
   if (files.length === 1 || writer.wants !== "transcript") return undefined;
   const bases = files.flatMap((path) => baseOf(objectOf(firstRecord(path)?.["payload"])) ?? []);
@@ -167,7 +167,7 @@ function endsIn(files: readonly string[], writer: TranscriptWriter, rollout: Rol
     },
     goBack(base: Base): boolean {
       const isOwn = files.some((path) => idsOf(path)?.rollout === base.rollout);
-      // Without a line behind it, the base is the whole file.
+      // If no line follows the base, the base is the whole file.
       if (isOwn) rollout.branch(lines.get(keyOf(base)) ?? rollout.end());
       return isOwn;
     },

@@ -6,7 +6,7 @@ import type { Block } from "../port/transcript-writer.ts";
 const machineText =
   /^\s*(<(environment_context|user_instructions|permissions instructions|turn_aborted|skill|collaboration_mode|subagent_notification|agent_message_board_notification|user_shell_command|extension_context|goal_context|codex_internal_context|hook_prompt|recommended_plugins)\b|# AGENTS\.md)/i;
 
-/** A message with the user role. Since 2026, it says of each part whether a person wrote it. */
+/** A message with the user role. Since 2026, each part of the message says whether a person wrote it. */
 export function userBlocks(item: Value): {
   readonly content: string | readonly Block[];
   readonly isMeta: boolean;

@@ -11,7 +11,7 @@ export interface Rollout {
   inherit(record: Value, from: string): void;
   /** Ends the open answer. Returns the last line of the conversation. */
   end(): string | null;
-  /** The next line follows this one. */
+  /** Makes this line the parent of the next one. */
   branch(line: string | null): void;
   finish(): void;
 }
@@ -50,7 +50,7 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
   let model = "";
   let isFirst = true;
   let open: OpenAnswer | undefined;
-  /** Results, which are written after the open answer. Whether they failed may be said in the record behind them. */
+  /** Results, which are written after the open answer. Only the record after a result may say that the call failed. */
   let waiting: (() => void)[] = [];
   /** The parent line of each turn of a person, for rolling back. */
   const turns: (string | null)[] = [];
@@ -121,7 +121,7 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
       return;
     }
     answer(block, at, from);
-    // The model's own search has no result of its own.
+    // A web search of the model has no separate record for its result.
     if (type === "web_search_call")
       result(String(block["id"]), { output: stringOf(payload["status"]) ?? "" }, at, from);
   };

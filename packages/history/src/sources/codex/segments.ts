@@ -1,6 +1,6 @@
 /**
  * The files of a thread. Most threads have one. When a person goes back to an earlier message, Codex begins another file of
- * the same thread, and a fork begins a file of its own: both name the file and the line with which they go on.
+ * the same thread, and a fork begins a file of its own. Both files name the file and the line after which they continue.
  */
 import { basename } from "node:path";
 import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
@@ -21,7 +21,7 @@ export interface Base {
   readonly end: number;
 }
 
-/** What a file goes on with, from its first record. */
+/** The conversation that a file continues, from the first record of the file. */
 export function baseOf(meta: Value): Base | undefined {
   const base = objectOf(meta["history_base"]);
   const rollout = stringOf(base["thread_id"]);

@@ -162,7 +162,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
   };
 }
 
-/** The model without Copilot's own endings for its routes and efforts. They are those that ccusage knows. */
+/** The name of the model without the endings that Copilot adds for routes and efforts. ccusage removes the same endings. */
 function plainModel(name: string): string {
   return name.replace(/(?:(?:-1m)?-internal|-xhigh|-high|-1m)$/, "");
 }

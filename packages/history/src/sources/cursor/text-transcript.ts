@@ -45,7 +45,7 @@ function writeAnswer(id: string, lines: readonly string[], from: string, writer:
   };
   const end = (): void => {
     flush();
-    // Several answers and results stand in one block, so each needs an id of its own.
+    // One block may have several answers and results, so each needs an id of its own.
     const own = `${from}:${parts}`;
     writer.answer({ call: `cursor:${id}:${own}`, model: "", content: content.map(finished), from, id: own });
     for (const [at, result] of results.entries())

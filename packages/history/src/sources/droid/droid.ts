@@ -66,7 +66,7 @@ function writeRecord(record: Value, from: string, unit: Unit, writer: Transcript
   } else writer.other(String(record["type"]), record, placed);
 }
 
-/** `custom:Name-[Proxy]-0` is Name. */
+/** The name of the model: `Name` for `custom:Name-[Proxy]-0`. */
 function modelOf(unit: Unit): string {
   const model = stringOf(documentAt(settingsOf(unit.path))?.["model"]) ?? "";
   return /^custom:(.+?)(?:-\[[^\]]*\])?(?:-\d+)?$/.exec(model)?.[1] ?? model;

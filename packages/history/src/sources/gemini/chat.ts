@@ -51,7 +51,7 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
     live.push(String(record["id"]));
     steps.push({ kind: "message", id: String(record["id"]) });
   };
-  /** Changes what the model is shown. What was said stays; results and messages that are only here are added. */
+  /** A change of the context that the model gets. Earlier messages stay; results and messages that only the change has are added. */
   const patch = (change: Value): void => {
     const known = messages.get(stringOf(change["id"]) ?? "");
     const results = new Map(
@@ -110,7 +110,7 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
   };
 }
 
-/** All messages are kept until the end of the chat, and their texts are most of their size. */
+/** All messages are in memory until the end of the chat, so they are kept without their texts, which are most of their size. */
 function withoutContent({ id, timestamp, type, model, tokens }: Value): Value {
   return { id, timestamp, type, model, tokens };
 }

@@ -94,7 +94,7 @@ function sessionIdOf(path: string): string | undefined {
   try {
     fd = openPlainFile(path);
   } catch {
-    // Reading the chat reports why.
+    // The error is reported when the chat is read.
     return undefined;
   }
   try {

@@ -65,7 +65,7 @@ function findSessions(database: OpenDatabase, root: string, path: string): Found
   return { units, problems: [] };
 }
 
-/** SQLite's own form, which has no zone, or that of sessions from before the database. */
+/** Parses a time in SQLite's form, which has no zone, or in the form of sessions from before the database. */
 function timeOf(text: string): number {
   return Date.parse(/^[\d-]+ [\d:.]+$/.test(text) ? `${text.replace(" ", "T")}Z` : text) || 0;
 }

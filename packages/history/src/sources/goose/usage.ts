@@ -1,6 +1,6 @@
 /**
  * Goose's tokens. Since 2026 a table has one row per model call, and one row with the sum from before the table existed. Older
- * databases have only sums per session, and the oldest of them do not count the cache apart.
+ * databases have only sums per session, and the oldest of them do not count the cache separately.
  */
 import { numberOf, stringOf } from "../../model/value.ts";
 import type { OpenDatabase, Row } from "../port/sqlite.ts";

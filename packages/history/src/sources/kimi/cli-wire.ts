@@ -54,7 +54,7 @@ export function createSteps(sessionId: string, writer: TranscriptWriter) {
 
 /**
  * An id for a model call from its content: a fork copies the wire into another session, and the call must count once.
- * Undefined if nothing names the call.
+ * Undefined if nothing identifies the call.
  */
 export function callOf(names: readonly (string | number | null)[], tokens: CallTokens): string | undefined {
   if (names.includes(null)) return undefined;

@@ -7,7 +7,7 @@ import { callOf, createSteps, type Wire } from "./cli-wire.ts";
 /** `agent` is the name that the agent has in every copy of its wire. */
 export function createCodeWire(sessionId: string, agent: string, writer: TranscriptWriter): Wire {
   const steps = createSteps(sessionId, writer);
-  /** The line before each prompt of a person, for going back. */
+  /** The line before each prompt of a person, at which the conversation branches if the prompt is undone. */
   const prompts: (string | null)[] = [];
   let branchAt: string | null | undefined;
   const models = new Map<string, string>();
@@ -22,7 +22,7 @@ export function createCodeWire(sessionId: string, agent: string, writer: Transcr
       return;
     }
     if (type === "step.begin") steps.close(model);
-    // The tokens in the end of a step are recorded apart.
+    // The tokens in the end of a step are also in a separate record.
     if (type === "step.begin" || type === "step.end") return;
     if (type !== "tool.call" && type !== "content.part") {
       writer.other(String(type), event, { at, from });

@@ -58,7 +58,7 @@ export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: Mi
       writer.damage(`${aboutDamage}no record of ${agent} in it: is it of another agent, or of a newer version?`);
     }
     // The torn line is written last and without a line feed, as in the original, so that the file still grows when the
-    // agent goes on.
+    // agent continues.
     waiting.push(torn.join("\n"));
     flush();
   } catch (error) {

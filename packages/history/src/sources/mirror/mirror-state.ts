@@ -34,7 +34,7 @@ export interface MirrorState {
   readonly root: string;
   readonly units: Readonly<Record<string, MirroredUnit>>;
   readonly problems: readonly Problem[];
-  /** The problems among them that were not of one session: their paths. */
+  /** The paths of those problems that do not belong to a single session. */
   readonly places?: readonly string[];
   /** Transcripts in Claude Code's own folder that this source shows itself. */
   readonly claims: readonly string[];

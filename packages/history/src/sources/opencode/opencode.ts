@@ -17,7 +17,7 @@ export const opencode: TranslatedSource = {
     const folders = env["XDG_DATA_HOME"]
       ? [join(env["XDG_DATA_HOME"], "opencode")]
       : homes.map((home) => join(home, ".local", "share", "opencode"));
-    // A name that is not a path lies in the data folder.
+    // A name that is not a path is a file in the data folder.
     const named = env["OPENCODE_DB"];
     const databases = !named ? [] : isAbsolute(named) ? [named] : folders.map((folder) => join(folder, named));
     const isListed = (path: string): boolean => folders.includes(dirname(path)) && databaseName.test(basename(path));
@@ -98,7 +98,7 @@ function sessionRows(database: OpenDatabase, form: 1 | 2): readonly Row[] {
     ${hasParts ? count("part", "count(*)") : "0"} AS parts, ${changed} AS changed FROM ${table}`);
 }
 
-/** A session that is older than this many others is not being written. */
+/** If this many sessions are newer than a session, nobody writes to it any more. */
 const mayBeWritten = 50;
 
 /**

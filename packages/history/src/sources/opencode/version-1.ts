@@ -27,7 +27,7 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
     [unit.id],
     ({ id, data }) => writeMessage(String(id), jsonOf(data, writer), parts.get(String(id)) ?? [], writer),
   );
-  // After the messages, so that these stay in their places when the session gets another title.
+  // The title is written after the messages, so that no message moves when the session gets another title.
   writer.title(stringOf(session["title"]), `session/${unit.id}`);
   const revert = stringOf(session["revert"]);
   if (revert !== null) writer.other("revert", jsonOf(revert, writer), { from: `session/${unit.id}` });

@@ -32,12 +32,12 @@ export function entriesIn(folder: string, problems?: Problem[]): readonly Dirent
   }
 }
 
-/** False also for a path that this user may not look at, which is reported as a problem. */
+/** Also false for a path that this user may not access, which is reported as a problem. */
 export function isFolder(path: string, problems?: Problem[]): boolean {
   return statOf(path, problems)?.isDirectory() ?? false;
 }
 
-/** False also for a path that this user may not look at, which is reported as a problem. */
+/** Also false for a path that this user may not access, which is reported as a problem. */
 export function isFile(path: string, problems?: Problem[]): boolean {
   return statOf(path, problems)?.isFile() ?? false;
 }

@@ -19,7 +19,7 @@ export const qwen: TranslatedSource = {
     const problems: Problem[] = [];
     const units = entriesIn(join(root, "projects"), problems).flatMap(({ name }): Unit[] => {
       const folder = join(root, "projects", name);
-      // Archived sessions lie in a folder among the others. A ledger of prompts lies beside its session.
+      // Archived sessions are in a folder beside the others. A ledger of prompts is beside its session.
       const chats = filesNamed(join(folder, "chats"), /^[^.]+\.jsonl$/, problems, 1);
       const agents = filesNamed(join(folder, "subagents"), /^agent-.*\.jsonl$/, problems, 2);
       return [

@@ -35,7 +35,7 @@ test("Amp: a thread has its folder, branch, title and times, also if a message h
   ]);
 });
 
-test("Amp: the input of a message excludes the cache; in a thread with a ledger, each entry counts with the cache tokens of its message, and messages do not count themselves", () => {
+test("Amp: the input of a message excludes the cache; in a thread with a ledger, each entry counts with the cache tokens of its message, and the messages are not counted", () => {
   const message = { role: "assistant", messageId: 1, content: [], usage };
   const tokens = { input: 10, output: 2, cacheRead: 30, cacheWrite: 5 };
   expect(callsIn("amp", [read({ messages: [message] })])).toMatchObject([tokens]);

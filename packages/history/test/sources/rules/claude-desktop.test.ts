@@ -63,7 +63,7 @@ test("Claude Desktop: if a sandbox has several transcripts, the one that the sid
   expect(readAll("claude-desktop", root)[1]?.unit.stamp).not.toBe(reads[1]?.unit.stamp);
 });
 
-test("Claude Desktop: a session of an agent lies deeper, a sandbox may have a short name, and one may have no sidecar", () => {
+test("Claude Desktop: sessions of agents are found one folder deeper, in a sandbox with a short name, and without a sidecar", () => {
   const ID = "abcdef01-0000-4000-8000-000000000001";
   const root = folderWith({
     [`${MODE}/agent/local_2.json`]: { cliSessionId: "b", title: "Deeper" },
@@ -79,7 +79,7 @@ test("Claude Desktop: a session of an agent lies deeper, a sandbox may have a sh
   ]);
 });
 
-test("Claude Desktop: a session of the Code tab may lie in its own folder, or where it was imported", () => {
+test("Claude Desktop: the transcript of the Code tab is found in the session's own folder and in the folder of imported sessions", () => {
   vi.stubEnv("CLAUDE_CONFIG_DIR", temporaryFolder());
   const root = folderWith({
     [`${CODE}/local_1.json`]: { cliSessionId: "a", title: "Own" },

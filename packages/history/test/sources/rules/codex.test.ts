@@ -89,7 +89,7 @@ const record = (response_id: string, usage: object, more: object = {}): object =
 test("Codex: a response that has a record of its own counts once, and a compaction that has only a record counts too", () => {
   const first = [says("x"), record("resp_1", counts(100, 10)), count(counts(100, 10), counts(100, 10))];
   const compaction = [line("compacted", { message: "so far" }), record("resp_2", counts(70, 7))];
-  // A release before the records wrote the last turn.
+  // The last turn was written by a release that did not write such records yet.
   const last = [turn("b"), says("y"), count(counts(220, 22), counts(50, 5))];
   const read = readOne("codex", { [place()]: [meta(), turn("a", "gpt-5.4"), ...first, ...compaction, ...last] });
   const calls = callsIn("codex", [read]);
@@ -129,7 +129,7 @@ test("Codex: if the parent of a fork was deleted, the lines that were written in
   expect(sums([...lines, says("new", 2), count(counts(150, 15), counts(50, 5))])).toEqual([[50, 5]]);
 });
 
-test("Codex: of a fork whose parent is gone, what was written before the fork is the parent's, also if it took long", () => {
+test("Codex: if the parent of a fork was deleted, the lines from before the fork count as the parent's, also if writing them took long", () => {
   second = 1000;
   const copied = [meta(PARENT), says("old"), count(counts(100, 10), counts(100, 10)), says("older", 60)];
   const again = count(counts(200, 20), counts(100, 10));
@@ -139,10 +139,10 @@ test("Codex: of a fork whose parent is gone, what was written before the fork is
   expect(sums([meta(ID, { forked_from_id: PARENT, ...time }), ...copied, again, ...own])).toEqual([[50, 5]]);
 });
 
-/** All lines of a subagent are beside the thread. */
+/** No line of a subagent is on the thread, so the messages are taken from all lines. */
 const saidBy = ({ lines }: Read): readonly string[] => lines.filter(({ message }) => message).map(saidIn);
 
-test("Codex: a subagent that copied nothing keeps its first prompt, also if its parent is gone", () => {
+test("Codex: a subagent that copied nothing keeps its first prompt, also if its parent was deleted", () => {
   const source = { subagent: { thread_spawn: { parent_thread_id: PARENT } } };
   expect(saidBy(readOne("codex", { [place()]: [meta(ID, { source }), user("look for it")] }))).toEqual(["look for it"]);
 });
@@ -161,7 +161,7 @@ test("Codex: a subagent's own lines begin at the line that its head names, or wi
   expect(saidBy(migrated)).toEqual(["own", "done"]);
 });
 
-test("Codex: the turns of an old parent have no ids, so the times tell what a fork copied", () => {
+test("Codex: the turns of an old parent have no ids, so the times show what a fork copied", () => {
   const turnWithoutId = line("turn_context", { cwd: "/srv/demo", model: "gpt-5" });
   const old = [turnWithoutId, says("old"), count(counts(100, 10), counts(100, 10))];
   const parent = [meta(PARENT), ...old];
@@ -173,7 +173,7 @@ test("Codex: the turns of an old parent have no ids, so the times tell what a fo
   expect(callsIn("codex", readAll("codex", folder)).map(({ input }) => input)).toEqual([100, 50]);
 });
 
-test("Codex: a person who goes back begins another file of the same thread, which goes on from a line of the first", () => {
+test("Codex: when a person goes back, another file of the same thread continues after a line of the first file", () => {
   const numbered = (from: number, lines: readonly object[]): object[] =>
     lines.map((each, at) => ({ ordinal: from + at, ...each }));
   const first = [meta(), user("one"), says("first"), user("two"), says("second"), count(counts(9, 9), counts(9, 9))];
@@ -194,7 +194,7 @@ test("Codex: a person who goes back begins another file of the same thread, whic
   expect(originalIn("codex", read, String(old?.["from"]))).toContain('"second"');
 });
 
-test("Codex: a fork that names a line of another thread begins with its conversation, and counts only its own calls", () => {
+test("Codex: a fork that names a line of another thread begins with the conversation of that thread, and counts only its own calls", () => {
   const numbered = (from: number, lines: readonly object[]): object[] =>
     lines.map((each, at) => ({ ordinal: from + at, ...each }));
   const parent = [meta(PARENT), user("one"), says("first"), count(counts(9, 9), counts(9, 9)), user("two")];
@@ -232,7 +232,7 @@ test("Codex: what one agent writes to another is not the model's answer", () => 
   expect(othersIn(read)).toEqual(["codex:agent_message"]);
 });
 
-test("Codex: the kinds of its parts tell whether a person wrote a message", () => {
+test("Codex: the kinds of the parts of a message show whether a person wrote it", () => {
   const said = (texts: readonly string[], kinds: readonly string[]): object =>
     line("response_item", {
       type: "message",
@@ -252,7 +252,7 @@ test("Codex: the kinds of its parts tell whether a person wrote a message", () =
   ]);
 });
 
-test("Codex: a command whose item says that it failed has failed, also if its output does not say so", () => {
+test("Codex: a command whose item says that it failed counts as failed, also if its output does not say so", () => {
   const call = (id: string): object[] => [
     line("response_item", { type: "function_call", name: "exec_command", arguments: "{}", call_id: id }),
     line("response_item", { type: "function_call_output", call_id: id, output: `output of ${id}` }),

@@ -44,7 +44,7 @@ test("Gemini CLI: rewound messages are not on the thread, but their tokens count
   expect(callsIn("gemini", [rewound]).map(({ input }) => input)).toEqual([5, 6]);
 });
 
-test("Gemini CLI: a patch of what the model is shown removes nothing that was said, and adds what is only in it", () => {
+test("Gemini CLI: a patch of the model's context removes no message, and adds the messages that only the patch has", () => {
   const call = { id: "c1", name: "shell", args: {}, status: "success" };
   const masked = { id: "c2", name: "read", args: {}, status: "success", result: [done("long text")] };
   const records = [user("u1", "first"), answer("a1", "one", { toolCalls: [call, masked] })];

@@ -32,7 +32,7 @@ test("Goose: each row of the ledger is a call with its own model, cost and cache
   ]);
 });
 
-test("Goose: what a session spent before the ledger counts as a sum: its row, or what the rows lack", () => {
+test("Goose: tokens from before the ledger count as one sum: a row that was carried forward, and what all rows lack of the session's sum", () => {
   const carried = call("1772359203, NULL, 70, 7, 0, 0, NULL, 'carried_forward', 0");
   const found = callsIn("goose", [read(session("0, 100, 10"), LEDGER, carried)]);
   expect(found.map(({ id, model, input, output }) => [id, model, input, output])).toEqual([
@@ -52,7 +52,7 @@ test("Goose: a session with a parent is its subagent, and a tool that failed is 
   expect(found.lines.filter(({ message }) => message).map(saidIn)).toEqual(['failed: [{"type":"text","text":"no"}]']);
 });
 
-test("Goose: a time in milliseconds is one, and an answer names its model if the database does", () => {
+test("Goose: a time in milliseconds is recognised, and an answer has the model that the database names", () => {
   const named =
     'UPDATE messages SET created_timestamp = 1772359201000, metadata_json = \'{"inference":{"requestedModel":"big"}}\';';
   const said = message("assistant", '[{"type":"text","text":"yes"}]');

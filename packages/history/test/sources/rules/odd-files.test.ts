@@ -67,7 +67,7 @@ test("the folder of an Amp thread is read from its URI, also on Windows and with
   expect(threadIn("file:///srv/100%")).toBe("/srv/100%");
 });
 
-test.skipIf(process.platform === "win32")("pipes and devices in the place of files are passed over", () => {
+test.skipIf(process.platform === "win32")("pipes and devices in the place of files are skipped", () => {
   const home = temporaryFolder();
   const [gemini, kimi, codex] = [agentData("gemini"), agentData("kimi"), agentData("codex")];
   const opencode = agentData("opencode");

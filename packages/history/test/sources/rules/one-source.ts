@@ -95,7 +95,7 @@ function readUnit(name: SourceName, unit: Unit): Read {
   return { id: unit.id, unit, lines, damage, parentId: parent?.sessionId, meta: parent?.meta ?? {} };
 }
 
-/** What `from` of a line names. */
+/** The original that `from` of a line names. */
 export function originalIn(name: SourceName, { unit }: Read, from: string): string | undefined {
   return sourceNamed(name).original(unit, from);
 }

@@ -34,7 +34,7 @@ test("Qwen Code: thoughts are added to the output only if the total shows that t
   ]);
 });
 
-test("Qwen Code: archived sessions are read, and the ledger of prompts beside a session is none", () => {
+test("Qwen Code: archived sessions are read, and the ledger of prompts beside a session is not a session", () => {
   const archived = "projects/-srv-demo/chats/archive/a1000000-0000-4000-8000-00000000000e.jsonl";
   const ledger = PLACE.replace(".jsonl", ".ledger.jsonl");
   const folder = folderWith({

@@ -199,7 +199,7 @@ function foldEnvelope(state: SessionDetails, bytes: Buffer, start: number, end: 
     untimed.end = end;
   }
   if (cwdStart >= 0) noteCwd(state, bytes, cwdStart, cwdEnd);
-  // Both come from the first line that has one of them.
+  // The version and the branch come from the first line that has one of them.
   if (state.version === "" && state.gitBranch === null) {
     if (peek.versionStart >= 0) state.version = latin1(bytes, peek.versionStart, peek.versionEnd);
     if (peek.branchStart >= 0) state.gitBranch = text(bytes, peek.branchStart, peek.branchEnd) || null;
