@@ -63,7 +63,7 @@ describe("Responses", () => {
   test.each([
     ["response.failed", { type: "response.failed", response: { error: { code: "server_error", message: "Broke." } } }],
     ["error", { type: "error", code: "server_error", message: "Broke." }],
-  ])("the event %s is a failure with the provider's sentence", (_, event) => {
+  ])("the event %s is a failure with the provider's message", (_, event) => {
     expect(failureOf(() => read(text, event))).toMatchObject({ failure: { message: "Broke." }, retryable: true });
   });
 
@@ -134,7 +134,7 @@ describe("Chat Completions", () => {
     });
   });
 
-  test("an error in the stream is a failure with the server's sentence, even if an end follows", () => {
+  test("an error in the stream is a failure with the server's message, even if an end follows", () => {
     const error = { error: { message: "The engine died.", type: "server_error" } };
     expect(failureOf(() => read(error, ending("stop"))).failure?.message).toBe("The engine died.");
   });

@@ -193,7 +193,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(begun).toEqual([script.sessionId]);
   });
 
-  test("a session that began under an old version ends its step there, and continues under the new one", async () => {
+  test("a session that began under an old version of the workers ends its step there, and continues under the new version", async () => {
     const { service, balancer: old, store, admin, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const before = await worker({ service, store, balancer: old, work: () => held.promise });
@@ -221,7 +221,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(after.begun).toContain(script.sessionId);
   });
 
-  test("a session that began under an old version whose workers are gone continues under the new one at once", async () => {
+  test("a session that began under an old version whose workers are gone continues immediately under the new version", async () => {
     const { service, balancer: old, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const before = await worker({ service, store, balancer: old, work: () => held.promise });

@@ -204,7 +204,7 @@ test("every request to a bucket has a valid signature, for every file name", asy
   await expect(put).rejects.toThrow('The bucket "b" answered PUT with status 403.');
 });
 
-test("an unreachable bucket is an error without the key", async () => {
+test("the error for an unreachable bucket does not contain the key", async () => {
   const files = createS3FileStore({
     endpoint: "http://127.0.0.1:1",
     bucket: "b",

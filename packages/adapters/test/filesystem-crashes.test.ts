@@ -165,7 +165,7 @@ describe("damage", () => {
 });
 
 describe("after a kill", () => {
-  test("after a kill, events, keys, due times and fences are as they were acknowledged", async () => {
+  test("after a kill, events, keys, due times and fences have the values that were acknowledged", async () => {
     const folder = emptyFolder();
     const store = await opened(folder);
     const script = scriptOn(store);
@@ -200,7 +200,7 @@ describe("after a kill", () => {
 });
 
 describe("a disk", () => {
-  test("on a full disk an append is rejected and leaves nothing, and succeeds when there is space again", async (context) => {
+  test("on a full disk an append is rejected and stores nothing, and succeeds when there is space again", async (context) => {
     const folder = smallDisk();
     if (!folder) return context.skip("a small disk cannot be mounted here");
     const store = await opened(folder);

@@ -173,14 +173,14 @@ test("documents have exactly the keys of the agent tables", async () => {
   expect([...seen].sort()).toEqual(Object.keys(ACTION_EXAMPLES).sort());
 });
 
-test("the three folders can be deleted and are created again, byte for byte", async () => {
+test("the folders of the agent tables can be deleted and are created again, byte for byte", async () => {
   const folder = emptyFolder();
   let store = await createFilesystemStore({ folder });
   const scripts = [scriptOn(store), scriptOn(store), scriptOn(store)];
   for (const script of scripts) {
     await play(script);
-    // The documents are written after each step, so that documents written piece by piece are compared with documents
-    // written at once.
+    // The documents are written after each step, so that documents written piece by piece are compared with documents written
+    // in one go.
     await store.settled();
   }
   const long = scriptOn(store);

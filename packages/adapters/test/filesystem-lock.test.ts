@@ -68,7 +68,7 @@ describe("a folder that a process has", () => {
     await opened(folder);
   });
 
-  test("if several processes find a dead holder at once, exactly one gets the folder", async () => {
+  test("if several processes find a dead holder at the same time, exactly one gets the folder", async () => {
     const folder = emptyFolder();
     const dead = child(folder, OPEN_AND_STAY);
     await dead.said.next();

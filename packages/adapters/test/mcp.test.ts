@@ -105,7 +105,7 @@ describe.each(WAYS)("an MCP server over %s", (_, open) => {
   });
 });
 
-test("a call that hangs is aborted after its time limit, or at once when the run is cancelled", async () => {
+test("a call that hangs is aborted after its time limit, or as soon as the run is cancelled", async () => {
   const impatient = await overStdio("good", { callTimeoutMs: 300 });
   await expect(call(impatient, "hang")).rejects.toThrow(/did not answer/);
   const connection = await overStdio("good", { callTimeoutMs: 60_000 });
@@ -173,7 +173,7 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-test.each(["good", "stubborn"])("closing ends the %s child", async (mode) => {
+test.each(["good", "stubborn"])("closing the connection ends the %s child", async (mode) => {
   const connection = await connectMcpServer({
     name: "test",
     command: process.execPath,

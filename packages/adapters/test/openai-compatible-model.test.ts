@@ -53,7 +53,7 @@ test.each([
   ["reasoning in `reasoning`", { reasoning: ["reasoning"] }],
   ["reasoning in `reasoning_text`", { reasoning: ["reasoning_text"] }],
   ["reasoning in `reasoning_details`", { reasoning: ["reasoning_details"] }],
-  ["reasoning in two places at once", { reasoning: ["reasoning_content", "reasoning"] }],
+  ["reasoning in two fields", { reasoning: ["reasoning_content", "reasoning"] }],
   ["a finish reason `stop` beside calls", { stopBesideCalls: true }],
   ["usage in the chunk with the finish reason", { usage: "last" }],
   ["cached tokens as DeepSeek counts them", { cached: "prompt_cache_hit_tokens" }],

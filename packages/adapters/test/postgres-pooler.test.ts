@@ -51,7 +51,7 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-test.skipIf(!isInstalled)("a pooler in transaction mode is rejected with a sentence", async () => {
+test.skipIf(!isInstalled)("a pooler in transaction mode is rejected with an error that says what to do", async () => {
   const opening = createPostgresStore({ url: await pooled("transaction") });
   await expect(opening).rejects.toMatchObject({ code: "invalid", message: expect.stringContaining("pool_mode") });
 });

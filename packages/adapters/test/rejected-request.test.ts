@@ -18,7 +18,7 @@ test.each([
   ["a text", 400, { error: "gemma does not support tools" }, "gemma does not support tools"],
   ["vLLM's", 400, { object: "error", message: "At most 1024.", type: "BadRequestError" }, "At most 1024."],
   ["FastAPI's", 404, { detail: "Not Found" }, "Not Found"],
-] as const)("the sentence of a server in %s format is passed on, by both APIs", (_, status, body, message) => {
+] as const)("the error message of a server in %s format is passed on, by both APIs", (_, status, body, message) => {
   for (const rejected of [rejectedRequest, rejectedMessages])
     if (rejected === rejectedRequest || !("detail" in body))
       expect(rejected(answer(status), JSON.stringify(body)).failure).toMatchObject({ message, status });
@@ -75,7 +75,7 @@ test("a used-up quota is not retried, although its status is that of a rate limi
   expect(told(rejected)).toMatchObject({ code: "billing_error", retryable: false });
 });
 
-test("an error that arrives with status 200 has the server's sentence, and is retried once at most", () => {
+test("an error that arrives with status 200 has the server's message, and is retried once at most", () => {
   const error = { message: "model not loaded", code: 404 };
   expect(told(notStreamed(JSON.stringify({ error })))).toEqual({
     code: "not_found_error",

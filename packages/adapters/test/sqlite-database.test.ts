@@ -24,7 +24,7 @@ test("a commit waits for the disk unless all its jobs may be lost in a power fai
   expect(await db.write(setting)).toBe(FULL);
 });
 
-test("an empty file is rejected with what to do, unless it was created a moment ago", () => {
+test("an empty file is rejected with an error that says what to do, unless it was created a moment ago", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-empty-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "skein.db");

@@ -165,7 +165,7 @@ function modeOf(path: string): number {
 }
 
 describe("another process", () => {
-  test("if another process holds the database for long, appends fail and leave nothing", async () => {
+  test("if another process locks the database for long, appends fail and store nothing", async () => {
     const store = await open({ busyMs: 100 });
     const script = await created(store);
     const other = new DatabaseSync(file);
@@ -245,7 +245,7 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
     execFileSync("umount", ["--lazy", mount]);
   });
 
-  test("on a full disk an append is rejected and leaves nothing, and the store continues when there is room", async () => {
+  test("on a full disk an append is rejected and stores nothing, and the store continues when there is room", async () => {
     writeFileSync(join(mount, "ballast"), Buffer.alloc(512 * 1024));
     const store = await open();
     const script = await created(store);

@@ -28,7 +28,7 @@ test("a slow append of the beginning of a run loses nothing: the process is kept
   expect(starts).toBe(1);
 }, 60_000);
 
-test("a prompt that is cancelled while its run begins leaves nothing in the log, although Claude Code received it", async () => {
+test("a prompt that is cancelled while its run begins starts no run and is not in the transcript, although Claude Code received it", async () => {
   const pids: number[] = [];
   let takeBack: ((runId: string) => Promise<unknown>) | undefined;
   const store = storeWhere(isBeginning, async (append, sessionId, events, options) => {

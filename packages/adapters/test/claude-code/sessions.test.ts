@@ -54,7 +54,7 @@ test("a process is started in advance for the next session of the same kind, whi
   expect(pids).toHaveLength(3);
 }, 120_000);
 
-test("no more processes start at once than allowed", async () => {
+test("no more processes start at the same time than allowed", async () => {
   let starting = 0;
   let most = 0;
   const world = await createWorld({
@@ -119,7 +119,7 @@ test("a process that hangs when it gets a prompt is ended, and the next prompt g
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
 }, 120_000);
 
-test("a driver that lost its lease ends its child at once, and the next driver resumes the run", async () => {
+test("a driver that lost its lease ends its child immediately, and the next driver resumes the run", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId, effects } = await world.inMidCall();
@@ -140,7 +140,7 @@ test("a run that was resumed and killed again continues: unfinished work of the 
   const { sessionId, runId } = await world.inMidCall();
   const claim = await world.takeAway(sessionId);
   await until(() => !isAlive(pids[0]));
-  // What a second process writes before it dies at once: the missing result, and its "continue" message.
+  // What a second process writes before it dies immediately: the missing result, and its "continue" message.
   const entries = only(await world.sessions.events(sessionId), "transcript.appended").flatMap(
     ({ data }) => data.entries,
   );

@@ -36,7 +36,7 @@ test("a system without control groups is reported as having none", () => {
 });
 
 /** Plain files replace the kernel's. The test sees which files are written and with what content, but not whether the kernel accepts it. */
-test("in version 2 the server moves into its own group, and each sandbox gets its limits", () => {
+test("in cgroups version 2 the server moves into its own group, and each sandbox gets its limits", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-cgroup2-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const group = join(folder, "tree", "skein.service");
@@ -62,7 +62,7 @@ test("in version 2 the server moves into its own group, and each sandbox gets it
   expect(sandbox.exceeded()).toContain("64 MiB of memory");
 });
 
-test("in version 2 a group with other processes is not changed, and the reason is reported", () => {
+test("in cgroups version 2 a group with other processes is not changed, and the reason is reported", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-cgroup2-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "tree"));

@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 async function opened(): Promise<Store> {
-  // A server of the version before does not start on a newer schema, but one that is already running continues to work.
+  // A server of the previous version does not start on a newer schema, but one that is already running continues to work.
   before = await (await storeBefore())({ url: database.url, poolSize: 2 });
   return createPostgresStore({ url: database.url, poolSize: 4, now: () => clock }).then((store) => {
     closing = () => store.close();

@@ -19,7 +19,7 @@ export interface TranscriptsDeps {
   readonly connection: DuckDBConnection;
   /** Finds the files that exist now. */
   find(): FoundFiles;
-  /** The folder for details about files between processes; null stores none. */
+  /** The folder that keeps details about files for later processes; null stores none. */
   readonly cacheFolder: string | null;
   /** The copy to read from; null reads every file in place. */
   readonly copy: CopyPlace | null;

@@ -28,7 +28,7 @@ function instant(time: string): string {
   return /^\d+$/.test(time) ? new Date(Number(time)).toISOString() : time;
 }
 
-/** The beginning of the text in `{"text":"…"}`, of which only the beginning was read. */
+/** The beginning of a text, from the beginning of its JSON `{"text":"…"}`. */
 function leadingText(beginning: string): string {
   const [, text = ""] = /^\{"text":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(beginning) ?? [];
   return (JSON.parse(`"${text}"`) as string).slice(0, SUMMARY_TEXT);

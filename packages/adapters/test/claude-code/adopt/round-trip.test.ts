@@ -153,7 +153,7 @@ describe("lines that JSON.stringify would write differently", () => {
     expect(claude.lines.filter(({ entry }) => entry === null)).toHaveLength(3);
   });
 
-  test("bytes that are not UTF-8 are rejected with a sentence", async () => {
+  test("bytes that are not UTF-8 are rejected with an error that says so", async () => {
     const root = dataWith([typed(1, "hello")]);
     writeFileSync(join(root, "projects", "-work-app", `${ID}.jsonl`), Buffer.from([0x7b, 0xff, 0x7d, 0x0a]), {
       flag: "a",
