@@ -1,7 +1,7 @@
-;; The first sign of a broken line in a range of memory, -1 if there is none: a NUL, or an object that begins where none can
-;; begin in JSON without spaces, which is anywhere but behind a line feed, a colon, a comma or a bracket. A text that ends
-;; with an opening brace looks the same, so a sign is a candidate, not a proof. The caller keeps 17 readable bytes behind `end`
-;; and one before `at`.
+;; Returns the position of the first sign of a broken line in a range of memory, -1 if there is none. A sign is a NUL, or an
+;; opening brace that does not follow a line feed, a colon, a comma or a bracket: in JSON without spaces, no object begins there.
+;; A text that ends with an opening brace looks the same, so a sign is only a candidate. There must be 17 readable bytes behind
+;; `end` and one before `at`.
 (module
   (import "env" "memory" (memory 1))
   (func (export "sign") (param $at i32) (param $end i32) (result i32)

@@ -1,7 +1,7 @@
-;; The first place of a needle in a range of memory, -1 if there is none. Letters match in either case, because bit 5
-;; is set on both sides; that also mixes up a few other bytes (@ and `, [ and {), so a hit is a candidate, not a proof.
-;; Places are tested by the needle's first and last byte: 64 at a time while there is no candidate, then sixteen at a time.
-;; The caller keeps 16 readable bytes and the length of the needle behind `end`, and has set bit 5 in the needle.
+;; Returns the first position of a needle in a range of memory, -1 if there is none. Letters match in either case, because
+;; bit 5 is set on both sides. A few other bytes then match too (@ and `, [ and {), so a hit is only a candidate.
+;; Positions are tested by the needle's first and last byte: 64 at a time while there is no candidate, then sixteen at a time.
+;; Behind `end` there must be 16 readable bytes and the length of the needle. The caller has set bit 5 in the needle.
 (module
   (import "env" "memory" (memory 1))
   (func $find (export "find") (param $at i32) (param $end i32) (param $needle i32) (param $length i32) (result i32)
@@ -14,7 +14,7 @@
     (local.set $last (i8x16.splat (i32.load8_u (i32.add (local.get $needle) (local.get $span)))))
     (block $done
       (loop $wide
-        ;; Four blocks of sixteen bytes without a candidate are passed over in one step.
+        ;; Skips four blocks of sixteen bytes without a candidate in one step.
         (block $near
           (loop $skip
             (br_if $near (i32.gt_s (i32.add (local.get $at) (i32.const 64)) (local.get $limit)))
@@ -72,9 +72,9 @@
         (br $wide)))
     (i32.const -1))
 
-  ;; The first place of a text beyond ASCII, as it is ($a, which begins with the byte $lead in either case) or escaped ($b begins with \u).
-  ;; Most blocks of 64 bytes have neither this byte nor such an escape and are passed over with few instructions. In the others,
-  ;; places are tested by the first and last byte of both needles, and then `find` decides.
+  ;; Returns the first position of a text beyond ASCII, unescaped ($a, which begins with the byte $lead in either case) or escaped ($b,
+  ;; which begins with \u). Most blocks of 64 bytes have neither $lead nor such an escape, and are skipped with few instructions. In
+  ;; the others, positions are tested by the first and last byte of both needles, and then `find` decides.
   (func (export "foreign")
     (param $at i32) (param $end i32) (param $a i32) (param $aLength i32) (param $b i32) (param $bLength i32) (param $lead i32)
     (result i32)

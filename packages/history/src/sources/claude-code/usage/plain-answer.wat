@@ -1,12 +1,12 @@
 ;; Reads an answer of Claude Code in its usual form without spaces: the message is the first nested value of the line, and its
-;; `usage` is at $hit. What the line says is written to $out: where its strings begin and end, and its counters. 0 for every other
-;; line, which must then be read in another way; what is at $out means nothing then.
+;; `usage` is at $hit. Writes to $out where the strings of the line begin and end, and its counters. Returns 0 for every other
+;; line, which must then be read in another way; the data at $out is then not valid.
 ;; $out: positions of id, model, request id and time (8 × i32; 0 if missing), flags (i32: 1 fast, 2 side chain), and at 40 seven
-;; counters (f64) in the order of `column`. Strings are passed over sixteen bytes at a time, so the caller keeps 32 readable bytes
-;; before $start and behind $end.
+;; counters (f64) in the order of `column`. Strings are skipped sixteen bytes at a time, so there must be 32 readable bytes before
+;; $start and behind $end.
 (module
   (import "env" "memory" (memory 1))
-  ;; Names of keys, 32 bytes each, in the part of the memory that is kept for this program.
+  ;; Names of keys, 32 bytes each, in the part of the memory that is reserved for this program.
   (data (i32.const 4096) "type")
   (data (i32.const 4128) "message")
   (data (i32.const 4160) "requestId")
@@ -65,7 +65,7 @@
       (then (return (i32.const 0))))
     (call $names (i32.add (local.get $message) (i32.const 1)) (local.get $hit) (local.get $out)))
 
-  ;; Reads the line up to its first nested value. Answers its place, 0 if its key is not `message`.
+  ;; Reads the line up to its first nested value. Returns the position of the value, 0 if its key is not `message`.
   (func $head (param $at i32) (param $end i32) (param $out i32) (result i32)
     (local $value i32) (local $first i32) (local $next i32)
     (if (i32.ne (i32.load8_u (local.get $at)) (i32.const 123)) (then (return (i32.const 0))))
@@ -84,7 +84,7 @@
       (br_if $pairs (i32.eq (i32.load8_u (local.get $at)) (i32.const 44))))
     (i32.const 0))
 
-  ;; Reads pairs backwards from the end of the line to its last nested value. Answers the place behind that value.
+  ;; Reads pairs backwards from the end of the line to its last nested value. Returns the position behind that value.
   (func $tail (param $start i32) (param $end i32) (param $out i32) (result i32)
     (local $at i32) (local $tail i32) (local $value i32) (local $valueEnd i32) (local $open i32)
     (local.set $at (i32.sub (local.get $end) (i32.const 1)))
@@ -107,7 +107,7 @@
       (br $pairs))
     (unreachable))
 
-  ;; Keeps the value of the last key if it is one of those that are needed.
+  ;; Stores the value of the last key if the value is needed.
   (func $note (param $value i32) (param $end i32) (param $out i32)
     (local $isString i32)
     (local.set $isString (i32.eq (i32.load8_u (local.get $value)) (i32.const 34)))
@@ -140,7 +140,7 @@
     (i32.store (local.get $out) (i32.add (local.get $value) (i32.const 1)))
     (i32.store offset=4 (local.get $out) (i32.sub (local.get $end) (i32.const 1))))
 
-  ;; The id and the model of the message, which come before its content. 1 if both were found.
+  ;; The id and the model of the message, which come before its content. Returns 1 if both were found.
   (func $names (param $at i32) (param $end i32) (param $out i32) (result i32)
     (local $value i32) (local $first i32) (local $next i32)
     (loop $pairs
@@ -165,8 +165,8 @@
       (br_if $pairs (i32.eq (i32.load8_u (local.get $next)) (i32.const 44))))
     (i32.const 0))
 
-  ;; Reads the counters of the object at $at: `usage`, or (nested) `cache_creation` and `server_tool_use` in it. Answers the place
-  ;; behind the object, 0 if it is not one. Breakdowns such as `iterations` repeat the numbers and are passed over.
+  ;; Reads the counters of the object at $at: `usage`, or (nested) `cache_creation` and `server_tool_use` in it. Returns the
+  ;; position behind the object, 0 if it is no object. Breakdowns such as `iterations` repeat the numbers and are skipped.
   (func $counters (param $at i32) (param $end i32) (param $out i32) (param $isNested i32) (result i32)
     (local $value i32) (local $next i32) (local $to i32)
     (if (i32.ne (i32.load8_u (local.get $at)) (i32.const 123)) (then (return (i32.const 0))))
@@ -200,7 +200,7 @@
       (br_if $pairs (i32.eq (i32.load8_u (local.get $at)) (i32.const 44))))
     (select (i32.add (local.get $at) (i32.const 1)) (i32.const 0) (i32.eq (i32.load8_u (local.get $at)) (i32.const 125))))
 
-  ;; Where the counter of the last key is in the output, 0 if the key is not a counter.
+  ;; Returns where the counter of the last key is in the output, 0 if the key is not a counter.
   (func $placeOf (param $isNested i32) (result i32)
     (if (local.get $isNested)
       (then
@@ -216,7 +216,7 @@
     (if (call $is (i32.const 4512) (i32.const 23)) (then (return (i32.const 64))))
     (i32.const 0))
 
-  ;; 1 if the key that was read last is the name at $name.
+  ;; Returns 1 if the key that was read last is the name at $name.
   (func $is (param $name i32) (param $length i32) (result i32)
     (local $mask i32)
     (if (i32.ne (global.get $keyLength) (local.get $length)) (then (return (i32.const 0))))
@@ -238,7 +238,7 @@
       (i32.eq (i32.load align=1 (local.get $at)) (i32.const 0x73616622))
       (i32.eq (i32.load16_u offset=4 align=1 (local.get $at)) (i32.const 0x2274))))
 
-  ;; A whole number of at most 15 digits.
+  ;; Reads a whole number of at most 15 digits.
   (func $digits (param $at i32) (param $end i32) (result f64)
     (local $number i64) (local $digit i32) (local $from i32)
     (local.set $from (local.get $at))
@@ -257,7 +257,8 @@
       (then (global.set $isOdd (i32.const 1))))
     (f64.convert_i64_u (local.get $number)))
 
-  ;; 1 if everything that is opened between $at and $end is closed there, and nothing else: then both are in the same object.
+  ;; Returns 1 if every brace and bracket that opens between $at and $end also closes there, and no other closes: then $at and $end are in
+  ;; the same object.
   (func $isBetween (param $at i32) (param $end i32) (result i32)
     (local $byte i32) (local $depth i32)
     (loop $next
@@ -273,7 +274,7 @@
       (br_if $next (i32.lt_u (local.get $at) (local.get $end))))
     (i32.eqz (local.get $depth)))
 
-  ;; 1 if between $at and $end only one object is closed, by the last byte: then a key before $at belongs to that object.
+  ;; Returns 1 if the object that is open at $at closes with the last byte before $end: then a key before $at belongs to that object.
   (func $closesOnce (param $at i32) (param $end i32) (result i32)
     (local $byte i32) (local $depth i32)
     (loop $next
@@ -289,13 +290,13 @@
       (br_if $next (i32.ge_s (local.get $depth) (i32.const 0))))
     (i32.eq (local.get $at) (local.get $end)))
 
-  ;; 1 for a byte that opens an object or a list, -1 for one that closes it, else 0.
+  ;; Returns 1 for a byte that opens an object or a list, -1 for a byte that closes one, 0 for any other byte.
   (func $step (param $byte i32) (result i32)
     ;; An opening brace and an opening bracket differ in bit 5, and so do the closing ones.
     (local.set $byte (i32.or (local.get $byte) (i32.const 32)))
     (i32.sub (i32.eq (local.get $byte) (i32.const 123)) (i32.eq (local.get $byte) (i32.const 125))))
 
-  ;; Reads `"key":`. Answers where the value begins, 0 if there is no such pair.
+  ;; Reads `"key":`. Returns where the value begins, 0 if there is no such pair.
   (func $pair (param $at i32) (param $end i32) (result i32)
     (local $keyEnd i32)
     (if (i32.ne (i32.load8_u (local.get $at)) (i32.const 34)) (then (return (i32.const 0))))
@@ -306,7 +307,7 @@
     (global.set $keyLength (i32.sub (i32.sub (local.get $keyEnd) (local.get $at)) (i32.const 2)))
     (i32.add (local.get $keyEnd) (i32.const 1)))
 
-  ;; The place behind any value, 0 if it does not end.
+  ;; Returns the position behind any value, 0 if the value does not end.
   (func $value (param $at i32) (param $end i32) (result i32)
     (local $byte i32) (local $depth i32) (local $from i32)
     (local.set $from (local.get $at))
@@ -326,7 +327,7 @@
           (local.set $depth (i32.add (local.get $depth) (call $step (local.get $byte))))
           (br_if $next (local.get $depth)))
         (return (local.get $at))))
-    ;; Spaces are not of the usual form.
+    ;; The usual form has no spaces here.
     (if (i32.le_u (i32.load8_u (local.get $at)) (i32.const 32)) (then (return (i32.const 0))))
     ;; A number, true, false or null: up to a comma or a bracket.
     (loop $next
@@ -341,7 +342,7 @@
           (br $next))))
     (select (i32.const 0) (local.get $at) (i32.eq (local.get $at) (local.get $from))))
 
-  ;; The place behind the string at $at, 0 if it does not end.
+  ;; Returns the position behind the string at $at, 0 if the string does not end.
   (func $string (param $at i32) (param $end i32) (result i32)
     (local $block v128) (local $mask i32)
     (local.set $at (i32.add (local.get $at) (i32.const 1)))
@@ -365,7 +366,7 @@
           (br $next))))
     (select (i32.add (local.get $at) (i32.const 1)) (i32.const 0) (i32.lt_u (local.get $at) (local.get $end))))
 
-  ;; The beginning of the plain value whose last byte is at $at, 0 if there is none behind $start or it has escapes.
+  ;; Returns where the plain value begins whose last byte is at $at, 0 if it does not begin behind $start or has escapes.
   (func $beginning (param $at i32) (param $start i32) (result i32)
     (local $byte i32) (local $from i32)
     (if (i32.eq (i32.load8_u (local.get $at)) (i32.const 34))
@@ -389,7 +390,8 @@
       (i32.add (local.get $at) (i32.const 1))
       (i32.or (i32.eq (local.get $at) (local.get $from)) (i32.le_u (local.get $at) (local.get $start)))))
 
-  ;; The opening quote of the string whose closing quote is at $at, 0 if there is none behind $start or the string has escapes.
+  ;; Returns the position of the opening quote of the string whose closing quote is at $at, 0 if there is none behind $start or the string has
+  ;; escapes.
   (func $opening (param $at i32) (param $start i32) (result i32)
     (local $block v128) (local $mask i32)
     (loop $next
