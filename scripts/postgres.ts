@@ -191,7 +191,7 @@ export function sweepAbandoned(prefix: string): void {
     try {
       if (isAlive(Number(readFileSync(join(folder, PID_OF_STARTER), "utf8")))) continue;
     } catch {
-      // A folder without the file is being created, or was left unfinished.
+      // A folder without the file of the process id is being created, or was left unfinished.
       if (Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) < 60_000) continue;
     }
     remove(folder);

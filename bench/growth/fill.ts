@@ -155,8 +155,8 @@ async function copies(client: pg.Client, days: number): Promise<readonly string[
     [TABLES],
   );
   const templates = await countTemplates(client);
-  // The same copy begins at the same time in every table, and its number decides which session it copies. If the clock
-  // were read again for each table, the ids of one copy would not match.
+  // A copy begins at the same time in every table. If the clock were read again for each table, the ids of one copy
+  // would not match. The number of a copy decides which session it copies.
   const now = Math.floor(Date.now() / 60_000) * 60_000;
   const copied = `(
       select c.copy, c.ms, f.session_id, b.created_at,

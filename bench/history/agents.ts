@@ -20,7 +20,7 @@ interface Timed {
   readonly cpu: number;
 }
 
-/** The goals: usage 1.2 times Claude Code's time per byte, a list in 250 ms, a search in 100 ms, 150 MB. */
+/** The goals: usage 1.2 times Claude Code's time per byte, a list in 250 ms, a search in 100 ms, 150 MB of memory. */
 export function agentRows(work: string, runs: number): readonly Row[] {
   const alone = join(work, "claude-alone");
   writeCorpus({ folder: alone, files: sessions, bytes: sessions * claudeBytes, subagentEvery: 0, seed: 5 });

@@ -11,7 +11,7 @@ enableCompileCache();
 const history = await import("@skein/history");
 const [dataPath = "", cacheFolder = "", what = "", only] = process.argv.slice(2);
 const none: LibraryConfig = { dataPath, cacheFolder: null };
-// The titles are kept, as in a long-running process such as `skein mcp` or a server.
+// The titles are kept in memory, as in a long-running process such as `skein mcp` or a server.
 const kept: LibraryConfig = { dataPath, cacheFolder, titles: history.createTitles() };
 
 async function call(config: LibraryConfig): Promise<unknown> {

@@ -1,4 +1,4 @@
-/** The questions of the goals, over the tables and as hand-written queries. */
+/** The questions whose times have goals: as queries over the tables, and as hand-written queries. */
 const OPTIONS = "format = 'newline_delimited', ignore_errors = true, maximum_object_size = 16777216";
 
 export interface Question {

@@ -196,7 +196,10 @@ export const ATTACKS: readonly Attack[] = [
   { attack: "a stolen backup", expected: "no secret in it", file: "server/test/sealed-secrets.test.ts", test: /./ },
 ];
 
-/** Files and folders of tests that `npm run attack` runs, besides those of the attacks above: walls in general. */
+/**
+ * Files and folders of tests that `npm run attack` runs, besides those of the attacks above: tests of the walls in
+ * general.
+ */
 const MORE = [
   "packages/server/test/attacks",
   "packages/core/test/secrets",

@@ -129,8 +129,8 @@ function endedByItself(name: string): Violation {
 }
 
 /**
- * Claude Code's sessions use folders that every worker has. Without such sessions Claude Code is off, which starts
- * faster.
+ * Claude Code's sessions use folders that every worker has. Without such sessions Claude Code is off, because the
+ * cluster then starts faster.
  */
 function claudeSettings({ claude = 0 }: ChaosOptions, folder: string): Record<string, string> {
   if (claude === 0) return { SKEIN_CLAUDE_CODE: "off" };
@@ -168,7 +168,7 @@ async function work(client: Client, options: ChaosOptions, pace: Pace): Promise<
       const following = client.follow(stream, () => ended.resolve(), AbortSignal.any([over, left.signal]));
       for (let i = 0; (i < prompts || !calm.aborted) && !over.aborted; i++) {
         ended = Promise.withResolvers<void>();
-        // A session of Claude Code began with its first prompt.
+        // A session of Claude Code got its first prompt when it was created.
         if (!isClaude || i > 0) await client.prompt(operations, { sessionId, label: `${n}-${i}`, isClaude }, over);
         await Promise.race([ended.promise, aborted(over)]);
         if (!calm.aborted) await Promise.race([sleep(options.thinkMs ?? 0), aborted(calm)]);

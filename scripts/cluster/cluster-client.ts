@@ -165,7 +165,8 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
       if (accepted) Object.assign(operation, { messageId: accepted.message.id, sequence: accepted.event_sequence });
     },
     async follow(stream, onRunEnded, over) {
-      // A session of Claude Code has events before its reader knows its id, and nobody waits for those.
+      // A session of Claude Code has events before its reader knows the session's id. The delivery time of these events
+      // counts from now on.
       const began = Date.now();
       while (!over.aborted) {
         try {

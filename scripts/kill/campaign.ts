@@ -79,7 +79,7 @@ async function killed(writer: Writer): Promise<void> {
 
 function totals(verdicts: readonly Verdict[]): Omit<Outcome, "name" | "cycles" | "violations"> {
   const sum = (of: (verdict: Verdict) => number): number => verdicts.reduce((total, verdict) => total + of(verdict), 0);
-  // The last check covers everything.
+  // The last check reads the journals of all cycles.
   const last = verdicts.at(-1);
   return {
     acknowledged: last?.acknowledged ?? 0,

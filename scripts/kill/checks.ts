@@ -60,7 +60,7 @@ export async function checkRecords(store: Store, operations: readonly Operation[
   }
 }
 
-/** The scan of everything and the list of sessions show exactly what the sessions hold. */
+/** The scan of all events must show exactly the events of the logs, and the list must have every session. */
 export async function checkTotals(store: Store, sessions: readonly StoredSession[], wrong: Wrong): Promise<void> {
   const counts = new Map<string, number>();
   for await (const { session_id, sequence } of store.scan()) {

@@ -129,7 +129,7 @@ async function repeatAcknowledged(store: Store, operations: readonly Operation[]
       wrong(`The key "${key.id}" is no longer known.`);
     const reused = { tenant: TENANT, key: { ...key, fingerprint: "other" } };
     const other = await outcome(store.append(target, [facts.prompt("again")], reused));
-    if (other !== "key_reused") wrong(`The key "${key.id}" with another request was not rejected as reused.`);
+    if (other !== "key_reused") wrong(`A different request with the used key "${key.id}" was not rejected.`);
   }
 }
 

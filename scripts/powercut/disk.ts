@@ -81,7 +81,7 @@ function mounted(folder: string, image: string): Disk {
   };
 }
 
-/** The seventh field of the device's statistics. */
+/** The number of sectors written, which is the seventh field of the device's statistics. */
 function sectorsWritten(device: string): string {
   const name = device.split("/").at(-1) ?? "";
   return readFileSync(`/sys/block/${name}/stat`, "utf8").trim().split(/\s+/u)[6] ?? "";

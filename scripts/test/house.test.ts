@@ -45,7 +45,7 @@ test("a checkout without mistakes passes", () => {
   expect(failures()).toEqual([]);
 });
 
-describe("a mistake fails with one line that says where it is and where the thing belongs", () => {
+describe("a mistake fails with one line that names its place and where the code belongs", () => {
   const lines = (count: number, line: string): string => Array.from({ length: count }, () => line).join("\n");
 
   const MISTAKES: readonly (readonly [what: string, files: Readonly<Record<string, string>>, sentence: string])[] = [

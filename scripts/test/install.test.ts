@@ -32,13 +32,16 @@ interface Manifest {
 
 const manifests = readdirSync(`${root}/packages`).map((folder) => json(`packages/${folder}/package.json`) as Manifest);
 
-test.each(manifests)("$name accepts its user's versions: ranges, and zod as a peer", ({ name, ...manifest }) => {
-  const { dependencies = {}, peerDependencies = {} } = manifest;
-  const pinned = Object.entries(dependencies).filter(
-    ([other, range]) => !/^(@skein\/|skein$)/.test(other) && !range.startsWith("^"),
-  );
-  expect(pinned).toEqual([]);
-  const zod = name === "@skein/cli" ? dependencies["zod"] : (peerDependencies["zod"] ?? "^4");
-  expect(zod).toBe("^4");
-  if (name !== "@skein/cli") expect(dependencies).not.toHaveProperty("zod");
-});
+test.each(manifests)(
+  "$name lets its user choose versions: its dependencies are ranges, and zod is a peer",
+  ({ name, ...manifest }) => {
+    const { dependencies = {}, peerDependencies = {} } = manifest;
+    const pinned = Object.entries(dependencies).filter(
+      ([other, range]) => !/^(@skein\/|skein$)/.test(other) && !range.startsWith("^"),
+    );
+    expect(pinned).toEqual([]);
+    const zod = name === "@skein/cli" ? dependencies["zod"] : (peerDependencies["zod"] ?? "^4");
+    expect(zod).toBe("^4");
+    if (name !== "@skein/cli") expect(dependencies).not.toHaveProperty("zod");
+  },
+);

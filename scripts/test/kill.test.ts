@@ -49,7 +49,7 @@ test("the check finds a single missing acknowledged event", { timeout: 60_000 },
   expect(outcome.violations.length).toBeGreaterThan(0);
 });
 
-test("the journal of a killed process is read up to its cut line", () => {
+test("the journal of a killed process is read up to its last line, which was cut", () => {
   const journal = join(folder, "cut.jsonl");
   writeFileSync(journal, `${JSON.stringify({ is: "begun", op: 1, kind: "delete", target: "a" })}\n{"is":"ok","o`);
   expect(readJournal(journal).operations).toMatchObject([{ op: 1, answer: undefined }]);

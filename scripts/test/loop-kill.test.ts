@@ -100,8 +100,8 @@ test("a worker that was stopped for longer than its lease writes nothing afterwa
   first.kill("SIGCONT");
   await sleep(1500);
   expect(await counts()).toEqual(before);
-  // An effect that the worker had begun before it was stopped may still happen; it must not have been begun again
-  // elsewhere.
+  // An effect that the worker had begun before it was stopped may still happen; another worker must not have begun it
+  // again.
   const once = effects.effects.filter(({ policy }) => policy === "once").map(({ toolUseId }) => toolUseId);
   expect(new Set(once).size).toBe(once.length);
 }, 40_000);

@@ -102,7 +102,8 @@ async function seedPast({
   const store = await openStore(`sqlite:${join(data, "skein.db")}`, { now: () => Date.now() - ago });
   for (const story of stories.toSorted((one, other) => (other.hoursAgo ?? 0) - (one.hoursAgo ?? 0))) {
     ago = (story.hoursAgo ?? 0) * HOUR_MS;
-    // Each story makes only its own agent, because the workers of a second agent would set due times by the real clock.
+    // Each story makes only its own agent: the workers of other agents would follow the real clock, not the clock that
+    // is set back.
     const agent = createAgents(OUTPUTS, { store, baseUrl: model.url, apiKey: "simulated" }).find(
       ({ name }) => name === story.agent,
     );

@@ -131,13 +131,13 @@ describe("the view of a session", () => {
     expect(view.steps[0]?.draft).toBe("Hello again");
   });
 
-  test("the same event twice changes nothing", () => {
+  test("an event that arrives twice changes the view only once", () => {
     const view = viewOf(prompt, started);
     fold(view, eventOf(started, 2));
     expect(view.runs).toHaveLength(1);
   });
 
-  test("an event of an unknown type is shown by its name and the rest continues", () => {
+  test("an event of an unknown type is shown by its name, and later events are shown as usual", () => {
     const view = viewOf(prompt, { event_type: "vault.opened", data: { x: 1 } }, started, step(1));
     expect(view.items.map(({ kind }) => kind)).toEqual(["unknown", "prompt", "step"]);
   });

@@ -168,7 +168,7 @@ test.each([
   expect(continueCommand({ directory, command: "claude --resume x" })).toBe(expected);
 });
 
-describe("two lists as one", () => {
+describe("two sorted lists shown as one", () => {
   const pages = (times: readonly number[], loaded = times.length): Pages<number> & { readonly wanted: number[] } => {
     const wanted: number[] = [];
     return {
@@ -184,7 +184,7 @@ describe("two lists as one", () => {
   const source = (list: Pages<number>) => ({ pages: list, keyOf: (time: number) => time });
   const latestFirst = (key: string | number, than: string | number): boolean => key >= than;
 
-  test("rows are in order, as far as both lists are loaded", () => {
+  test("rows of two lists are shown in one order, as far as both lists are loaded", () => {
     const [one, other] = [pages([9, 5, 1], 2), pages([8, 7, 6])];
     const merged = mergedPages(source(one), source(other), latestFirst);
     expect(merged.total).toBe(6);
@@ -193,7 +193,7 @@ describe("two lists as one", () => {
     expect([one.wanted, other.wanted]).toEqual([[2], []]);
   });
 
-  test("every row has its position, whatever the two lists have in common", () => {
+  test("every row of two lists has its position, however the lists overlap", () => {
     for (let seed = 1; seed <= 40; seed++) {
       const times = (step: number, count: number): readonly number[] =>
         Array.from({ length: count }, (_, at) => (at * step * 7 + seed * 13) % 101).sort((a, b) => b - a);
@@ -204,7 +204,7 @@ describe("two lists as one", () => {
     }
   });
 
-  test("a jump into the middle requests only the page there", () => {
+  test("a jump into the middle of two lists requests only the page there", () => {
     const all = Array.from({ length: 100_000 }, (_, at) => 100_000 - at);
     const there = new Set<number>([0]);
     const asked: number[] = [];

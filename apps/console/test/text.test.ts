@@ -47,12 +47,12 @@ const shown = (output: string): string =>
 describe("terminal output", () => {
   test.each([
     ["a colour is kept as a class", "\u001b[31mred\u001b[0m", "red"],
-    ["the clipboard sequence is taken out", "a\u001b]52;c;ZXZpbA==\u0007b", "ab"],
-    ["a link sequence is taken out", "\u001b]8;;file:///etc/passwd\u0007x\u001b]8;;\u0007", "x"],
-    ["a title without its end is taken out", "a\u001b]0;title", "a"],
-    ["clearing the screen is taken out", "a\u001b[2J\u001b[Hb", "ab"],
-    ["an 8-bit control sequence is taken out", "a\u009b31mb\u009b0m", "ab"],
-    ["a device control string is taken out", "a\u001bP1$r0m\u001b\\b", "ab"],
+    ["the clipboard sequence is removed", "a\u001b]52;c;ZXZpbA==\u0007b", "ab"],
+    ["a link sequence is removed", "\u001b]8;;file:///etc/passwd\u0007x\u001b]8;;\u0007", "x"],
+    ["a title sequence without its end is removed", "a\u001b]0;title", "a"],
+    ["the sequence that clears the screen is removed", "a\u001b[2J\u001b[Hb", "ab"],
+    ["an 8-bit control sequence is removed", "a\u009b31mb\u009b0m", "ab"],
+    ["a device control string is removed", "a\u001bP1$r0m\u001b\\b", "ab"],
     ["an overwritten line shows its last text", "10 %\r20 %\rdone", "done"],
     ["a character that reverses the text direction is shown as its code", "a\u202egnp.exe", "a⟨202E⟩gnp.exe"],
     ["a lone escape character is shown as its code", "a\u001bb", "a⟨001B⟩b"],

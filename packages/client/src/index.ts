@@ -24,11 +24,11 @@ export { type SseFrame, sseFrames } from "./sse-frames.ts";
 
 /** A Skein server, from a browser or from Node. */
 export interface Client extends Calls {
-  /** A session as it happens. The client reconnects as often as needed. */
+  /** Follows a session: its events and drafts as they happen. The client reconnects as often as needed. */
   follow(sessionId: string, options?: FollowOptions): AsyncGenerator<Followed>;
-  /** Which sessions of the tenant change. The client reconnects as often as needed. */
+  /** Follows which sessions of the tenant change. The client reconnects as often as needed. */
   followChanges(options?: FollowChangesOptions): AsyncGenerator<FollowedChange>;
-  /** Which of Claude Code's sessions change. The client reconnects as often as needed. */
+  /** Follows which of Claude Code's sessions change. The client reconnects as often as needed. */
   followHistory(options?: ConnectionOptions): AsyncGenerator<FollowedHistory>;
 }
 

@@ -30,7 +30,7 @@ async function door(url: string): Promise<{ url: string; slam: () => void; passe
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, slam, passed: () => bytes };
 }
 
-test("the calls are typed from the route table, and errors have their code", async () => {
+test("the calls are typed from the route table, and errors have the server's code", async () => {
   const { url, key } = await testServer();
   const client = createClient({ url, apiKey: key });
   const agent = await client.createAgent({ body: { name: "Helper", tags: ["a"] }, idempotencyKey: "once" });

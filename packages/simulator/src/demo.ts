@@ -20,7 +20,10 @@ export function demoStep(request: MessagesRequest): Step {
   return request.thinking ? { thinking: thoughtOf(request), ...answer(request) } : answer(request);
 }
 
-/** First the tools that the prompt is about, then JSON from their results. */
+/**
+ * The answer to a request with a schema: first calls of the tools that the prompt is about, then JSON from their
+ * results.
+ */
 function typedAnswer(request: MessagesRequest, schema: JsonObject): Step {
   const { text, rounds } = promptOf(request.messages);
   const tools = toolsFor(request);

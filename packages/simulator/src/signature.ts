@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-const PREFIX = "c2ltdWxhdGVk"; // "simulated", so that readers of a transcript can see it.
+const PREFIX = "c2ltdWxhdGVk"; // "simulated" in base64, so that readers of a transcript can recognise the signature.
 
 /**
  * The signature of a thinking block. It depends only on the text, so a transcript can be checked without stored state.

@@ -155,25 +155,28 @@ test.each([
     schema: { invoice: text, total: number, state: text, note: text },
     answer: { invoice: "A17", total: 7, state: "open", note: "simulated note: Total 7, state open" },
   },
-])("$prompt with a schema: first the tool is called, then its result is the JSON", async (one) => {
-  const { client } = await rig();
-  const invoice: Anthropic.Tool = { name: "get_invoice", input_schema: object({ number: text }) };
-  const output_config = { format: { type: "json_schema" as const, schema: object(one.schema) } };
-  const body = { ...ask(one.prompt), tools: [weather, invoice], output_config };
-  const called = await client.messages.create(body);
-  expect(called.content).toMatchObject([{ type: "tool_use", name: "get_invoice", input: { number: "A17" } }]);
-  const [use] = called.content;
-  if (use?.type !== "tool_use") throw new Error("No call.");
-  const answered = await client.messages.create({
-    ...body,
-    messages: [
-      { role: "user", content: one.prompt },
-      { role: "assistant", content: called.content },
-      { role: "user", content: [{ type: "tool_result", tool_use_id: use.id, content: one.result }] },
-    ],
-  });
-  expect(JSON.parse(textOf(answered))).toEqual(one.answer);
-});
+])(
+  "$prompt with a schema: first the tool is called, then the answer is JSON with values of its result",
+  async (one) => {
+    const { client } = await rig();
+    const invoice: Anthropic.Tool = { name: "get_invoice", input_schema: object({ number: text }) };
+    const output_config = { format: { type: "json_schema" as const, schema: object(one.schema) } };
+    const body = { ...ask(one.prompt), tools: [weather, invoice], output_config };
+    const called = await client.messages.create(body);
+    expect(called.content).toMatchObject([{ type: "tool_use", name: "get_invoice", input: { number: "A17" } }]);
+    const [use] = called.content;
+    if (use?.type !== "tool_use") throw new Error("No call.");
+    const answered = await client.messages.create({
+      ...body,
+      messages: [
+        { role: "user", content: one.prompt },
+        { role: "assistant", content: called.content },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: use.id, content: one.result }] },
+      ],
+    });
+    expect(JSON.parse(textOf(answered))).toEqual(one.answer);
+  },
+);
 
 test("Claude Code's request for a title gets a title, even if it quotes a script", async () => {
   const { client, simulator } = await rig();

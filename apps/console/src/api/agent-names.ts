@@ -8,8 +8,8 @@ interface AgentNames {
 }
 
 /**
- * The names of agents by their ids. Agents of a file or of the command line are not stored on the server; their names
- * come from their sessions.
+ * The names of agents by their ids. Agents that come from a file or from the command line are not stored on the
+ * server; their names come from their sessions.
  */
 export function useAgentNames(ids: readonly string[]): AgentNames {
   const api = useApi();

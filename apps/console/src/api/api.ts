@@ -264,7 +264,7 @@ export function createApi(client: Client) {
   };
 }
 
-/** How many events of a log are read first: more than fit on a screen, but little to send. */
+/** How many events of a log are read first: enough to fill a screen, and few enough to be sent quickly. */
 const END = 400;
 
 export type Api = ReturnType<typeof createApi>;

@@ -5,7 +5,7 @@ import { type Api, type Session, type Waiting, isUnauthorized } from "./api.ts";
 import { useApi } from "./context.tsx";
 import { streamInTurns } from "./stream-turns.ts";
 
-/** For how many sessions the last change of the stream is remembered. */
+/** The largest number of sessions whose last change is kept in memory. */
 const MOST = 5000;
 /** Changes come in bursts: requests for them are combined. */
 const PAUSE_MS = 150;
@@ -54,7 +54,7 @@ function rowsIn(queries: QueryClient): Rows {
   return known;
 }
 
-/** Renders again whenever a session has changed. */
+/** Makes the component render again whenever a session has changed. */
 export function useChangedRows(): { readonly rows: ChangedRows; readonly version: number } {
   const rows = rowsIn(useQueryClient());
   return { rows, version: useSyncExternalStore(rows.subscribe, rows.version) };

@@ -9,7 +9,7 @@ interface SqlColumn {
 export interface SqlAnswer {
   readonly columns: readonly SqlColumn[];
   readonly rows: readonly Readonly<Record<string, unknown>>[];
-  /** There were more rows than the server sends. */
+  /** Whether there were more rows than the server sends. */
   readonly truncated: boolean;
   /** What the reader has to know about the rows, such as why a table is empty. */
   readonly notice: string | undefined;

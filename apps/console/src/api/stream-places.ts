@@ -10,7 +10,7 @@ interface PlaceWork {
   readonly poll: () => Promise<unknown>;
 }
 
-/** Follows a stream in one of the places that all pages of the browser share. Until a place is free, it polls. */
+/** Follows a stream in one of the places that all pages of the browser share. Until a place is free, the page polls. */
 export async function withStreamPlace(signal: AbortSignal, { stream, poll }: PlaceWork): Promise<void> {
   // Browsers have locks only over https and on this machine.
   if (!("locks" in navigator)) return stream();
@@ -28,7 +28,7 @@ interface Place {
   readonly giveBack: () => void;
 }
 
-/** Waits for the first free place. A page that is closed gives its places back. */
+/** Waits for the first free place. A page that is closed frees its places. */
 function takePlace(signal: AbortSignal): Promise<Place> {
   return new Promise((resolve) => {
     const others = new AbortController();

@@ -22,7 +22,7 @@ interface Requests {
   readonly error: unknown;
 }
 
-/** The requests of a step, and one of them part by part, compared with the last request of the previous step. */
+/** The requests of a step, and the parts of the chosen request, compared with the last request of the previous step. */
 export function useRequests({ id, step, before, attempt }: RequestsOptions): Requests {
   const now = useRequestsOf(id, step);
   const old = useRequestsOf(id, before);

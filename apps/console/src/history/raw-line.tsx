@@ -53,7 +53,9 @@ export function RawLine({ id, agentId, offset, onClose }: RawLineProps) {
           language={(text.data?.length ?? 0) > 50_000 ? undefined : "json"}
         />
       )}
-      {(text.data?.length ?? 0) > MOST && <p className="lbl">The first {MOST} characters. The saved file has all.</p>}
+      {(text.data?.length ?? 0) > MOST && (
+        <p className="lbl">The first {MOST} characters. The saved file has all of them.</p>
+      )}
     </Dialog>
   );
 }

@@ -17,6 +17,6 @@ export type Answer = (answer: GivenAnswer) => void;
 interface GivenAnswer {
   readonly content: string;
   readonly isError?: boolean;
-  /** Run the call with this input instead of the model's. */
+  /** The input with which the call runs, instead of the model's input. */
   readonly updatedInput?: Record<string, unknown>;
 }

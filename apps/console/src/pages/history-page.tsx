@@ -16,7 +16,7 @@ import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
-/** One session of Claude Code, read from its own files: starting at the end, and following as it grows. */
+/** One session of Claude Code, read from its own file: first the end of the file, then whatever is added to it. */
 export function HistoryPage({ id }: { id: string }) {
   const api = useApi();
   const [agentId] = useQueryValue("agent");

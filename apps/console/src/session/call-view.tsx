@@ -95,7 +95,7 @@ function CallBody({ call }: { call: Call }) {
   );
 }
 
-/** Whether the head of the call shows its whole input: a short command. */
+/** Whether the head of the call shows the whole input, because it is a short command. */
 function isInHead({ name, input }: Call): boolean {
   const values = (input ?? {}) as Record<string, unknown>;
   const command = textValue(values["command"]);

@@ -81,7 +81,7 @@ function completed(view: SessionView, event: Event, data: FactData<"tool.complet
   fileChange(view, call);
 }
 
-/** A result as a block of a copied message: the fork's log has no other record of it. */
+/** The result of a call, from a block of a copied message. The log of a fork has no other record of the result. */
 export function completeFromBlock(view: SessionView, event: Event, block: ContentBlock): void {
   const call = view.calls.get(String(block["tool_use_id"]));
   if (!call) return;

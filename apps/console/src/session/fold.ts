@@ -73,7 +73,7 @@ function foldSession(view: SessionView, event: Event): boolean {
       cancelled(view, event.data.run_id);
       return true;
     case "run.resumed":
-      // A run that waited is also resumed, without any loss.
+      // A run that waited for an answer is resumed too, but then nothing was in progress.
       if (isUnderWay(view, event.data.run_id))
         mark(view, event, "The worker died. Another worker continued the run from the end of its log.", {
           tone: "waiting",

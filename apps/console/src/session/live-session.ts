@@ -298,7 +298,7 @@ const NO_DRAFTS: Drafts = { subscribe: () => () => {}, version: () => 0 };
 const DraftsContext = createContext<Drafts>(NO_DRAFTS);
 export const DraftsProvider = DraftsContext.Provider;
 
-/** Renders again with each frame in which an unfinished text has grown. */
+/** Makes the component render again with each frame in which an unfinished text has grown. */
 export function useDrafts(): number {
   const drafts = useContext(DraftsContext);
   return useSyncExternalStore(drafts.subscribe, drafts.version);

@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-/** Image types that cannot contain scripts. SVG is left out, because it can. */
+/** Image types that cannot contain scripts. SVG is left out, because it can contain scripts. */
 const KINDS: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 /** An image of the log, shown from its bytes and never from a URL. */

@@ -109,7 +109,7 @@ function RunTime({ startedAt, endedAt }: { startedAt: number; endedAt: number | 
 function stateOfView(view: SessionView): State {
   const run = view.runs.at(-1);
   if (!run) return view.queue.length > 0 ? "queued" : "idle";
-  // A prompt is queued and no run has begun.
+  // The last run is over, and a prompt waits for the next one.
   if (run.endedAt !== null && view.queue.length > 0) return "queued";
   if (run.outcome === "failed") return "failed";
   if (run.outcome === "cancelled") return "cancelled";

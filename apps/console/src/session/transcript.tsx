@@ -39,10 +39,10 @@ interface TranscriptProps {
   readonly onTop?: (() => void) | undefined;
 }
 
-/** If the view is closer to the end than this, it follows the end. */
+/** If the view is closer to the end than this, it follows the end as the text grows. */
 const END_PX = 60;
 
-/** If the view is closer to the beginning than this, more is loaded. */
+/** If the view is closer to the beginning than this, earlier items are loaded. */
 const NEAR_TOP_PX = 1500;
 
 /**

@@ -54,7 +54,7 @@ function SourceChoice() {
   const [chosen] = useQueryValue("source");
   const found = useQuery({
     queryKey: ["history", "sources"],
-    // The usage report has no agents that record no usage. These agents are taken from the latest sessions.
+    // The usage report has no agents that record no usage. The menu finds these agents in the latest sessions.
     queryFn: async () => {
       const [used, latest] = await Promise.all([
         api.historyUsage({ group_by: "source" }),

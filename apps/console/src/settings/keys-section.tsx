@@ -131,7 +131,7 @@ function KeyRow({ apiKey, isOwn, onRotate, onRevoke }: KeyRowProps) {
 const WORDS: Readonly<Record<KeyScope, string>> = {
   read: "read",
   run: "run agents and answer",
-  sql: "ask SQL",
+  sql: "run SQL queries",
   admin: "everything",
 };
 

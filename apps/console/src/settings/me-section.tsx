@@ -6,7 +6,7 @@ import { fullTime } from "../ui/times.ts";
 const SCOPES: Readonly<Record<string, string>> = {
   read: "read",
   run: "run agents and answer",
-  sql: "ask SQL",
+  sql: "run SQL queries",
   admin: "everything, also agents, models and webhooks",
 };
 

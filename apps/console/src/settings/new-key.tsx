@@ -7,7 +7,7 @@ import { serverNow } from "../api/server-clock.ts";
 const KINDS: readonly (readonly [scopes: readonly KeyScope[], word: string])[] = [
   [["read"], "Read"],
   [["run"], "Run and answer"],
-  [["run", "sql"], "Run, answer, ask SQL"],
+  [["run", "sql"], "Run, answer, query with SQL"],
   [["admin"], "Everything"],
 ];
 

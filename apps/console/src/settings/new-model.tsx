@@ -54,7 +54,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
           onChange={({ target }) => setName(target.value)}
         />
       </Field>
-      <Field label="Its API">
+      <Field label="API">
         <select className="select" value={adapter} onChange={({ target }) => setAdapter(target.value)}>
           {ADAPTERS.map(([value, word]) => (
             <option key={value} value={value}>
@@ -63,10 +63,10 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
           ))}
         </select>
       </Field>
-      <Field label="Its address">
+      <Field label="Address">
         <input className="input" placeholder="optional" value={url} onChange={({ target }) => setUrl(target.value)} />
       </Field>
-      <Field label="Key of its provider">
+      <Field label="Key of the provider">
         <input
           className="input"
           type="password"
@@ -76,7 +76,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
           onChange={({ target }) => setKey(target.value)}
         />
       </Field>
-      <Field label="What it lacks">
+      <Field label="Missing abilities">
         <input
           className="input"
           placeholder="images, caching"

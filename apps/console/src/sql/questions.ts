@@ -8,7 +8,7 @@ export interface Question {
 /** Questions about the same sessions. */
 export interface QuestionGroup {
   readonly name: string;
-  /** Whether the questions read sessions of coding agents, whose tables may be closed. */
+  /** Whether the questions read sessions of coding agents, whose tables may be off. */
   readonly readsAgents: boolean;
   readonly questions: readonly Question[];
 }

@@ -41,8 +41,8 @@ export function SqlTree({ tables, examples, chosen, isOpen, onQuestion, onName }
         <section key={name} aria-label={`Questions: ${name}`}>
           {isAgentsClosed && name === firstOfAgents && (
             <p className="lbl tree-note">
-              The questions below find no rows of coding agents, because the tables of coding agents are closed. The
-              setting <code>SKEIN_SQL_HISTORY</code> opens them to admin keys.
+              The questions below find no rows of coding agents, because the tables of coding agents are off. To turn
+              them on for admin keys, set <code>SKEIN_SQL_HISTORY</code>.
             </p>
           )}
           <h2>{name}</h2>

@@ -1,7 +1,10 @@
 import type { ListedSession, Session } from "../api/api.ts";
 import type { State } from "./state.ts";
 
-/** The state of a session for display: waiting before running, then a prompt that waits, then how the last run ended. */
+/**
+ * The state of a session for display. The first that applies: it waits for an answer, it runs, a prompt is queued, how
+ * its last run ended.
+ */
 export function stateOf({
   activity,
   outcome,

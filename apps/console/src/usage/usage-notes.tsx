@@ -10,7 +10,7 @@ export function UsageNotes({ rows }: { rows: readonly UsageRow[] }) {
   const simulated = sum(rows, (row) => row.simulated_calls);
   const notes = [
     unpriced > 0 && `${calls(unpriced)} without a price: not in the cost.`,
-    estimated > 0 && `${calls(estimated)} broke off: what ${estimated === 1 ? "it" : "they"} cost is estimated.`,
+    estimated > 0 && `${calls(estimated)} broke off: ${estimated === 1 ? "its" : "their"} cost is estimated.`,
     simulated > 0 && `${calls(simulated)} simulated: ${simulated === 1 ? "it" : "they"} cost nothing.`,
   ].filter((note) => note !== false);
   return notes.length === 0 ? null : (

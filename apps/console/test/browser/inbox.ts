@@ -70,7 +70,9 @@ export function describeInbox(shared: { readonly world: World }): void {
       await Promise.all([first.close(), second.close()]);
     });
 
-    test("a call that is approved with another input runs with it, and the model is told", async ({ expect }) => {
+    test("a call that is approved with another input runs with that input, and the model is told of the change", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const id = await world.begin("Infra", "List everything", [
         { tools: [{ name: "Bash", input: { command: "ls -R /" } }] },

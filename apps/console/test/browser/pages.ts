@@ -164,7 +164,7 @@ export function describePages(shared: { readonly world: World }): void {
         const schema = (): Promise<Response> => fetch(`${world.url}/v1/sql/schema`, { headers });
         await expect.poll(async () => (await schema()).status, { timeout: 100_000 }).toBe(200);
         const page = await world.open("/sql");
-        await page.getByText("because the tables of coding agents are closed").waitFor();
+        await page.getByText("because the tables of coding agents are off").waitFor();
         await page.getByRole("button", { name: "How do sessions end?" }).click();
         await page.locator(".res tbody tr, .sql-problem").first().waitFor({ timeout: 80_000 });
         expect(await page.locator(".sql-problem").allInnerTexts()).toEqual([]);
@@ -334,9 +334,9 @@ export function describePages(shared: { readonly world: World }): void {
       const { world } = shared;
       const page = await world.open("/settings/models");
       await page.getByLabel("Name of a model").fill("claude-of-the-test");
-      await page.getByLabel("Its API").selectOption("Anthropic Messages");
-      await page.getByLabel("Its address").fill(world.model.url);
-      await page.getByLabel("Key of its provider").fill("a-key-that-is-sealed");
+      await page.getByLabel("API", { exact: true }).selectOption("Anthropic Messages");
+      await page.getByLabel("Address", { exact: true }).fill(world.model.url);
+      await page.getByLabel("Key of the provider").fill("a-key-that-is-sealed");
       await page.getByRole("button", { name: "Add" }).click();
       const row = page.locator("li", { hasText: "claude-of-the-test" }).first();
       await row.waitFor();

@@ -50,7 +50,7 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a session is forked at a message, and the tree shows both", async ({ expect }) => {
+    test("a session is forked at a message, and the tree shows the session and its fork", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "Say one", [{ text: "One." }]);
       const page = await world.open(`/sessions/${id}`);

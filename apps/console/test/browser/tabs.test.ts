@@ -59,7 +59,7 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     await expect.poll(streams, PATIENT).toBe(0);
   });
 
-  test("with notifications on, one hidden tab keeps its stream, and another one takes over when it is closed", async () => {
+  test("with notifications on, one hidden tab keeps its stream, and when that tab is closed, another hidden tab gets a stream", async () => {
     const context = await world.newContext();
     await context.grantPermissions(["notifications"], { origin: world.url });
     const [one, two] = [await context.newPage(), await context.newPage()];

@@ -74,7 +74,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("a key is created and explained, and after it is revoked its pages lead to the login", async () => {
+  test("a key is created and its rights are shown; after the key is revoked, pages that used it show the login", async () => {
     const id = await world.begin("Helper", "Say six", [{ text: "Six." }]);
     const admin = await world.open("/settings/keys");
     await admin.getByLabel("Name of a new key").fill("visitor");
@@ -98,7 +98,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await admin.close();
   });
 
-  test("if the store cannot be written, the page says so at the place of the input, and keeps the typed text", async () => {
+  test("if the store cannot be written, the page says so next to the input, and keeps the typed text", async () => {
     const id = await world.begin("Helper", "Say seven", [{ text: "Seven." }]);
     const page = await world.open(`/sessions/${id}`);
     await page.getByText("Seven.", { exact: true }).waitFor();

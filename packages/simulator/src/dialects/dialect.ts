@@ -37,7 +37,7 @@ export interface RequestHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The answer made from a step, and its request. */
+/** The answer that was made from a step, and the request that it answers. */
 export interface Answer {
   readonly message: AssistantMessage;
   readonly request: MessagesRequest;

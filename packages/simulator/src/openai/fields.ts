@@ -159,7 +159,7 @@ export function toolChoice(
   return { type: "tool", name };
 }
 
-/** An image or a file by its address: bytes in the address itself, or a place on the network. */
+/** An image or a file by its URL: a data URL that contains the bytes, or a URL on the network. */
 export function attachment(url: string, type: "image" | "document", param: string): Block {
   const data = /^data:([^;,]+);base64,([A-Za-z0-9+/]+=*)$/.exec(url);
   if (data) return { type, source: { type: "base64", media_type: data[1], data: data[2] } };

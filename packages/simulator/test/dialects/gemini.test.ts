@@ -20,7 +20,7 @@ const ask = (contents: GenerateContentParameters["contents"], config = {}): Gene
 const partsOf = (response: GenerateContentResponse | undefined): Part[] =>
   response?.candidates?.[0]?.content?.parts ?? [];
 
-/** Parts of the same kind in a row are one, as a client joins them. */
+/** Joins neighbouring parts of the same kind into one, as a client does. */
 function joined(parts: readonly Part[]): Part[] {
   const all: Part[] = [];
   for (const part of parts) {
@@ -94,7 +94,7 @@ test("usage counts the cached prefix in the prompt, and thoughts beside the answ
   });
 });
 
-test("an answer with a schema is JSON, and an answer that is cut short has that finish reason", async () => {
+test("an answer with a schema is JSON, and an answer that is cut short has the finish reason MAX_TOKENS", async () => {
   const { google } = await rig();
   const json = {
     tools: [],

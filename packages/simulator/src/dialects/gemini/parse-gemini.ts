@@ -64,7 +64,10 @@ function checkSampling({ temperature, topP, candidateCount }: JsonObject): void 
   if ((candidateCount ?? 1) !== 1) throw refused("Multiple candidates is not enabled for this model");
 }
 
-/** The request whose tokens are counted: its contents alone, or a whole request. */
+/**
+ * The request whose tokens are counted. The body of `countTokens` has the contents alone, or a whole
+ * `generateContentRequest`.
+ */
 export function parseCounted(body: unknown, head: RequestHead): MessagesRequest {
   const { generateContentRequest: whole, ...alone } = objectOr(body, "count_tokens_request");
   const { model: _, ...counted } = whole === undefined ? alone : objectOr(whole, "generate_content_request");

@@ -42,7 +42,7 @@ function itemEvents(item: JsonObject, output_index: number, { chunk, quirks }: A
   ];
 }
 
-/** The item with other ids than in its stream. */
+/** The item with ids that differ from those of its earlier events. */
 function renamed(item: JsonObject): JsonObject {
   const { id, call_id: called } = item as { readonly id?: string; readonly call_id?: string };
   return { ...item, id: `${id}later`, ...(called !== undefined && { call_id: `${called}_later` }) };
