@@ -20,7 +20,7 @@ Fills two databases of one PostgreSQL with copies of real sessions, and sends th
 1,000,000 sessions are about 20,000,000 events and 20 GB, which are removed afterwards. Ends with 1 if a goal was missed.
 
   --sessions N   sessions of the large database (default: 1000000)
-  --small N      sessions of the small one (default: 10000)
+  --small N      sessions of the small database (default: 10000)
   --rounds N     requests of each kind (default: 60)
   --json         the results as JSON
 

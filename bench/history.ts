@@ -24,7 +24,7 @@ Without a folder a corpus of 400 files and 400 MB is made, with the shape of rea
 
 ${FROM_HELP}
   --only NAME    usage, list, search, index, export, watch or agents alone (agents: 10,000 sessions of six agents, made for it)
-  --quick        one run of each instead of five
+  --quick        one run of each measurement instead of five
   --alone        without fetching the other tools
   --json         the results as JSON
   --large        only the memory of calls on a corpus of 10,000 sessions and 2 GB, which is made first

@@ -16,8 +16,9 @@ export const summary = "a whole store into another one, beside bare commits, and
 
 const HELP = `npm run bench -- move [options]
 
-Sessions of two runs each, made on sqlite, are moved to an empty store; then a second time, when nothing is new; then four
-times as many. Compared with one bare commit for each group of events. Ends with 1 if the time does not grow linearly.
+Sessions of two runs each, made on sqlite, are moved to an empty store. They are then moved again, when nothing is
+new; then four times as many are moved. The time is compared with one bare commit for each group of events. Ends with
+1 if the time does not grow linearly.
 
   --store NAME     where to: sqlite, postgres or filesystem; may be given more than once (default: all)
   --sessions N     how many at first (default: 250)

@@ -24,7 +24,7 @@ Without a folder a corpus of 400 files and 400 MB is made, with the shape of rea
 
 ${FROM_HELP}
   --agents       only the questions over the sessions of all agents
-  --quick        two runs of each instead of five
+  --quick        two runs of each question instead of five
   --large        a corpus of 2 GB: the same questions, for their memory
 `;
 

@@ -14,12 +14,13 @@ import { startServed } from "./fuzz/start-server.ts";
 
 const HELP = `npm run fuzz -- [options]
 
-Reads /openapi.json and sends requests to every path and method: right ones, and ones with wrong types, missing and
-unknown keys, huge and tiny numbers, text that breaks naive code, deep nesting, wrong content types, bad cursors, other
-tenants' ids and used Idempotency-Keys. Ends with 1 at a 5xx, an answer outside its schema, or none within 5 s.
+Reads /openapi.json and sends requests to every path and method: valid ones, and ones with wrong types, missing and
+unknown keys, huge and tiny numbers, text that breaks naive code, deep nesting, wrong content types, bad cursors,
+other tenants' ids and used Idempotency-Keys. Ends with 1 if there was a 5xx, an answer outside its schema, or no
+answer within 5 s.
 
   --requests N   how many (default 50000)
-  --seed S       makes other requests (default 1); ids come from the server, so a seed repeats the kinds and not the bytes
+  --seed S       chooses the requests (default 1). Ids come from the server, so a seed repeats the kinds, not the bytes
   --only I       with --seed: only the request of this index
   --store NAME   sqlite or memory, for the server that is started (default sqlite)
   --url U        a server that runs already, with its key in SKEIN_API_KEY; without it one is started in an empty folder

@@ -16,26 +16,28 @@ import { type Postgres, createDatabase, startPostgres } from "./postgres.ts";
 
 const HELP = `npm run kill -- [options]
 
-A process that drives 20 sessions with tools is killed with SIGKILL at a random moment and started again. The effects of the
-tools are counted outside, the calls of the model by the simulator. Afterwards no prompt is lost, no tool that may act once
-has acted twice, every call is paired, every run has one end, and every model call is in the log. On sqlite and on
-postgres, whose server is crashed as well.
+A process that drives 20 sessions with tools is killed with SIGKILL at a random moment and started again, repeatedly.
+A server outside of Skein counts the effects of the tools, and the simulator counts the model calls. Then the command
+checks that no prompt is lost, that no tool with the policy "once" took effect twice, that every call has a result,
+that every run has one end, and that every model call is in the log. The stores are sqlite and postgres, whose server
+is crashed as well.
 
 npm run kill -- --store [NAME] [options]
 
 A real process writes to a store through eight writers at once (sessions, prompts with idempotency keys, runs under a
-lease, records, deletions) and tells each answer over a pipe. It is killed with SIGKILL at a random moment; a fresh process
-opens the store and checks that nothing acknowledged is lost, nothing is doubled, sequences have no gap, repeated ids and
-keys are answered, and rows equal the log. For postgres the server is also killed (immediate shutdown) under the writer.
-Ends with 1 if something is wrong, with the evidence; the folder then stays.
+lease, records, deletions) and reports each answer over a pipe. It is killed with SIGKILL at a random moment. A new
+process opens the store and checks that nothing acknowledged is lost, nothing is stored twice, sequences have no gap,
+repeated ids and keys get the same answer, and rows equal the log. For postgres the server is also killed (immediate
+shutdown) under the writer. Ends with 1 if something is wrong, and prints the evidence; the folder is then not
+removed.
 
   --store [NAME]  the stores alone: sqlite, filesystem, postgres or all (default: all)
-  --on NAME       where sessions are driven: sqlite, postgres or all (default: all)
-  --model NAME    who asks the model: anthropic (the default), bedrock, vertex, openai, openai-compatible, ai-sdk or all
+  --on NAME       the store on which sessions are driven: sqlite, postgres or all (default: all)
+  --model NAME    the adapter: anthropic (the default), bedrock, vertex, openai, openai-compatible, ai-sdk or all
   --cycles N      kills per store (default: 50); the server of postgres is killed N / 5 times
   --seed S        chooses the moments and what is written (default: the time)
-  --faults        instead: lets the first, second, third … write or fsync of a short run fail (EIO, ENOSPC; once, and from
-                  then on), until a run meets no fault; sqlite and filesystem; needs strace
+  --faults        no kills: makes the first, second, third … write or fsync of a short run fail (EIO, ENOSPC; once,
+                  and from then on), until a run has fewer calls than that; sqlite and filesystem; needs strace
   --quick         writes for 20 to 150 ms instead of 50 to 1,500
   --json          the outcome as JSON
 

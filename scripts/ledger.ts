@@ -7,11 +7,11 @@ import { runLedgerCampaign } from "./ledger/campaign.ts";
 
 const HELP = `npm run ledger -- [options]
 
-Runs agents against the simulator. Their model calls are cancelled, cut, given up by a process that stops, and lost with one that is killed. Afterwards the
-usage in each log is compared with the simulator's ledger: where the stream reported its counts, the usage equals them; usage is never
-more. Ends with 1 if something differs.
+Runs agents against the simulator. During their model calls, runs are cancelled, connections are cut, and processes
+are stopped or killed. Afterwards the usage in each log is compared with the simulator's ledger: if the stream
+reported its counts, the usage must equal these counts; it must never be more. Ends with 1 if something differs.
 
-  --troubles N  cancels, cuts, stops and kills together (default: 1000)
+  --troubles N  how many cancels, cuts, stops and kills together (default: 1000)
   --seed S      chooses the moments (default: the time)`;
 
 const { values } = parseArgs({

@@ -14,8 +14,8 @@ import { installIn, packAll, packedWithDependencies, runIn, userEnvironment } fr
 const HELP = `npm run package -- [options]
 
 Builds every package, packs it, and installs the packed files in empty folders as users would: the library alone, with
-its size and what it says of parts that are not installed; and the command with everything, with every example as it is,
-the types that it is checked with, SQL, and the server from its start to SIGTERM.
+its size and its errors about parts that are not installed; and the command with everything: every example as it is,
+the types (with tsc), SQL, and the server from its start to SIGTERM.
 
   --out FOLDER      keeps the packed files there (default: they are removed)
   --packed FOLDER   takes the files that were packed there, and builds nothing

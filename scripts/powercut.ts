@@ -8,15 +8,16 @@ import { whyNoStrace } from "../bench/store/slow-disk.ts";
 
 const HELP = `npm run powercut -- [options]
 
-A process writes to a store on an ext4 image behind a loop device. It is killed, and the image is copied without any sync:
-that copy is what had reached the disk. The copy is mounted (its journal replays), the store is opened and checked as by
-npm run kill, and the next process continues on it. Needs root; unmounts and removes everything, also after Ctrl-C.
+A process writes to a store on an ext4 image behind a loop device. The process is killed, and the image is copied
+without a sync, so the copy has only the data that had reached the disk. The copy is mounted (ext4 replays its
+journal), the store on it is opened and checked as by npm run kill, and the next process writes to this store. Needs
+root; unmounts and removes everything, also after Ctrl-C.
 
-A control run under strace, in which every fsync returns without being done, must lose something, which shows that the rig finds
-losses. Without strace it is skipped, and a sentence says so.
+In a control run under strace, every fsync returns without doing anything. This run must lose data, which shows that
+the check finds losses. Without strace the control run is skipped, and a sentence says so.
 
   --store NAME    sqlite, filesystem or all (default: all)
-  --cuts N        per store (default: 20)
+  --cuts N        power cuts per store (default: 20)
   --seed S        chooses the moments and what is written (default: the time)
   --quick         writes for 100 to 300 ms instead of 50 to 1,500
   --json          the outcome as JSON

@@ -13,15 +13,15 @@ import { hasHome, readManifest } from "./release/manifests.ts";
 
 const HELP = `npm run release -- --dry-run | VERSION [options]
 
-Builds and packs every package and prints its size, asks publint and are-the-types-wrong about the packed files, installs
-them into empty folders on the oldest and the newest Node, runs the examples there (npm run package), and asks the
-registry whether the names are free. Nothing is published. To publish, run "npm publish" for
-each packed file, with an npm account that has the right to.
+Builds and packs every package and prints its size, checks the packed files with publint and are-the-types-wrong,
+installs them into empty folders on the oldest and the newest Node, runs the examples there (npm run package), and
+asks the registry whether the names are free. Nothing is published. To publish, run "npm publish" for each packed
+file, with an npm account that owns the names.
 
   --dry-run       changes nothing in this folder
   VERSION         writes the version into package.json and CHANGELOG.md first; all packages get it
   --out FOLDER    keeps the packed files there (default: they are removed)
-  --node VERSION  a version of Node to try, several times (default: 22.18.0 and 24.21.0)
+  --node VERSION  a version of Node to try; may be given more than once (default: 22.18.0 and 24.21.0)
 
 Examples:
   npm run release -- --dry-run

@@ -16,20 +16,22 @@ import {
 
 const HELP = `npm run simulate -- [options]
 
-Plays seeds: 3 workers, 2 clients and 2 readers on a store in memory, with crashes at every await, frozen workers,
-lost answers, late requests, lost news and broken streams. Then checks the invariants of the log.
+Simulates one world for each seed: 3 workers, 2 clients and 2 readers on a store in memory, with crashes at every
+await, frozen workers, lost answers, late requests, lost notices and broken streams. Then checks the invariants of the
+log.
 
   --seeds N      how many seeds (default 1000)
-  --start S      the first one (default 1)
+  --start S      the first seed (default 1)
   --mode M       safety: faults until the end; liveness: the faults stop and everything must finish; both (default)
-  --seed S       only this one
-  --runtime R    scripted: a small one that follows the rules and can carry mutants (default); loop: the real one
+  --seed S       only this seed
+  --runtime R    scripted: a small runtime for simulations, with every mutant (default); loop: Skein's own loop
   --trace        with --seed: everything that happened, line by line
-  --mutant NAME  plants a bug, and stops at the first seed that finds it; "all" tries every one, one after the other
+  --mutant NAME  plants a bug, and stops at the first seed that finds it; "all" tries every mutant
   --json         the result as one JSON object
   --help         this text
 
-Ends with 0 when nothing was found, with 1 when something was. With --mutant it is the other way round.
+Exit code 0: no invariant was violated; 1: an invariant was violated. With --mutant, 0: the planted bug was found; 1: it
+was not found.
 
 Examples
   npm run simulate -- --seeds 20000

@@ -19,16 +19,16 @@ A program that is not installed is skipped, and a sentence says so. Ends with 1 
 
   --part NAME      ${PARTS.join(", ")}; may be given more than once (default: all)
   --minutes N      how long streams are idle (default: 6)
-  --requests N     how many requests time the rejection of keys (default: 100,000)
+  --requests N     with how many requests the rejection of keys is timed (default: 100,000)
   --connections N  how many idle connections are open (default: 2,000)
   --json           the findings as JSON
 
-  live         events and drafts arrive while they are made, and continue after a cut
+  live         events and drafts arrive as soon as they exist, and the stream continues after a cut
   idle         a stream on which nothing happens stays open, with a comment at least every 15 s
   connections  idle connections do not block other clients
   revoked      a key that is revoked loses its stream within 5 s
   timing       a rejection takes equally long whichever byte of the key is wrong
-  browser      Chromium's EventSource reads what the list of events has
+  browser      Chromium's EventSource reads the same events as the list of events
 
 Examples:
   npm run wire

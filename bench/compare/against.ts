@@ -13,14 +13,14 @@ import { type Compared, type Round, compare } from "./ratios.ts";
 export const HELP = `npm run bench -- NAME --against COMMIT [--rounds N] [--limit N] [options of the benchmark]
 
 Runs a benchmark in this checkout and at an earlier commit, by turns, each with its own \`npm run bench\`, and prints for
-each line the median of the rounds' ratios: how many times slower it is here. Ends with 1 if a line is above the limit.
+each line the median of the rounds' ratios: how many times slower this checkout is. Ends with 1 if a line is above the limit.
 
   --against COMMIT   compare with this commit
   --rounds N         how often both are run (default: 9)
   --limit N          the highest ratio that passes (default: 1.1)
   --json             the ratios as JSON
 
-Name a folder for \`history\`: without one each commit makes a corpus of its own.
+For \`history\`, name a folder: without a folder, each commit makes a corpus of its own.
 
 Examples:
   npm run bench -- loop --against HEAD~5 --part turn --quick

@@ -54,7 +54,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
           onChange={({ target }) => setName(target.value)}
         />
       </Field>
-      <Field label="API">
+      <Field label="API of the model">
         <select className="select" value={adapter} onChange={({ target }) => setAdapter(target.value)}>
           {ADAPTERS.map(([value, word]) => (
             <option key={value} value={value}>
@@ -63,7 +63,7 @@ export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<b
           ))}
         </select>
       </Field>
-      <Field label="Address">
+      <Field label="Address of the API">
         <input className="input" placeholder="optional" value={url} onChange={({ target }) => setUrl(target.value)} />
       </Field>
       <Field label="Key of the provider">

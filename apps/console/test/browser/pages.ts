@@ -334,8 +334,8 @@ export function describePages(shared: { readonly world: World }): void {
       const { world } = shared;
       const page = await world.open("/settings/models");
       await page.getByLabel("Name of a model").fill("claude-of-the-test");
-      await page.getByLabel("API", { exact: true }).selectOption("Anthropic Messages");
-      await page.getByLabel("Address", { exact: true }).fill(world.model.url);
+      await page.getByLabel("API of the model").selectOption("Anthropic Messages");
+      await page.getByLabel("Address of the API").fill(world.model.url);
       await page.getByLabel("Key of the provider").fill("a-key-that-is-sealed");
       await page.getByRole("button", { name: "Add" }).click();
       const row = page.locator("li", { hasText: "claude-of-the-test" }).first();
