@@ -83,6 +83,33 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
+test("a second server on a SQLite file says which process uses it too, and forgets a server that was killed", async () => {
+  const folder = dataFolder();
+  const serve = async (): Promise<{ readonly said: string; readonly kill: () => Promise<unknown>; pid?: number }> => {
+    const { child, says, ended } = start(folder, ["serve", "--port", "0"]);
+    const kill = (): Promise<unknown> => (child.kill("SIGKILL"), ended);
+    return { said: await says("Stop it with Ctrl-C"), kill, ...(child.pid !== undefined && { pid: child.pid }) };
+  };
+  const workers = async (said: string): Promise<readonly (string | undefined)[]> => {
+    const url = /http:\S+:\d+/.exec(said)?.[0] ?? "";
+    const key = readFileSync(join(folder, "data", "admin-key"), "utf8").trim();
+    const answer = await fetch(`${url}/v1/workers`, { headers: { "x-api-key": key } });
+    const { data } = (await answer.json()) as { readonly data: readonly { readonly id: string }[] };
+    return data.map(({ id }) => id.split("/")[1]).toSorted();
+  };
+  const first = await serve();
+  expect(first.said).not.toContain("Another server");
+  const second = await serve();
+  expect(second.said).toContain(`Another server (process ${first.pid}) uses this store too.`);
+  expect(await workers(second.said)).toEqual([first.pid, second.pid].map(String).toSorted());
+  await first.kill();
+  expect(await workers(second.said)).toEqual([String(second.pid)]);
+  await second.kill();
+  const third = await serve();
+  expect(third.said).not.toContain("Another server");
+  expect(await workers(third.said)).toEqual([String(third.pid)]);
+});
+
 test("a run on a server that waits is answered from the command line, and the run continues", async () => {
   const folder = dataFolder();
   const server = await testServer({

@@ -86,14 +86,14 @@ interface Served {
 }
 
 type GreetedServer = Pick<RunningServer, "url" | "key" | "model" | "hasConsole" | "walls"> &
-  Partial<Pick<RunningServer, "metricsUrl">> & { readonly served?: Served | undefined };
+  Partial<Pick<RunningServer, "metricsUrl" | "others">> & { readonly served?: Served | undefined };
 
 /**
  * The text for the person who starts a server. The key is printed only on a terminal, because other output is often
  * stored as a log.
  */
 export function greeting(
-  { url, metricsUrl, key, model, hasConsole, walls, served }: GreetedServer,
+  { url, metricsUrl, key, model, hasConsole, walls, served, others = [] }: GreetedServer,
   settings: Pick<ServeSettings, "storeUrl"> & { readonly engine?: Pick<ServeSettings["engine"], "role"> },
   isTerminal: boolean,
 ): string {
@@ -101,8 +101,8 @@ export function greeting(
   const isShown = isTerminal && key.file !== undefined;
   const config = served === undefined ? "" : `\n  Config   ${servedWords(served)}`;
   const parts = `  Model    ${model.description}${model.simulated ? "\n           This is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY to use Claude." : ""}
-  Store    ${withoutPassword(settings.storeUrl)}${config}
-  Sandbox  ${wrapped(walls, 80 - 11).join(`\n${" ".repeat(11)}`)}`;
+  Store    ${withoutPassword(settings.storeUrl)}${othersWords(others)}${config}
+  Sandbox  ${besideName(walls)}`;
   const metrics = metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`;
   if (settings.engine?.role === "worker")
     return `Skein runs sessions as a worker. ${url} has only /health, /ready and /metrics.
@@ -120,6 +120,18 @@ Try it:
   curl -s ${url}/v1/agents -H "X-API-Key: ${show}" -H 'content-type: application/json' -d '{"name":"Helper","system_prompt":"Be brief."}'
 
 Stop it with Ctrl-C. Unfinished runs continue at the next start.`;
+}
+
+/** A text in lines beside the names of the greeting. */
+const besideName = (text: string): string => wrapped(text, 80 - 11).join(`\n${" ".repeat(11)}`);
+
+/** What it means that other servers run on the same store. */
+function othersWords(others: readonly string[]): string {
+  if (others.length === 0) return "";
+  const pids = others.map((owner) => owner.split("/")[1]).join(", ");
+  const who = others.length === 1 ? `Another server (process ${pids}) uses` : `Other servers (processes ${pids}) use`;
+  const text = `${who} this store too. That is safe: each session runs in one process at a time, and all of them see all sessions. Text that is being written is shown only by the server that runs the session.`;
+  return `\n${" ".repeat(11)}${besideName(text)}`;
 }
 
 /** The file with what was read from it: `/srv/skein.config.ts (agents: Clerk; tools: refund)`. */

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { type Heartbeat, createHeartbeat } from "@skein/adapters/engines/heartbeat";
+import { createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import { type Bus, type FileStore, type Store, type WorkerInfo, createAuditLog, createWorkers } from "@skein/core";
 import { createIds, isKnownError } from "@skein/protocol";
@@ -16,6 +16,7 @@ import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy
 import { placesWith } from "@skein/adapters/tools";
 import { type Claude, createClaude } from "./claude.ts";
 import type { ServerPolicy } from "./policy.ts";
+import { registerWorker } from "./register-worker.ts";
 import { createReport } from "./report.ts";
 import { type Workplaces, createWorkplaces } from "./workplaces.ts";
 import type { StartOptions } from "./start-options.ts";
@@ -29,6 +30,8 @@ export interface ServerParts {
   readonly engineCheck: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store. */
   readonly apiProcesses: () => number;
+  /** Other processes that served the same store of one machine when this process started. */
+  readonly others: readonly string[];
   readonly model: OpenModel;
   readonly files: FileStore;
   readonly bus: Bus | undefined;
@@ -109,18 +112,26 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     report,
   });
   let apis = 1;
-  const heartbeat = beating(store, options, {
-    host,
-    model,
-    runtimes: claude ? ["loop", "claude-code"] : ["loop"],
-    onSeen: (workers) => void (apis = Math.max(1, workers.filter(({ role }) => role !== "worker").length)),
-    report,
-  });
+  const worker = workerOf(options, { model, runtimes: claude ? ["loop", "claude-code"] : ["loop"] });
+  const isForMachines = /^postgres(ql)?:/.test(options.storeUrl);
+  const heartbeat = isForMachines
+    ? createHeartbeat({
+        store,
+        workers: createWorkers(store.records),
+        worker: () => worker,
+        isDead: isDeadOwner,
+        onFreed: host.engine.look,
+        onSeen: (workers) => void (apis = Math.max(1, workers.filter(({ role }) => role !== "worker").length)),
+        report,
+      })
+    : undefined;
   heartbeat?.start();
+  const registration = isForMachines ? undefined : await registerWorker(store, worker);
   return {
     host,
     engineCheck: engine.check,
     apiProcesses: () => apis,
+    others: registration?.others ?? [],
     model,
     files,
     bus,
@@ -130,7 +141,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     history,
     workplaces,
     async stop() {
-      await Promise.all([host.stop(), sql.close(), heartbeat?.stop()]);
+      await Promise.all([host.stop(), sql.close(), heartbeat?.stop(), registration?.leave()]);
       await engine.close();
     },
     async close() {
@@ -151,26 +162,12 @@ function oauthOf({ claudeOauthToken: token, anthropicBaseUrl: baseUrl }: StartOp
   return token === undefined ? undefined : { token, baseUrl };
 }
 
-/** The heartbeats of the processes on one store. */
-function beating(
-  store: Store,
-  { engine, storeUrl, code }: StartOptions,
-  {
-    host,
-    model,
-    runtimes,
-    onSeen,
-    report,
-  }: {
-    readonly host: Host;
-    readonly model: OpenModel;
-    readonly runtimes: WorkerInfo["runtimes"];
-    readonly onSeen: (workers: readonly WorkerInfo[]) => void;
-    readonly report: (error: unknown) => void;
-  },
-): Heartbeat | undefined {
-  if (!/^postgres(ql)?:/.test(storeUrl)) return undefined;
-  const worker: WorkerInfo = {
+/** This process in the list of workers. */
+function workerOf(
+  { engine, code }: StartOptions,
+  { model, runtimes }: { readonly model: OpenModel; readonly runtimes: WorkerInfo["runtimes"] },
+): WorkerInfo {
+  return {
     role: engine?.role ?? "all",
     owner: thisOwner(),
     runtimes,
@@ -179,15 +176,6 @@ function beating(
     skills: code.skills?.map(({ name }) => name) ?? [],
     model: model.description,
   };
-  return createHeartbeat({
-    store,
-    workers: createWorkers(store.records),
-    worker: () => worker,
-    isDead: isDeadOwner,
-    onFreed: host.engine.look,
-    onSeen,
-    report,
-  });
 }
 
 /** Opens the bus. Its code is loaded only if there are several machines. */

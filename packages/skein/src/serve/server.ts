@@ -82,7 +82,8 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
     const { description, simulated } = parts.model;
     const model = { description, simulated };
     const hasConsole = deps.console !== undefined;
-    return { url, metricsUrl, key, model, hasConsole, walls: (await walls()).brief, close };
+    const { others } = parts;
+    return { url, metricsUrl, key, model, hasConsole, others, walls: (await walls()).brief, close };
   } catch (error) {
     await close();
     throw error;

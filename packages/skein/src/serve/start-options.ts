@@ -12,6 +12,8 @@ export interface RunningServer {
   readonly model: { readonly description: string; readonly simulated: boolean };
   /** The state of the sandbox around programs that a model can control, as a sentence. */
   readonly walls: string;
+  /** Other processes that served the same SQLite file when this server started: host, process id, start. */
+  readonly others: readonly string[];
   /** Whether the console is served at `/`. */
   readonly hasConsole: boolean;
   /** Stops: rejects new requests, ends the streams, and gives the leases of its sessions back. */

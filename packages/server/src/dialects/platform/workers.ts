@@ -5,7 +5,7 @@ import type { Handlers, ServerContext } from "../../request-context.ts";
 /** The workers, and the sessions that no worker can drive. */
 export const workerHandlers = {
   async listWorkers(_, { shared }) {
-    const workers = await createWorkers(shared.deps.store.records).list();
+    const workers = await workersOf(shared);
     return {
       data: workers.map(({ owner, runtimes, agents, tools, skills, model }) => ({
         id: owner,
@@ -19,7 +19,7 @@ export const workerHandlers = {
   },
   async getPlacement({ params: { session_id } }, { shared, sessions }) {
     const { agent, run, queue } = await sessions.state(session_id);
-    const all = await createWorkers(shared.deps.store.records).list();
+    const all = await workersOf(shared);
     const others = agent
       ? all.map((worker) => ({ worker: worker.owner, lacks: [...lacking(worker, agent)] })).filter(isLacking)
       : [];
@@ -61,6 +61,12 @@ export const workerHandlers = {
     return undefined;
   },
 } satisfies Partial<Handlers>;
+
+/** The workers, without processes of this host that have ended and could not remove themselves. */
+async function workersOf({ deps: { store, process: own } }: ServerContext) {
+  const all = await createWorkers(store.records).list();
+  return all.filter(({ owner }) => !own?.isDead(owner));
+}
 
 function parkingOf({ deps: { store }, now }: ServerContext) {
   return createParking({ store, now, report: () => {} });
