@@ -19,7 +19,7 @@ export interface View {
   /** The result of reserving money before each call; undefined if the operator has set no caps. */
   readonly spending?: ((key: string) => Spending | undefined) | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Which calls the agent's hooks want to see before they begin. */
+  /** Which hooks of the agent are called before model calls and tool calls. */
   readonly hooks?: Pick<Hooks, "beforeModelCall" | "beforeToolCall"> | undefined;
   /** Results of checks before calls. These results are not recorded as facts. */
   readonly checks?: Checks | undefined;
@@ -39,7 +39,9 @@ export interface View {
   readonly lastProblem?: string;
 }
 
-/** One driver's checks before calls: hooks that changed nothing, and asynchronous rules about approvals. */
+/**
+ * The checks before calls that one driver has made: hooks that changed nothing, and asynchronous rules about approvals.
+ */
 export interface Checks {
   /** The names of the steps and calls that a hook has seen. */
   readonly seen: Set<string>;

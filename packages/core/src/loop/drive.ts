@@ -82,7 +82,7 @@ export function createLoop(deps: LoopDeps): Runtime {
     async opening(state) {
       await deps.models.refresh(state.tenant);
       const { code, problem } = codeOf(state, deps);
-      // `drive` handles sessions that cannot run here.
+      // `drive` handles sessions that cannot run in this process.
       if (!code || problem !== undefined || (deps.leavesUnusable && unusableModel(state, deps) !== undefined))
         return [];
       const batch = createBatch(state, deps);

@@ -19,8 +19,8 @@ export interface HookedCall {
 }
 
 /**
- * The sentence with which a hook rejects a call. The model reads it as the result of a tool call; for a model call it
- * is the error of the run.
+ * The sentence with which a hook rejects a call. For a tool call, the model reads the sentence as the result. For a
+ * model call, the sentence is the error of the run.
  */
 interface Refusal {
   readonly refuse: string;

@@ -12,7 +12,7 @@ export interface Sandbox {
   start(program: SandboxedProgram): SandboxedProcess;
 }
 
-/** What a sandbox prevents. `false` means that the sandbox does not prevent it; operators are told. */
+/** What a sandbox prevents. `false`: the sandbox does not prevent this, and operators are told so. */
 export interface SandboxWalls {
   readonly driver: string;
   /** The program reads and writes only the places that it was given. */

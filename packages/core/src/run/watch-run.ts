@@ -44,11 +44,11 @@ export interface SeenRun {
   readonly runId: string;
   /** Null while the watching continues, or if the reader went away. */
   readonly ending: RunEnding | null;
-  /** What the run waits for somebody to do, its subagents' awaits included. */
+  /** The awaits of the run that somebody must answer, its subagents' awaits included. */
   readonly awaiting: readonly Await[];
 }
 
-/** One watching of one run. It is read once, as events or as items. */
+/** The watching of one run. It is read once, as events or as items. */
 export interface RunWatch {
   /** The events of the session, also those of other runs, until the run ends or waits. */
   events(signal?: AbortSignal): AsyncGenerator<Event>;

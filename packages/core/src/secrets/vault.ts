@@ -82,7 +82,7 @@ export function createVault(text: string): Vault {
 export function missingKey(id: string): KnownError {
   return new KnownError(
     "secret_sealed",
-    `A secret of this store was sealed with the key ${id}, which this server does not have. Add that key to SKEIN_SECRETS_KEY or SKEIN_SECRETS_KEY_FILE. If it is lost, start with SKEIN_SECRETS_KEY_LOST=${id}, and set what it sealed again: webhooks, and secrets of sessions and services.`,
+    `A secret of this store was sealed with the key ${id}, which this server does not have. Add that key to SKEIN_SECRETS_KEY or SKEIN_SECRETS_KEY_FILE. If it is lost, start with SKEIN_SECRETS_KEY_LOST=${id}, and set again what it sealed: webhooks, and secrets of sessions and services.`,
   );
 }
 

@@ -52,7 +52,7 @@ function shownConfig(config: AgentConfig): AgentConfig {
   };
 }
 
-/** The options of a Claude Code session or run: its prompts, and those of its subagents. */
+/** The options of a Claude Code session or run, with its prompts and those of its subagents hidden. */
 function shownOptions(options: JsonObject): JsonObject {
   const { system_prompt, system_prompt_append, agents } = options;
   return {

@@ -31,7 +31,7 @@ export function importedLog(
   return log.map((event): NewEvent => {
     const { event_type, data } = renamed(event);
     if (event_type !== "session.created") return { event_type, data, id: ids() } as NewEvent;
-    // Parents and callers of another store do not exist here.
+    // Parents and callers of another store do not exist in this store.
     return { id: ids(), event_type, data: { ...data, tenant, parent: null, subagent_of: null } };
   });
 }

@@ -2,7 +2,7 @@ import { KnownError, nearestName } from "@skein/protocol";
 import type { z } from "zod";
 import { plainIssue } from "./plain-issues.ts";
 
-/** Parses a caller's input. Invalid input is an `invalid` error that names the place. */
+/** Parses a caller's input. Invalid input is an `invalid` error that names the place in the input. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input, { error: plainIssue });
   if (result.success) return result.data;

@@ -6,7 +6,7 @@ export interface ExpiredQuery {
   readonly tenant: string;
   /** Sessions whose last event is older than this time, as ISO 8601 in UTC. */
   readonly before: string;
-  /** Also sessions that run or wait for somebody. Without it they stay, however old they are. */
+  /** Also sessions that run or wait for somebody. Without this option these sessions stay, however old they are. */
   readonly withBusy?: boolean;
 }
 

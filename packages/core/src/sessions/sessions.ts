@@ -266,8 +266,8 @@ export function createSessions({
     },
     async delete(sessionId) {
       const session = await get(sessionId);
-      // First call: if the file store is unavailable, the session stays and can be deleted again. The second call at
-      // the end removes what a run made in the meantime.
+      // `forget` is called before the log is deleted: if the file store is unavailable, the session stays and can be
+      // deleted again. The second call at the end removes the files that a run made in the meantime.
       await forget?.({ tenant, sessionId });
       await answerForDeleted(store, session, now());
       await store.delete(sessionId, { tenant });

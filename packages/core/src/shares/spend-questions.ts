@@ -85,7 +85,7 @@ async function askPeople(
   });
 }
 
-/** An await belongs to a run: if no run is in progress, the next prompt begins its run with the question. */
+/** An await needs a run: if no run is in progress, the run of the next prompt is begun for the question. */
 function beginRun(batch: Batch): void {
   const prompt = nextPrompt(batch.state);
   if (batch.state.run || !prompt) return;

@@ -265,7 +265,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
 
-  test("a lease that is released until a given time sets a timer", async () => {
+  test("a session whose lease is released until a given time is due at that time", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim());

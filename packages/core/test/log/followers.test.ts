@@ -60,7 +60,7 @@ test("an event that is appended between subscribing and reading is delivered onc
   const followers = createFollowers({
     read: async (_, after) => {
       const page = log.slice(after);
-      // The append happens during the read: the event is in the queue, and on the page or not.
+      // The append happens during the read: the event is in the queue, and may be on the page too.
       if (log.length === 2) {
         log.push(event(3));
         followers.deliver(session, [event(3)]);
@@ -218,7 +218,7 @@ test("a log that began in this process is followed without reading the store, un
   expect(reads()).toBe(1);
 });
 
-test("news from another process wakes a hundred followers with one read; a read that began earlier does not count", async () => {
+test("a notice from another process wakes a hundred followers with one read, and they do not use a read that began earlier", async () => {
   const at = (sequence: number): Event => ({ sequence }) as Event;
   const log = [at(1)];
   const asked: number[] = [];

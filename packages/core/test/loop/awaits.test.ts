@@ -60,7 +60,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(end.finalAnswer).toBe("You said red");
   });
 
-  test("a check for approval that throws asks a person, and does not break the run", async () => {
+  test("if the check for approval throws, a person is asked and the run continues", async () => {
     const fussy = counting("fussy", {
       needsApproval: () => {
         throw new TypeError("input.path is undefined");
@@ -178,7 +178,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 
   test.each(["queue", "steer"] as const)(
-    "a waiting session is resumed with its awaits, also if a prompt (%s) waits behind it",
+    "a waiting session is resumed with its awaits, also if another prompt (%s) is in its queue",
     async (mode) => {
       const { agent, result } = await paused(`behind ${mode}`);
       const { sessionId } = result;

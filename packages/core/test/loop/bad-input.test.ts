@@ -139,7 +139,7 @@ test("a run with an unknown option is rejected, and not started", async () => {
   });
 });
 
-test("an invalid prompt is rejected with what was expected", async () => {
+test("an invalid prompt is rejected with an error that says what was expected", async () => {
   const { agent } = await simulatedAgent();
   const message = expect.stringContaining("Expected text or a list of content blocks.");
   await expect(agent.run(5 as unknown as string)).rejects.toMatchObject({ code: "invalid", message });

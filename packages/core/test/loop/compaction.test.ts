@@ -96,7 +96,7 @@ test("summarize calls the model, records it in the log, and counts the cost", as
   expect(spent).toBe(simulator.ledger.totals().usage.output_tokens);
 });
 
-test("one prompt that is itself too long is not compacted away: the run ends with the reason", async () => {
+test("a single prompt that is too long is not removed: the run ends with the reason", async () => {
   const { agent } = await simulatedAgent({ compactor_type: "sliding_window", compaction_threshold: 100 });
   const result = await agent.run(scripted(`Long ${"word ".repeat(1000)}`, [{ text: "Read it all." }]));
   expect(result).toMatchObject({ finalAnswer: "Read it all.", error: null });

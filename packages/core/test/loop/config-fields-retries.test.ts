@@ -131,7 +131,7 @@ test.each([
   expect(calls).toBe(2);
 });
 
-test("an answer without any content leaves a session that can continue", async () => {
+test("after an answer without any content, the session can continue", async () => {
   const { agent } = await simulatedAgent();
   const empty = await agent.run(scripted("Say nothing", [{}]));
   expect(empty).toMatchObject({ finalAnswer: "", stopReason: "end_turn", error: null });

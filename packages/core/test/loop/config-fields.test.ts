@@ -230,7 +230,7 @@ test("a request that the API rejects ends the run with the API's message", async
   expect(result.error?.message).toContain("temperature");
 });
 
-test("extras stay with the session, and a title is written after the first answer at its own cost", async () => {
+test("extras stay with the session, and a title is written after the first answer and has its own cost", async () => {
   const { agent, simulator } = await simulatedAgent({ extras: { user_id: "user_123" }, generate_title: true });
   const result = await agent.run(scripted("Sort a list in Python", [{ text: "sorted(list)" }]));
   const sessions = await agent.sessions();

@@ -274,7 +274,7 @@ test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
   ],
   ["notices about tools are stored", begun, ["runtime.noticed"], { notices: ["It is gone."] }],
   ["a notice about tools is stored once", [...begun, noticed], ["step.started"], { notices: ["It is gone."] }],
-  ["an agent that cannot work here fails its run", begun, ["session.failed"], { problem: "no such tool" }],
+  ["an agent that cannot work in this process fails its run", begun, ["session.failed"], { problem: "no such tool" }],
   [
     "a session that has spent its budget stops",
     [created({ max_cost_micros: 0 }), prompted(), started, entered(PROMPT)],

@@ -60,7 +60,7 @@ test.each<[string, Content]>([
   ],
   ["a block that a result cannot have", [{ type: "tool_use", id: "x", name: "y", input: {} }]],
   ["a text of spaces", [{ type: "text", text: " \n" }]],
-])("an answer with %s is rejected, and the session still waits for one", async (_, content) => {
+])("an answer with %s is rejected, and the session still waits for an answer", async (_, content) => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const call = { name: "pick", id: "toolu_1", input: { of: ["red"] } };
   const { sessionId } = await agent.run(scripted("pick", [{ tools: [call] }, { text: "So: $LAST" }]));
@@ -113,7 +113,7 @@ test.each([
   expect(repaired?.data.repairs).toEqual([{ dropped_call: "srvtoolu_1" }]);
 });
 
-test("a run that was cancelled while the model paused leaves a session that continues", async () => {
+test("the session of a run that was cancelled while the model paused can continue", async () => {
   const stop = new AbortController();
   const { agent } = await simulatedAgent(web);
   const onEvent = ({ event_type }: { event_type: string }) => void (event_type === "step.generated" && stop.abort());

@@ -77,7 +77,7 @@ test("facts are folded as they are added and appended together", async () => {
   expectInStep(log, await memory.read(SESSION));
 });
 
-test("if another event came in between, the facts are made again from the new state", async () => {
+test("if another writer has appended an event, the facts are made again from the new state", async () => {
   const { log, memory, append, takenIn } = await driven();
   await append([prompt("two")]);
   const seen: number[] = [];
@@ -128,7 +128,7 @@ test("the lease is released in the append of the last facts", async () => {
   expect(claim.kind).not.toBe("busy");
 });
 
-test("events of other writers are news, and the driver's own are not", async () => {
+test("listeners are called for events of other writers, and not for the driver's own events", async () => {
   const { log, append } = await driven();
   let news = 0;
   const stop = log.onNews(() => (news += 1));
@@ -142,7 +142,7 @@ test("events of other writers are news, and the driver's own are not", async () 
   stop();
 });
 
-test("an event that is appended while the log catches up is still news", async () => {
+test("an event that is appended while the log catches up is still reported as new", async () => {
   let arrive: (() => Promise<void>) | undefined;
   const { log, append } = await driven((store) => ({
     ...store,

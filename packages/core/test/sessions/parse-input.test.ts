@@ -31,6 +31,6 @@ test.each([
   [{ name: "a", ["x".repeat(200)]: 1 }, `Unknown key "${"x".repeat(200)}".`],
   [{ name: 1 }, "name: Expected a string, not a number."],
   [{ name: "a", count: "x" }, "count: Expected a number."],
-])("input that does not fit is rejected with its place and the nearest key: %j", (input, message) => {
+])("input that does not fit is rejected with the place of the error and the nearest key: %j", (input, message) => {
   expect(messageOf(input)).toBe(message);
 });

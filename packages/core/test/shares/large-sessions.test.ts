@@ -14,7 +14,9 @@ import { expect, test } from "vitest";
 
 const ids = createIds();
 const MIB = 1024 * 1024;
-/** Lets everything continue that waits only for promises: the store, the states and the queue are in memory. */
+/**
+ * Waits until everything that waits only for promises has continued: the store, the states and the queue are in memory.
+ */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
 }

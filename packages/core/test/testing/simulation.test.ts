@@ -33,7 +33,7 @@ describe("the seeded simulation", () => {
     }
   });
 
-  test("the simulation plays different seeds differently, and shows what happened on request", async () => {
+  test("the simulation plays different seeds differently, and returns a trace of what happened if the caller asks for it", async () => {
     const results = await Promise.all([1, 2, 3].map((seed) => simulate({ seed, mode: "safety", keepTrace: true })));
     expect(new Set(results.map(({ hash }) => hash)).size).toBe(3);
     expect(results[0]?.trace.join("\n")).toContain("prompt.accepted");

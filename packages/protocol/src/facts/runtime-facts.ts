@@ -12,7 +12,7 @@ const AbsolutePath = z.string().startsWith("/", "Expected an absolute path.");
 export const runtimeFacts = {
   /** The runtime has started for a run, with what it reported: model, tools, servers, commands. */
   "runtime.started": z.object({ run_id: Uuid, info: JsonObject }),
-  /** A report of the runtime that is neither an answer nor a result: a compaction, a denial, news of a task. */
+  /** A report of the runtime that is neither an answer nor a result: a compaction, a denial, the progress of a task. */
   "runtime.noticed": z.object({ run_id: Uuid, message_id: Uuid, subtype: z.string(), notice: JsonObject }),
   /**
    * A message of a subagent that works inside the runtime. It is not part of the session's own transcript, but its cost

@@ -48,7 +48,7 @@ describe("the facts of the specified example run give its rows", () => {
     tokens_after: 450,
   };
 
-  test("a check without a compaction is one action, compaction", () => {
+  test("a compaction check that shortens nothing is only the action compaction", () => {
     expect(actionsOf("compaction.checked", { ...check, applied: false, messages: null })).toEqual([
       [
         "compaction",

@@ -38,7 +38,7 @@ const Metadata = z.record(
   z.unknown(),
 );
 
-/** Labels of a session, to find it by. */
+/** Labels by which a session can be found. */
 const labels = { tags: Tags.nullish(), metadata: Metadata.nullish() };
 
 export const QueryRequest = z

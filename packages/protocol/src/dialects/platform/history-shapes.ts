@@ -139,7 +139,9 @@ export const HistoryMessages = z.object({
   data: z.array(HistoryMessage),
   /** The value of `before` for the previous page; null at the beginning of the file. */
   next_before: Count.nullable(),
-  /** The value of `after` for the next page. It also returns messages that are written later. */
+  /**
+   * The value of `after` for the next page. A later request with this value returns messages that were written since.
+   */
   next_after: Count,
   size_bytes: Count,
   /** How many lines cannot be read. */

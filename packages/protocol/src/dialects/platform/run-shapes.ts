@@ -125,7 +125,7 @@ export const UsageQuery = z.strictObject({
     .string()
     .regex(
       /^(?:day|model|agent|session|project|key)(?:,(?:day|model|agent|session|project|key))?$/,
-      "Expected day, model, agent, session, project or key, or two of them with a comma between.",
+      "Expected day, model, agent, session, project or key, or two of them separated by a comma.",
     )
     .refine((keys) => new Set(keys.split(",")).size === keys.split(",").length, "Expected two different keys.")
     .default("day"),

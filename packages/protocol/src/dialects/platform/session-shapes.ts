@@ -111,7 +111,7 @@ export const SessionQueryInput = z.strictObject({
   /** Only these sessions: up to 100 ids separated by commas. */
   ids: z
     .string()
-    .regex(/^[0-9a-f-]{36}(,[0-9a-f-]{36}){0,99}$/i, "Expected up to 100 ids of sessions with commas.")
+    .regex(/^[0-9a-f-]{36}(,[0-9a-f-]{36}){0,99}$/i, "Expected up to 100 ids of sessions, separated by commas.")
     .optional(),
   /** How many sessions to skip, to jump into a long list. */
   offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
