@@ -283,10 +283,7 @@ export interface Store {
   due(query: DueQuery): Promise<readonly DueSession[]>;
   /** Renews leases in one round trip. Returns the leases that are lost. */
   renew(leases: readonly Lease[]): Promise<readonly Lease[]>;
-  /**
-   * Releases a lease without writing events. `seen` is the last sequence that the worker knows: if the log has more
-   * events, the session stays due.
-   */
+  /** Releases a lease without writing events. `seen` is the last sequence that the worker knows: if the log has more events, the session stays due. */
   release(lease: Lease, next: { readonly seen: number; readonly dueAt: number | null }): Promise<void>;
   /** Owners that hold a lease now, or only that of this session. An engine looks among them for dead processes of its own host. */
   owners(sessionId?: string): Promise<readonly string[]>;
@@ -295,10 +292,7 @@ export interface Store {
    * expire within this time: use it if the owner is only silent.
    */
   free(owner: string, options?: { readonly withinMs?: number }): Promise<void>;
-  /**
-   * Calls back for sessions that got events, from any process. Returns a function that unsubscribes. A call is only a
-   * hint: the log decides.
-   */
+  /** Calls back for sessions that got events, from any process. Returns a function that unsubscribes. A call is only a hint: the log decides. */
   onNews(listener: NewsListener): () => void;
   /** Makes followers of a session read its log again, because another process may have written to it. A needless call costs one read. */
   poke(sessionId: string): void;
