@@ -93,7 +93,7 @@ export { readStats, type StatsFile } from "./sources/claude-code/files/stats.ts"
 export { listTasks, listTodos, type TaskList, type TodoList } from "./sources/claude-code/files/todos.ts";
 export { branchesOf, type FileBranch } from "./sources/claude-code/transcript/branches.ts";
 export { isSourceName, sourceNames, type SourceName } from "./sources/port/source.ts";
-export { readOriginal } from "./sources/read-original.ts";
+export { readOriginal, type MessageOriginal } from "./sources/read-original.ts";
 export { isRecognised, recogniseSource } from "./sources/registry.ts";
 export { withSources, type SourceOptions, type WithSources } from "./sources/with-sources.ts";
 export { burnRateOf } from "./usage/burn-rate.ts";

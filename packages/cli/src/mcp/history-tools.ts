@@ -18,6 +18,7 @@ import {
 } from "@skein/history";
 import { agentTitles, sourceNames } from "@skein/history/sources";
 import { z } from "zod";
+import { findOriginal } from "../commands/history/original.ts";
 import { visible, visibleLine } from "../terminal/visible-text.ts";
 
 export interface HistoryTool<Input extends z.ZodObject = z.ZodObject> {
@@ -175,13 +176,18 @@ function readTool(config: () => Promise<LibraryConfig>) {
     fromLine: z.int().min(1).default(1).describe("Begin at this line of the file"),
     messages: z.int().min(1).max(200).default(40).describe("The largest number of messages"),
     full: z.boolean().default(false).describe("Whole inputs and results instead of their beginnings"),
+    original: z
+      .boolean()
+      .default(false)
+      .describe("Only what the message at fromLine was read from, as its agent wrote it"),
   });
   return {
     name: "history_read",
     description: "Reads a part of a session as text: prompts, answers, tool calls with their results.",
     input,
-    async call({ session: id, fromLine, messages, full }: z.infer<typeof input>): Promise<string> {
+    async call({ session: id, fromLine, messages, full, original }: z.infer<typeof input>): Promise<string> {
       const options = await config();
+      if (original) return await originalText({ session: id, line: String(fromLine), library: options });
       const isAgent = id.startsWith("agent-");
       const found = isAgent ? { ...(await getAgentSession(id, options)), agents: [] } : await getSession(id, options);
       const calls = new Map(toolCallsOf(found).map((call) => [call.id, call]));
@@ -204,6 +210,11 @@ function readTool(config: () => Promise<LibraryConfig>) {
       return `${texts.join("\n\n") || "There is no text from there on."}${more}`;
     },
   };
+}
+
+async function originalText(asked: Parameters<typeof findOriginal>[0]): Promise<string> {
+  const { path, place, text } = (await findOriginal(asked)).original;
+  return `[${visibleLine(`${path}, ${place}`)}]\n${text === undefined ? "It no longer exists." : visible(text)}`;
 }
 
 function head(found: Session): string {

@@ -95,13 +95,15 @@ test("each session is marked with its agent, and an agent can be chosen by the m
   expect([listed.includes(id), listed.includes(first)]).toEqual([true, false]);
 });
 
-test("a database of an agent can be the root, and a subagent is read with its task", async () => {
+test("a database of an agent can be the root, and a subagent is read with its task and its original rows", async () => {
   const world = createWorld();
   const { folder } = agentData("opencode");
   const database = await connected(world, {}, ["--root", join(folder, "opencode.db")]);
   expect((await call(database, "history_sessions", { source: "opencode" })).text).toContain("Find the helpers");
   const task = (await call(database, "history_read", { session: "agent-ses_b" })).text;
   expect(task).toMatch(/\[task, line \d+\]\\nFind helpers/);
+  const row = await call(database, "history_read", { session: "agent-ses_b", fromLine: 1, original: true });
+  expect(row.text).toContain(`${join(folder, "opencode.db")}, message/msg_b1]`);
 });
 
 test("the index is built after the first answer, which does not wait for it", async () => {

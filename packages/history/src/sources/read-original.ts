@@ -2,35 +2,64 @@
 import { basename, join, dirname } from "node:path";
 import type { MessageBase } from "../model/types.ts";
 import { stringOf } from "../model/value.ts";
+import { unitsOf } from "./mirror/find-sessions.ts";
 import { loadState } from "./mirror/mirror-state.ts";
-import { markOf } from "./mirror/source-of-root.ts";
+import { markOf, type RootMark } from "./mirror/source-of-root.ts";
+import { eachLine, isFile, originalLine } from "./port/files.ts";
+import type { Original, TranslatedSource } from "./port/source.ts";
 import { sources } from "./registry.ts";
+
+export interface MessageOriginal extends Original {
+  /** Where in the file it is: `line 12`, `messages/3` of a document, or `part/prt_1` of a database. */
+  readonly place: string;
+}
+
+/** A message, or a line that could not be read. */
+type OriginalOf = Pick<MessageBase, "lineNumber"> & Partial<Pick<MessageBase, "raw">>;
 
 /**
  * The original of a message, as its agent wrote it: a line of a file, a part of a document, or a row of a database as JSON.
- * Undefined if it no longer exists.
+ * Its text is undefined if it no longer exists, and its path then says where it was.
  */
-export function readOriginal(
-  session: { readonly path: string },
-  message: Pick<MessageBase, "raw" | "lineNumber">,
-): string | undefined {
+export function readOriginal(session: { readonly path: string }, message: OriginalOf): MessageOriginal {
+  const place = `line ${message.lineNumber}`;
   const root = rootOf(session.path);
-  if (root === undefined) return undefined;
-  const mark = markOf(root);
-  const source = sources.find(({ name }) => name === (mark?.source ?? "claude-code"));
-  const { units } = source?.units(mark?.root ?? root) ?? { units: [] };
-  if (!mark) {
-    const own = units.find(({ path }) => path === session.path);
-    return own && source?.original(own, `line ${message.lineNumber}`);
-  }
-  const from = stringOf(message.raw["from"]);
+  const mark = root === undefined ? undefined : markOf(root);
+  const source = sources.find(({ name }) => name === mark?.source);
+  if (root === undefined || !mark || source?.reads !== "translated")
+    return { place, ...originalLine(session.path, place) };
+  return translatedFrom({ session, message, root, mark, source });
+}
+
+interface Translated {
+  readonly session: { readonly path: string };
+  readonly message: OriginalOf;
+  readonly root: string;
+  readonly mark: RootMark;
+  readonly source: TranslatedSource;
+}
+
+function translatedFrom({ session, message, root, mark, source }: Translated): MessageOriginal {
   const place = session.path.slice(root.length + 1);
-  const state = loadState(root, mark.source, mark.root);
-  const id = Object.entries(state.units).find(([, unit]) => unit.place === place)?.[0];
-  const unit = units.find((each) => each.id === id);
-  if (!unit) return undefined;
-  // A line that was copied unchanged has no reference to an original.
-  return from === null ? JSON.stringify(message.raw) : source?.original(unit, from);
+  const known = Object.entries(loadState(root, mark.source, mark.root).units).find(([, unit]) => unit.place === place);
+  const unit = unitsOf({ source, root: mark.root, folder: root }).units.find(({ id }) => id === known?.[0]);
+  const from = stringOf(message.raw?.["from"]);
+  if (!unit) return { path: known?.[1].path ?? mark.root, place: from ?? basename(session.path), text: undefined };
+  if (from !== null) return { place: from, ...source.original(unit, from) };
+  // A line that was copied unchanged has no reference to its original.
+  const copied = originalLine(session.path, `line ${message.lineNumber}`).text;
+  // A sentence about damage names the line that it replaces.
+  const named = /^skein: (line \d+): /.exec(copied ?? "")?.[1] ?? placeOfLine(unit.path, copied);
+  return { place: named, ...originalLine(unit.path, named) };
+}
+
+function placeOfLine(path: string, text: string | undefined): string {
+  let place = "a line";
+  if (text !== undefined && isFile(path))
+    eachLine(path, (bytes, number) => {
+      if (bytes.toString("utf8") === text) place = `line ${number}`;
+    });
+  return place;
 }
 
 /** The data directory that contains a transcript. */

@@ -15,6 +15,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
+  getAgentSession,
   getSession,
   getUsage,
   listSessions,
@@ -166,15 +167,18 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(filesIn(cache, /\.jsonl$/)).toHaveLength(isInPlace ? 0 : 1 + (first?.agentIds.length ?? 0));
     });
 
-    it("the original of every translated line can be read with one call", async () => {
+    it("the original of every line can be read with one call", async () => {
       const data = agentData(agent);
       const { config } = await read(data);
       const { data: sessions } = await listSessions({ ...config, limit: Infinity });
-      for (const { id } of sessions) {
+      for (const { id, agentIds } of sessions) {
         const session = await getSession(id, config);
-        const said = session.messages.find(({ role }) => role === "assistant");
-        if (!said) continue;
-        expect(readOriginal(session, said), `${id} ${String(said.raw["from"])}`).toBeTruthy();
+        const agents = await Promise.all(agentIds.map((agentId) => getAgentSession(agentId, config)));
+        for (const { path, messages } of [session, ...agents])
+          for (const message of messages) {
+            const { place, text } = readOriginal({ path: path ?? session.path }, message);
+            expect(text, `${id} line ${message.lineNumber} ${place}`).toBeTruthy();
+          }
       }
     });
 

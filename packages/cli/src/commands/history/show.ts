@@ -1,9 +1,10 @@
 import { exportSession, getAgentSession, getSession, type AgentSession, type Session } from "@skein/history";
 import { agentTitles, speakerOf } from "@skein/history/sources";
 import { historyCommand } from "./command.ts";
-import { EXIT } from "../../terminal/exit-codes.ts";
+import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
 import { SESSION_OPTIONS, sessionWord } from "./options.ts";
+import { showOriginal } from "./original.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Styled, joined, styledText, wrap } from "../../terminal/styled.ts";
 import { count, counted } from "../../terminal/counts.ts";
@@ -24,18 +25,28 @@ export const show = historyCommand({
   options: {
     all: { short: "a", about: "Every line: also what was compacted or rewound, metadata, unknown and damaged lines" },
     full: { about: "Whole inputs, results and thoughts" },
+    original: {
+      takes: "LINE",
+      about: "Only what this line or message (a line number or a uuid) was read from, as its agent wrote it",
+    },
     ...OUTPUT_OPTIONS,
     output: { ...OUTPUT_OPTIONS.output, about: "Write the session to this file as one HTML page" },
   },
   examples: [
     ["skein history show 0", "The newest session"],
     ["skein history show 3f2a --all --full", "Everything of the session whose id begins with 3f2a"],
+    ["skein history show 0 --original 12", "Line 12 of the newest session, as its agent wrote it"],
     ["skein history show 0 --output session.html", "A page to share"],
     ["skein history show agent-a1b2c3", "What a subagent did"],
   ],
   async run({ screen, values, words, library }) {
     const [word] = words;
     const config = { ...library, activeOnly: !values.all };
+    const { original: line } = values;
+    if (line !== undefined) {
+      if (values.output !== undefined) throw new UsageError("--output writes a whole session: leave out --original.");
+      return await showOriginal({ session: word, line, library }, screen, values.json);
+    }
     if (values.output !== undefined) {
       refuseDataFolder(values.output, library);
       const page = await exportSession(sessionWord(word), "html", { ...config, includeAgents: true });

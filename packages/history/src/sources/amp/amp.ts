@@ -1,7 +1,7 @@
 /** Amp: one document per thread. Newer versions keep threads on a server, so the local files end at some date. */
 import { basename, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
-import { documentAt, documentOf, entriesIn, originalPart, unitOf } from "../port/files.ts";
+import { documentOf, entriesIn, originalPart, unitOf } from "../port/files.ts";
 import type { TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 
@@ -23,7 +23,7 @@ export const amp: TranslatedSource = {
     return { units, problems };
   },
   read: readThread,
-  original: ({ path }, from) => originalPart(documentAt(path), from),
+  original: ({ path }, from) => originalPart(path, from),
 };
 
 function readThread(unit: Unit, writer: TranscriptWriter): void {

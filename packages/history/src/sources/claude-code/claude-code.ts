@@ -1,6 +1,6 @@
 /** Claude Code. Its transcripts already have the format that every function reads, so they are read in place. */
 import { basename, join } from "node:path";
-import { entriesIn, originalLine } from "../port/files.ts";
+import { entriesIn } from "../port/files.ts";
 import type { InPlaceSource, Problem, Unit } from "../port/source.ts";
 import { getProjectsPath, usualDataPaths } from "./discover/data-paths.ts";
 import { newWalk, walkRoot } from "./discover/transcripts.ts";
@@ -32,5 +32,4 @@ export const claudeCode: InPlaceSource = {
     );
     return { units, problems };
   },
-  original: ({ path }, from) => originalLine(path, from),
 };

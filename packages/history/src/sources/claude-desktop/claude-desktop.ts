@@ -5,13 +5,15 @@
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
-import { parseLine } from "../../scan/parse-line.ts";
+import { parseLine, type LinePlace } from "../../scan/parse-line.ts";
 import { documentAt, eachLine, entriesIn, filesNamed, isFile, isFolder, originalLine, stampOf } from "../port/files.ts";
 import { appData } from "../port/places.ts";
-import { SUM, type Found, type TranslatedSource, type Problem, type Unit } from "../port/source.ts";
+import { SUM, type Found, type Original, type Problem, type TranslatedSource, type Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { usualDataPaths } from "../claude-code/discover/data-paths.ts";
 
+/** The file beside a session with its title and its folders. */
+const SIDECAR = "sidecar";
 const sidecarName = /^local_[0-9a-f-]+\.json$/;
 const sandboxName = /^(local_[\w-]+|[0-9a-f]{8})$/;
 
@@ -36,7 +38,8 @@ export const claudeDesktop: TranslatedSource = {
   owns: (path) => isFolder(join(path, "local-agent-mode-sessions")) || isFolder(join(path, "claude-code-sessions")),
   units: findSessions,
   read: readSession,
-  original: ({ path }, from) => originalLine(path, from),
+  original: ({ path, extra }, from) =>
+    from === SIDECAR ? originalSidecar(String(extra?.[SIDECAR])) : originalLine(path, from),
 };
 
 function findSessions(root: string): Found {
@@ -149,7 +152,7 @@ function auditUnit(root: string, { path, sidecar = {}, sandbox }: Sandbox): read
     ? [
         {
           ...unitsOf(root, { path, sidecar, id, transcript: audit })[0],
-          extra: { ...headOf(sidecar), audit: true },
+          extra: { ...headOf(sidecar), [SIDECAR]: path, audit: true },
         } as Unit,
       ]
     : [];
@@ -173,12 +176,12 @@ function unitsOf(root: string, { path, sidecar, id, transcript, claims }: Deskto
     path: transcript,
     mtimeMs,
     stamp: `${stamp} ${JSON.stringify(head)}`,
-    extra: { ...head, sidecar: path, ...(claims && { claims }) },
+    extra: { ...head, [SIDECAR]: path, ...(claims && { claims }) },
   };
   const folder = join(transcript.slice(0, -".jsonl".length), "subagents");
   const agents = filesNamed(folder, /^agent-.*\.jsonl$/, [], 2).map((agent): Unit => {
     const agentId = basename(agent, ".jsonl").slice("agent-".length);
-    return { id: agentId, root, path: agent, ...stampOf(agent), extra: { parent: id, ...head } };
+    return { id: agentId, root, path: agent, ...stampOf(agent), extra: { parent: id, [SIDECAR]: path, ...head } };
   });
   return [main, ...agents];
 }
@@ -194,19 +197,29 @@ function headOf(sidecar: Value): {
   return { title: stringOf(sidecar["title"]), cwd, created: numberOf(sidecar["createdAt"]) };
 }
 
+/** The fields of a sidecar that are shown. Its others have the system prompt and the secrets of MCP servers. */
+const shown = ["sessionId", "cliSessionId", "title", "cwd", "originCwd", "userSelectedFolders", "createdAt"] as const;
+
+function originalSidecar(path: string): Original {
+  const sidecar = documentAt(path);
+  const fields = shown.flatMap((name) => (sidecar?.[name] === undefined ? [] : [[name, sidecar[name]] as const]));
+  return { path, text: sidecar && JSON.stringify(Object.fromEntries(fields)) };
+}
+
 function readSession(unit: Unit, writer: TranscriptWriter): void {
   const { title, cwd, parent, audit } = unit.extra ?? {};
   writer.place({ cwd: stringOf(cwd) });
   if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
   // This line is written first, so that readers that use the first folder find this folder instead of the sandbox's.
-  if (typeof cwd === "string") writer.copy(JSON.stringify({ type: "relocated", relocatedCwd: cwd, cwd }));
-  eachLine(unit.path, (bytes, _number, unterminated) => {
+  if (typeof cwd === "string")
+    writer.copy(JSON.stringify({ type: "relocated", relocatedCwd: cwd, cwd, from: SIDECAR }));
+  eachLine(unit.path, (bytes, number, unterminated) => {
     const line = bytes.toString("utf8");
-    if (audit === true) writeAudit(line, unterminated, writer);
+    if (audit === true) writeAudit(line, { line: number, offset: 0, unterminated }, writer);
     else if (unterminated && !isRecord(line)) writer.damage(line, true);
     else writer.copy(line);
   });
-  if (parent === undefined) writer.title(stringOf(title), "sidecar");
+  if (parent === undefined) writer.title(stringOf(title), SIDECAR);
 }
 
 /** A line without a line feed is a record, or the beginning of one that is still being written. */
@@ -220,11 +233,10 @@ function isRecord(line: string): boolean {
 }
 
 /** A line of the log is a message of the SDK's stream. Its token counts are placeholders, except in results. */
-function writeAudit(line: string, unterminated: boolean, writer: TranscriptWriter): void {
-  const place = { line: 1, offset: 0, unterminated };
+function writeAudit(line: string, place: LinePlace, writer: TranscriptWriter): void {
+  const from = `line ${place.line}`;
   for (const { value } of parseLine(Buffer.from(line), place, ({ kind }) => writer.damage(line, kind === "torn"))) {
     const { _audit_timestamp: at, type } = value;
-    const from = stringOf(value["uuid"]) ?? "audit";
     if (type === "result") {
       for (const [model, usage] of Object.entries(objectOf(value["modelUsage"]))) {
         const of = (key: string): number => numberOf(objectOf(usage)[key]) ?? 0;
@@ -248,6 +260,7 @@ function writeAudit(line: string, unterminated: boolean, writer: TranscriptWrite
           message,
           timestamp: at,
           isSidechain: value["parent_tool_use_id"] !== null,
+          from,
         }),
       );
     } else writer.other(String(type), value, { at: stringOf(at), from });

@@ -7,16 +7,20 @@ import {
   entriesIn,
   filesNamed,
   firstRecord,
+  isFile,
   isFolder,
   originalLine,
   stampOf,
 } from "../port/files.ts";
 import { readDatabase } from "../port/sqlite.ts";
-import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
+import type { Found, Original, Problem, TranslatedSource, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { parseLine } from "../../scan/parse-line.ts";
 import { createRollout, type Rollout } from "./rollout.ts";
 import { baseOf, idsOf, inheritedBy, rolloutAt, rolloutName, type Base } from "./segments.ts";
+
+/** The file with the names of threads. */
+const NAMES = "session_index.jsonl";
 
 export const codex: TranslatedSource = {
   name: "codex",
@@ -27,10 +31,11 @@ export const codex: TranslatedSource = {
     entriesIn(join(path, "sessions")).some((entry) => entry.isDirectory() && /^\d{4}$/.test(entry.name)),
   units: findThreads,
   read: readThread,
-  original({ root, path }, from) {
+  original({ id, root, path }, from) {
+    if (from === NAMES) return originalTitle(root, id);
     const [, rollout, line = from] = /^rollout (\S+) (.*)$/.exec(from) ?? [];
     const file = rollout === undefined ? path : rolloutAt(placesIn(root), rollout);
-    return file && originalLine(file, line);
+    return file === undefined ? { path: join(root, "sessions"), text: undefined } : originalLine(file, line);
   },
 };
 
@@ -88,19 +93,14 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
     if (id !== null && name) titles.set(id, name);
   };
   try {
-    eachLine(join(root, "session_index.jsonl"), (line) => {
+    eachLine(join(root, NAMES), (line) => {
       for (const { value } of parseLine(line, { line: 1, offset: 0 }, () => {})) note(value);
     });
   } catch {
     // The file may be missing: Codex writes it only when a thread gets a name.
   }
-  const folder = process.env["CODEX_SQLITE_HOME"] ?? root;
-  const newest = entriesIn(folder)
-    .flatMap(({ name }) => /^state_(\d+)\.sqlite$/.exec(name) ?? [])
-    .filter((part) => /^\d+$/.test(part))
-    .reduce((most, part) => Math.max(most, Number(part)), -1);
-  if (newest < 0) return titles;
-  const path = join(folder, `state_${newest}.sqlite`);
+  const path = databaseOf(root);
+  if (path === undefined) return titles;
   try {
     readDatabase(path, (database) => {
       if (!database.columns("threads").has("name")) return;
@@ -111,6 +111,37 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
     problems.push({ path, message: `only the names of threads could not be read: ${reason}` });
   }
   return titles;
+}
+
+/** The database with the names of threads, if there is one. The number in its name is the generation of its tables. */
+function databaseOf(root: string): string | undefined {
+  const folder = process.env["CODEX_SQLITE_HOME"] ?? root;
+  const newest = entriesIn(folder)
+    .flatMap(({ name }) => /^state_(\d+)\.sqlite$/.exec(name) ?? [])
+    .filter((part) => /^\d+$/.test(part))
+    .reduce((most, part) => Math.max(most, Number(part)), -1);
+  return newest < 0 ? undefined : join(folder, `state_${newest}.sqlite`);
+}
+
+/** The row or the line with the name of a thread. */
+function originalTitle(root: string, id: string): Original {
+  const database = databaseOf(root);
+  if (database !== undefined) {
+    const rows = readDatabase(database, (open) =>
+      open.columns("threads").has("name")
+        ? open.all("SELECT * FROM threads WHERE id = ? AND name IS NOT NULL", id)
+        : [],
+    );
+    if (rows.length > 0) return { path: database, text: JSON.stringify(rows[0]) };
+  }
+  const path = join(root, NAMES);
+  let text: string | undefined;
+  if (isFile(path))
+    eachLine(path, (line) => {
+      for (const { value } of parseLine(line, { line: 1, offset: 0 }, () => {}))
+        if (value["id"] === id) text = line.toString("utf8");
+    });
+  return { path, text };
 }
 
 function readThread(unit: Unit, writer: TranscriptWriter): void {
@@ -140,8 +171,8 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
   }
   rollout.finish();
   // The title is written last, so that no other line moves when the thread gets a name.
-  writer.title(stringOf(unit.extra?.["title"]), "session_index.jsonl");
-  if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "" });
+  writer.title(stringOf(unit.extra?.["title"]), NAMES);
+  if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "line 1" });
 
   /** Continues after a line of an earlier file, or reads the part of another thread with which a fork begins. */
   function goOn(base: Base | undefined): void {

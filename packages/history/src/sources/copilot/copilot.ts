@@ -8,13 +8,14 @@ import {
   firstRecord,
   isFile,
   isFolder,
+  originalFile,
   originalLine,
   stampOf,
   textAt,
 } from "../port/files.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { createEvents, placeOf } from "./events.ts";
-import { callRows, type CallRow } from "./usage-rows.ts";
+import { callRows, originalCall, type CallRow } from "./usage-rows.ts";
 import { chatSpans } from "./spans.ts";
 
 const marks = ['"session.', '"assistant.message"'];
@@ -37,7 +38,13 @@ export const copilot: TranslatedSource = {
     eachRecord(unit.path, { writer, marks }, (event, from) => events.add(event, from));
     events.finish(stringOf(unit.extra?.["title"]));
   },
-  original: ({ path }, from) => originalLine(path, from),
+  original({ root, path }, from) {
+    if (from === "workspace.yaml") return originalFile(join(path, "..", from));
+    const [, row] = /^assistant_usage_events\/(.*)$/.exec(from) ?? [];
+    if (row !== undefined) return originalCall(join(root, "session-store.db"), row);
+    const [, file, line] = /^file (.*) (line \d+)$/.exec(from) ?? [];
+    return originalLine(file ?? path, line ?? from);
+  },
 };
 
 function findSessions(root: string): Found {

@@ -36,7 +36,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
   const pending: (() => void)[] = [];
   const marks = new Map<string, string | null>();
   let model = "";
-  let title: string | null = null;
+  let title: { readonly text: string; readonly from: string } | undefined;
   let branchAt: string | null | undefined;
 
   const later = (write: () => void): void => void pending.push(write);
@@ -94,7 +94,10 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
     "session.resume": (data) => begin(data),
     "session.context_changed": (data) => begin({ context: data["context"] ?? data }),
     "session.model_change": (data) => void (model = stringOf(data["newModel"]) ?? model),
-    "session.title_changed": (data) => void (title = stringOf(data["title"]) ?? title),
+    "session.title_changed": (data, { from }) => {
+      const text = stringOf(data["title"]);
+      if (text !== null) title = { text, from };
+    },
     "user.message": (data, placed) => {
       const isMeta = stringOf(data["source"])?.startsWith("skill-") ?? false;
       const text = stringOf(data["content"]) ?? "";
@@ -152,12 +155,10 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
     finish(name) {
       for (const write of pending) write();
       const rest = usage.rows.length > 0 ? unused : legs.count > 0 ? [] : spans;
-      for (const { id, model: of, tokens, at } of rest)
-        writer.usage(`copilot:${sessionId}:${id}`, plainModel(of), tokens, {
-          at,
-          from: `assistant_usage_events/${id}`,
-        });
-      writer.title(name ?? title, "workspace.yaml");
+      for (const { id, model: of, tokens, at, from } of rest)
+        writer.usage(`copilot:${sessionId}:${id}`, plainModel(of), tokens, { at, from });
+      if (name !== null) writer.title(name, "workspace.yaml");
+      else if (title) writer.title(title.text, title.from);
     },
   };
 }

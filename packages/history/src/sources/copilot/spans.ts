@@ -17,7 +17,7 @@ export function chatSpans(paths: readonly string[], problems: Problem[]): Readon
   const spans = new Map<string, Map<string, CallRow>>();
   for (const path of paths) {
     try {
-      eachLine(path, (bytes) => {
+      eachLine(path, (bytes, line) => {
         for (const { value } of parseLine(bytes, { line: 1, offset: 0 }, () => {})) {
           const attributes = objectOf(value["attributes"]);
           const session = stringOf(attributes["gen_ai.conversation.id"]);
@@ -27,7 +27,8 @@ export function chatSpans(paths: readonly string[], problems: Problem[]): Readon
           const model = stringOf(attributes["gen_ai.response.model"] ?? attributes["gen_ai.request.model"]) ?? "";
           const tokens = tokensOf(model, (name) => numberOf(attributes[names[name] ?? ""]) ?? 0);
           const calls = spans.get(session) ?? new Map<string, CallRow>();
-          calls.set(id, { id, model, tokens, at: (seconds ?? 0) * 1000 + Math.floor((nanos ?? 0) / 1e6) });
+          const at = (seconds ?? 0) * 1000 + Math.floor((nanos ?? 0) / 1e6);
+          calls.set(id, { id, model, tokens, at, from: `file ${path} line ${line}` });
           spans.set(session, calls);
         }
       });

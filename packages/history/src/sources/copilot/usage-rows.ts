@@ -2,7 +2,7 @@
 import { numberOf, stringOf } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
 import { readDatabase } from "../port/sqlite.ts";
-import type { Problem } from "../port/source.ts";
+import type { Original, Problem } from "../port/source.ts";
 import type { CallTokens } from "../port/transcript-writer.ts";
 
 /** One model call of a session. */
@@ -11,6 +11,8 @@ export interface CallRow {
   readonly model: string;
   readonly tokens: CallTokens;
   readonly at: number | string | null;
+  /** Where it was read from. */
+  readonly from: string;
 }
 
 /**
@@ -64,6 +66,7 @@ export function callRows(path: string, problems: Problem[]): ReadonlyMap<string,
           model: stringOf(row["model"]) ?? "",
           tokens,
           at: stringOf(row["created_at"]),
+          from: `assistant_usage_events/${String(row["id"])}`,
         };
         rows.set(session, [...(rows.get(session) ?? []), call]);
       });
@@ -72,4 +75,15 @@ export function callRows(path: string, problems: Problem[]): ReadonlyMap<string,
     problems.push({ path, message: error instanceof Error ? error.message : String(error) });
   }
   return rows;
+}
+
+/** The row of a model call. */
+export function originalCall(path: string, id: string): Original {
+  if (!isFile(path)) return { path, text: undefined };
+  const [row] = readDatabase(path, (database) =>
+    database.columns("assistant_usage_events").has("id")
+      ? database.all("SELECT * FROM assistant_usage_events WHERE id = ?", id)
+      : [],
+  );
+  return { path, text: row && JSON.stringify(row) };
 }

@@ -2,7 +2,7 @@
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { inputOf } from "../codex/items.ts";
 import { readDatabase, type OpenDatabase } from "../port/sqlite.ts";
-import type { Found, Unit } from "../port/source.ts";
+import type { Found, Original, Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
 export function isEditorDatabase(path: string): boolean {
@@ -109,11 +109,18 @@ function writeBubble({ composer, id, bubble, model }: Bubble, writer: Transcript
     writer.other("reported-tokens", count, { at, from });
 }
 
-export function originalBubble(unit: Unit, from: string): string | undefined {
-  if (!/^(bubbleId|composerData):/.test(from)) return undefined;
-  return readDatabase(unit.path, (database) => {
-    const value = rowOf(database, from);
+export function originalBubble({ path, id: composer }: Unit, from: string): Original {
+  // Other keys have credentials.
+  if (!/^(bubbleId|composerData):/.test(from)) return { path, text: undefined };
+  return readDatabase(path, (database) => {
+    const value = rowOf(database, from) ?? inlineBubble(database, composer, from);
     // The composer's row contains the key with which its blobs are encrypted, so the key is removed.
-    return value && JSON.stringify({ ...value, blobEncryptionKey: undefined });
+    return { path, text: value && JSON.stringify({ ...value, blobEncryptionKey: undefined }) };
   });
+}
+
+/** Older versions kept the messages in the composer's own row. */
+function inlineBubble(database: OpenDatabase, composer: string, from: string): Value | undefined {
+  const data = rowOf(database, `composerData:${composer}`);
+  return data && headersOf(data).find(({ bubbleId }) => from === `bubbleId:${composer}:${String(bubbleId)}`);
 }

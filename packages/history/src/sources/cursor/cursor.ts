@@ -6,7 +6,7 @@ import { appData } from "../port/places.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { findComposers, isEditorDatabase, originalBubble, readComposer } from "./composers.ts";
 import { createTranscript, lastPromptTime } from "./transcript.ts";
-import { readText } from "./text-transcript.ts";
+import { originalText, readText } from "./text-transcript.ts";
 
 export const cursor: TranslatedSource = {
   name: "cursor",
@@ -37,8 +37,10 @@ export const cursor: TranslatedSource = {
     eachRecord(unit.path, { writer }, (line, from) => transcript.add(line, from));
     transcript.finish();
   },
-  original: (unit, from) =>
-    unit.extra?.["composer"] === true ? originalBubble(unit, from) : originalLine(unit.path, from),
+  original(unit, from) {
+    if (unit.extra?.["composer"] === true) return originalBubble(unit, from);
+    return unit.path.endsWith(".txt") ? originalText(unit.path, from) : originalLine(unit.path, from);
+  },
 };
 
 function findTranscripts(root: string): Found {

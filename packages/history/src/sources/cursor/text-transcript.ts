@@ -1,8 +1,11 @@
 /** The older form of Cursor's transcripts: text with marks. */
-import { textAt } from "../port/files.ts";
-import type { Unit } from "../port/source.ts";
+import { isFile, textAt } from "../port/files.ts";
+import type { Original, Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 import { folderNamed, promptOf, startOf } from "./transcript.ts";
+
+/** A line with nothing else says who wrote the lines after it. */
+const speaker = /^(user|assistant):\s*$/;
 
 export function readText(unit: Unit, writer: TranscriptWriter): void {
   const text = textAt(unit.path);
@@ -21,13 +24,23 @@ export function readText(unit: Unit, writer: TranscriptWriter): void {
     else if (body.join("").trim() !== "") writer.damage(body.join(" "));
   };
   for (const [at, line] of lines.entries()) {
-    const [, next] = /^(user|assistant):\s*$/.exec(line) ?? [];
+    const [, next] = speaker.exec(line) ?? [];
     if (next === undefined) continue;
     end(at);
     role = next;
     start = at + 1;
   }
   end(lines.length);
+}
+
+/** The lines of a text from the one that `line 12` names to the next `user:` or `assistant:`. */
+export function originalText(path: string, from: string): Original {
+  const lines = isFile(path) ? textAt(path).split("\n") : [];
+  // The line before the text names who wrote it.
+  const start = Number(/^line (\d+)$/.exec(from)?.[1]) - 1;
+  if (!(start >= 0 && start < lines.length)) return { path, text: undefined };
+  const end = lines.findIndex((line, at) => at >= start && speaker.test(line));
+  return { path, text: lines.slice(Math.max(0, start - 1), end < 0 ? undefined : end).join("\n") };
 }
 
 /** A mark begins a part, and the indented lines after it are its body. Text after results is a separate answer. */

@@ -8,6 +8,7 @@ import {
   filesNamed,
   firstRecord,
   isFolder,
+  originalFile,
   originalLine,
   stampOf,
 } from "../port/files.ts";
@@ -37,7 +38,7 @@ export const droid: TranslatedSource = {
     eachRecord(unit.path, { writer, marks: [] }, (record, from) => writeRecord(record, from, unit, writer));
     writeUsage(unit, writer);
   },
-  original: ({ path }, from) => originalLine(path, from),
+  original: ({ path }, from) => (from === "settings.json" ? originalFile(settingsOf(path)) : originalLine(path, from)),
 };
 
 function settingsOf(path: string): string {

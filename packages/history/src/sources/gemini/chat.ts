@@ -24,7 +24,10 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
   const messages = new Map<string, Recorded>();
   const steps: Step[] = [];
   let live: string[] = [];
-  let title: string | null = null;
+  let title: { readonly text: string; readonly from: string } | undefined;
+  const named = (text: string | null, from: string): void => {
+    if (text !== null) title = { text, from };
+  };
 
   const note = (written: Value, from: string): boolean => {
     const value = writer.wants === "usage" ? withoutContent(written) : written;
@@ -70,7 +73,7 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
     add(record, from) {
       const set = record["$set"];
       if (isObject(set)) {
-        title = stringOf(set["summary"]) ?? title;
+        named(stringOf(set["summary"]), from);
         const list = set["messages"];
         if (Array.isArray(list)) replace(list.map(objectOf), from);
       } else if (typeof record["$rewindTo"] === "string") {
@@ -84,7 +87,7 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
       } else if (typeof record["type"] === "string" && typeof record["id"] === "string") {
         add(record, from);
       } else if (typeof record["sessionId"] === "string") {
-        title = stringOf(record["summary"]) ?? title;
+        named(stringOf(record["summary"]), from);
         const [folder] = arrayOf(record["directories"]);
         writer.place({ cwd: stringOf(folder) });
       } else writer.other("unknown", record, { from });
@@ -105,7 +108,7 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
         writer.compaction(summary, { from: first?.from ?? "", at: stringOf(first?.value["timestamp"]) });
         for (const id of [...step.ids, ...live]) ends.set(id, writer.last);
       }
-      writer.title(title, "$set");
+      writer.title(title?.text, title?.from ?? "");
     },
   };
 }

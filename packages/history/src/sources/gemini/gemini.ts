@@ -37,8 +37,7 @@ export const gemini: TranslatedSource = {
       entriesIn(join(path, "tmp")).some(({ name }) => isFolder(join(path, "tmp", name, "chats")))),
   units: findChats,
   read: readChat,
-  original: ({ path }, from) =>
-    path.endsWith(".json") ? originalPart(documentAt(path), from) : originalLine(path, from),
+  original: ({ path }, from) => (path.endsWith(".json") ? originalPart(path, from) : originalLine(path, from)),
 };
 
 function findChats(root: string): Found {
@@ -143,7 +142,7 @@ function readChat(unit: Unit, writer: TranscriptWriter): void {
     const document = documentOf(unit.path, writer);
     for (const [at, message] of arrayOf(document?.["messages"]).entries())
       if (isObject(message)) chat.add(message, `messages/${at}`);
-    if (document) chat.add({ $set: { summary: document["summary"] } }, "");
+    if (document) chat.add({ $set: { summary: document["summary"] } }, "summary");
   }
   chat.finish();
 }

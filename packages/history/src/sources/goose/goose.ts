@@ -42,9 +42,11 @@ export const goose: TranslatedSource = {
   original: (unit, from) =>
     readDatabase(unit.path, (database) => {
       const [table, id = ""] = from.split("/");
-      if (table !== "messages" && table !== "sessions" && table !== "usage_ledger") return undefined;
-      const [row] = database.all(`SELECT * FROM ${table} WHERE id = ?`, table === "sessions" ? id : Number(id));
-      return row && JSON.stringify(row);
+      const isKnownTable = table === "messages" || table === "sessions" || table === "usage_ledger";
+      const [row] = isKnownTable
+        ? database.all(`SELECT * FROM ${table} WHERE id = ?`, table === "sessions" ? id : Number(id))
+        : [];
+      return { path: unit.path, text: row && JSON.stringify(row) };
     }),
 };
 

@@ -2,7 +2,16 @@
 import { join } from "node:path";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { inputOf } from "../codex/items.ts";
-import { documentAt, eachRecord, entriesIn, isFile, originalLine, stampOf, textAt } from "../port/files.ts";
+import {
+  documentAt,
+  eachRecord,
+  entriesIn,
+  isFile,
+  originalFile,
+  originalLine,
+  stampOf,
+  textAt,
+} from "../port/files.ts";
 import { SUM, type Found, type TranslatedSource, type Problem, type Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 
@@ -16,8 +25,12 @@ export const grok: TranslatedSource = {
     ),
   units: findSessions,
   read: readSession,
-  original: ({ path }, from) =>
-    originalLine(from.startsWith("updates ") ? join(path, "..", "updates.jsonl") : path, from.replace("updates ", "")),
+  original({ path }, from) {
+    if (from === "summary.json") return originalFile(join(path, "..", from));
+    return from.startsWith("updates ")
+      ? originalLine(join(path, "..", "updates.jsonl"), from.slice("updates ".length))
+      : originalLine(path, from);
+  },
 };
 
 function findSessions(root: string): Found {
@@ -129,6 +142,7 @@ function writeUsage(call: string, { usage, at, from }: Turn, model: string, writ
 
 function createMessages(id: string, writer: TranscriptWriter, times: Times, start: string | null) {
   let thinking: Block[] = [];
+  let lastThought = "";
   let at: number | string | null = start;
   let prompts = 0;
   const answer = (content: readonly Block[], model: string, from: string): void => {
@@ -149,6 +163,7 @@ function createMessages(id: string, writer: TranscriptWriter, times: Times, star
       } else if (type === "reasoning") {
         const text = textOf(value["summary"]);
         if (text !== "") thinking.push({ type: "thinking", thinking: text });
+        lastThought = from;
       } else if (type === "assistant") {
         const calls = arrayOf(value["tool_calls"]).map(objectOf);
         const text = stringOf(value["content"]) ?? "";
@@ -167,7 +182,7 @@ function createMessages(id: string, writer: TranscriptWriter, times: Times, star
       } else writer.other(String(type), value, { at, from });
     },
     finish(): void {
-      if (thinking.length > 0) answer([], "", "reasoning");
+      if (thinking.length > 0) answer([], "", lastThought);
     },
   };
 }

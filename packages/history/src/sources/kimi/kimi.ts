@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { arrayOf, objectOf, stringOf } from "../../model/value.ts";
-import { documentAt, eachRecord, entriesIn, isFile, originalLine, stampOf } from "../port/files.ts";
+import { documentAt, eachRecord, entriesIn, isFile, originalFile, originalLine, stampOf } from "../port/files.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { createCliWire } from "./cli-wire.ts";
 import { createCodeWire } from "./code-wire.ts";
@@ -35,7 +35,8 @@ export const kimi: TranslatedSource = {
     wire.finish();
     writer.title(stringOf(title), "state.json");
   },
-  original: ({ path }, from) => originalLine(path, from),
+  original: ({ path, extra }, from) =>
+    from === "state.json" ? originalFile(String(extra?.["state"])) : originalLine(path, from),
 };
 
 function findSessions(root: string): Found {
@@ -68,14 +69,15 @@ function workFolders(root: string): ReadonlyMap<string, string> {
 
 function cliUnits(root: string, folder: string, cwd: string | null): readonly Unit[] {
   const id = basename(folder);
-  const state = documentAt(join(folder, "state.json"));
+  const statePath = join(folder, "state.json");
+  const state = documentAt(statePath);
   const title = stringOf(state?.["custom_title"]) ?? stringOf(state?.["title"]);
-  const main = { id, root, path: join(folder, "wire.jsonl"), extra: { cwd, title } };
+  const main = { id, root, path: join(folder, "wire.jsonl"), extra: { cwd, title, state: statePath } };
   const children = entriesIn(join(folder, "subagents")).flatMap(({ name }) => {
     const path = join(folder, "subagents", name, "wire.jsonl");
     return isFile(path) ? [{ id: `${id}-${name}`, root, path, extra: { cwd, parent: id } }] : [];
   });
-  return [main, ...children].map((unit) => ({ ...unit, ...stampOf(unit.path, join(folder, "state.json")) }));
+  return [main, ...children].map((unit) => ({ ...unit, ...stampOf(unit.path, statePath) }));
 }
 
 function codeUnits(root: string, folder: string): readonly Unit[] {
@@ -87,7 +89,8 @@ function codeUnits(root: string, folder: string): readonly Unit[] {
     const path = join(folder, "agents", name, "wire.jsonl");
     if (!isFile(path)) return [];
     const isMain = name === "main";
-    const extra = { agent: name, cwd, title: isMain ? state["title"] : null, parent: isMain ? undefined : id };
+    const of = isMain ? { title: state["title"], state: statePath } : { parent: id };
+    const extra = { agent: name, cwd, ...of };
     return [{ id: isMain ? id : `${id}-${name}`, root, path, ...stampOf(path, statePath), extra }];
   });
 }

@@ -41,7 +41,7 @@ export interface MirrorState {
 }
 
 /** Increase it when a translation changes: everything is then translated again. */
-const version = 7;
+const version = 8;
 
 function emptyState(source: SourceName, root: string): MirrorState {
   return { v: version, source, root, units: {}, problems: [], claims: [] };

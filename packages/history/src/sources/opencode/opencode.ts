@@ -6,7 +6,7 @@ import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { originalRow, readFirst } from "./version-1.ts";
 import { readSecond } from "./version-2.ts";
-import { fileSession, originalFile } from "./stored-files.ts";
+import { fileSession, originalDocument } from "./stored-files.ts";
 
 const databaseName = /^opencode(?:-[A-Za-z0-9_.-]+)?\.db$/;
 
@@ -35,8 +35,8 @@ export const opencode: TranslatedSource = {
   },
   original: (unit, from) =>
     unit.extra?.["form"] === "files"
-      ? originalFile(unit, from)
-      : readDatabase(unit.path, (database) => originalRow(database, from)),
+      ? originalDocument(unit, from)
+      : { path: unit.path, text: readDatabase(unit.path, (database) => originalRow(database, from)) },
 };
 
 function isDatabase(path: string): boolean {

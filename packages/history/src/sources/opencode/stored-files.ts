@@ -1,8 +1,8 @@
 /** Sessions that opencode kept as files before it had a database: `session`, `message` and `part` below `storage`. */
 import { basename, join } from "node:path";
-import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
-import { documentAt, documentOf, entriesIn } from "../port/files.ts";
-import type { Unit } from "../port/source.ts";
+import { numberOf, objectOf, stringOf } from "../../model/value.ts";
+import { documentOf, entriesIn, isFile, originalFile } from "../port/files.ts";
+import type { Original, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { writeMessage, type Part } from "./messages.ts";
 
@@ -31,14 +31,18 @@ function byTime(a: Part, b: Part): number {
   return at(a) - at(b) || (a.id < b.id ? -1 : 1);
 }
 
-export function originalFile(unit: Unit, from: string): string | undefined {
+/** The file that `part/prt_1` names. The files of a message's parts, which have its text, follow it. */
+export function originalDocument(unit: Unit, from: string): Original {
   const storage = String(unit.extra?.["storage"]);
   const [kind, id = ""] = from.split("/");
-  let found: Value | undefined;
-  if (kind === "session") found = documentAt(unit.path);
-  else if (kind === "message") found = documentAt(join(storage, "message", unit.id, `${id}.json`));
-  else
-    for (const { name } of entriesIn(join(storage, "message", unit.id)))
-      found ??= documentAt(join(storage, "part", basename(name, ".json"), `${id}.json`));
-  return found && JSON.stringify(found);
+  if (kind === "session") return originalFile(unit.path);
+  const messages = join(storage, "message", unit.id);
+  if (kind === "message") {
+    const message = originalFile(join(messages, `${id}.json`));
+    const folder = join(storage, "part", id);
+    const parts = entriesIn(folder).map(({ name }) => originalFile(join(folder, name)).text);
+    return { ...message, text: message.text && [message.text, ...parts].join("\n") };
+  }
+  const places = entriesIn(messages).map(({ name }) => join(storage, "part", basename(name, ".json"), `${id}.json`));
+  return originalFile(places.find((path) => isFile(path)) ?? join(storage, "part", `${id}.json`));
 }

@@ -80,10 +80,12 @@ export function jsonOf(text: unknown, writer?: TranscriptWriter): Value {
 
 const tables = new Set(["session", "message", "part", "session_v2", "session_message"]);
 
-/** The row that `part/prt_1` names, as JSON. */
+/** The row that `part/prt_1` names, as JSON. The rows of a message's parts, which have its text, follow it. */
 export function originalRow(database: OpenDatabase, from: string): string | undefined {
   const [table = "", id = ""] = from.split("/");
-  if (!tables.has(table)) return undefined;
-  const [row] = database.all(`SELECT * FROM ${table} WHERE id = ?`, id);
-  return row && JSON.stringify(row);
+  if (!tables.has(table) || !database.columns(table).has("id")) return undefined;
+  const rows = database.all(`SELECT * FROM ${table} WHERE id = ?`, id);
+  if (rows.length === 0) return undefined;
+  const parts = table === "message" ? database.all("SELECT * FROM part WHERE message_id = ? ORDER BY id", id) : [];
+  return [...rows, ...parts].map((row) => JSON.stringify(row)).join("\n");
 }

@@ -18,7 +18,7 @@ import { parseLine } from "../../scan/parse-line.ts";
 import { forEachLine, type Region } from "../../scan/line-splitter.ts";
 import { NotAFileError, readFile } from "../../scan/read-file.ts";
 import { aboutDamage } from "./about-damage.ts";
-import type { Problem, Unit } from "./source.ts";
+import type { Original, Problem, Unit } from "./source.ts";
 import { eachMarkedLine } from "./marked-lines.ts";
 import type { TranscriptWriter } from "./transcript-writer.ts";
 
@@ -173,13 +173,19 @@ function placeOf(line: string, at: number): string {
 }
 
 /** The line that `line 12` or `line 12 record 2` refers to, as it is in the file. */
-export function originalLine(path: string, from: string): string | undefined {
+export function originalLine(path: string, from: string): Original {
   const wanted = Number(/^line (\d+)(?: record \d+)?$/.exec(from)?.[1]);
-  let found: string | undefined;
-  eachLine(path, (bytes, number) => {
-    if (number === wanted) found = bytes.toString("utf8");
-  });
-  return found;
+  let text: string | undefined;
+  if (isFile(path))
+    eachLine(path, (bytes, number) => {
+      if (number === wanted) text = bytes.toString("utf8");
+    });
+  return { path, text };
+}
+
+/** A whole file, such as the one with the settings of a session. */
+export function originalFile(path: string): Original {
+  return { path, text: isFile(path) ? textAt(path) : undefined };
 }
 
 /** The first record of a file, if it is within its first bytes. */
@@ -225,12 +231,12 @@ export function documentOf(path: string, writer: TranscriptWriter): Value | unde
 }
 
 /** The part of a document that a path such as `messages/3` names. */
-export function originalPart(document: Value | undefined, from: string): string | undefined {
-  let part: unknown = document;
+export function originalPart(path: string, from: string): Original {
+  let part: unknown = documentAt(path);
   for (const key of from === "" ? [] : from.split("/")) {
     part = Array.isArray(part) ? (part as unknown[])[Number(key)] : isObject(part) ? part[key] : undefined;
   }
-  return part === undefined ? undefined : JSON.stringify(part);
+  return { path, text: part === undefined ? undefined : JSON.stringify(part) };
 }
 
 /** Files with a matching name in a folder and its subfolders. Links are not followed. */

@@ -26,11 +26,6 @@ interface SourceBase {
   owns(path: string): boolean;
   /** The sessions of a root. Reads only names, sizes and times, or the index of a database, but no conversations. */
   units(root: string): Found;
-  /**
-   * The original line, document or row that `from` of a line names. For a source that is read in place, it is the line
-   * itself: `line 12`.
-   */
-  original(unit: Unit, from: string): string | undefined;
 }
 
 /** A source whose data directories have Claude Code's format. Its files are not copied. */
@@ -45,6 +40,16 @@ export interface TranslatedSource extends SourceBase {
   lastTime?(unit: Unit): number | undefined;
   /** Writes one session. Unreadable parts are reported with `writer.damage`. */
   read(unit: Unit, writer: TranscriptWriter): void;
+  /** The original line, document or row that `from` of a line names. */
+  original(unit: Unit, from: string): Original;
+}
+
+/** What a line was read from, as the agent wrote it. */
+export interface Original {
+  /** The file or the database. */
+  readonly path: string;
+  /** Undefined if it no longer exists. */
+  readonly text: string | undefined;
 }
 
 /** The sessions, and other files among them. */

@@ -1,6 +1,6 @@
 /** Rules of Cursor's transcripts and chats. */
 import { expect, test } from "vitest";
-import { sources } from "../../../src/sources/registry.ts";
+import { cursor } from "../../../src/sources/cursor/cursor.ts";
 import { callsIn, folderWith, readAll, readOne, threadOf, titleOf, unitsIn } from "./one-source.ts";
 
 const ID = "d0000000-0000-4000-8000-00000000000f";
@@ -88,10 +88,9 @@ test("Cursor: an older chat of the editor contains its messages, failed calls ar
   expect(titleOf(chat)).toBe("Named");
   expect(threadOf(chat)).toEqual(["q", "run", "failed: not found"]);
   expect(callsIn("cursor", [chat])).toEqual([]);
-  const cursor = sources.find(({ name }) => name === "cursor");
   const [unit] = unitsIn("cursor", root);
   if (!unit) throw new Error("no unit");
-  expect(cursor?.original(unit, `composerData:${ID}`)).toContain("Named");
-  expect(cursor?.original(unit, `composerData:${ID}`)).not.toContain("secret");
-  expect(cursor?.original(unit, "cursorAuth/accessToken")).toBeUndefined();
+  expect(cursor.original(unit, `composerData:${ID}`).text).toContain("Named");
+  expect(cursor.original(unit, `composerData:${ID}`).text).not.toContain("secret");
+  expect(cursor.original(unit, "cursorAuth/accessToken").text).toBeUndefined();
 });

@@ -97,7 +97,7 @@ function readUnit(name: SourceName, unit: Unit): Read {
 
 /** The original that `from` of a line names. */
 export function originalIn(name: SourceName, { unit }: Read, from: string): string | undefined {
-  return sourceNamed(name).original(unit, from);
+  return sourceNamed(name).original(unit, from).text;
 }
 
 export interface Call {
