@@ -88,9 +88,9 @@ export const PRICES: readonly ModelPrice[] = [
 ];
 
 /**
- * Models that other agents use: list prices. Most were found in two public sources in November 2026, one of which
- * quotes its maker. `gpt-5-3-codex` and the cached input of the Gemini 3 models were found in one source. The older Codex
- * models were not found again. What a model cost before its price changed is kept with the day of the change.
+ * Models that other agents use: list prices. They were found in two public sources in November 2026, one of which is or
+ * quotes the maker's own list. Only `gpt-5-1-codex-max`, and cached input of the other `gpt-5-1` Codex models and of
+ * `gemini-3-pro`, were found in one source. What a model cost before its price changed is kept with the day of the change.
  *
  * The table leaves out models on whose price the sources disagree, and models whose price changed on an unknown day. They
  * are unpriced. Cached input of `grok-4-5` is $0.30 in xAI's list; some tables have the $0.50 of its successors. Of
