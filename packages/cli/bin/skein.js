@@ -31,7 +31,7 @@ if (inClone && !process.execArgv.includes("--conditions=@skein/source")) {
 if (process.argv[2] === "history") {
   const { setFlagsFromString } = await import("node:v8");
   setFlagsFromString("--semi-space-growth-factor=1");
-  setFlagsFromString("--heap-growing-percent=100");
+  setFlagsFromString("--heap-growing-percent=40");
 }
 
 (await import("node:module")).enableCompileCache?.();

@@ -1,7 +1,7 @@
 import { hasColours } from "./screen.ts";
+import { jsonPieces } from "./json-pieces.ts";
 import { createOutput } from "./output.ts";
 import { type Paint, type Styled, createPaint } from "./styled.ts";
-import { visibleJson } from "./visible-text.ts";
 
 /**
  * Output of commands that show transcripts. It accepts only styled text and JSON, so that no text of a transcript is
@@ -56,7 +56,10 @@ export function createStyledScreen({ env, usesPager }: StyledScreenOptions): Sty
     },
     print: async (...lines) => write(lines.map(({ text }) => `${text}\n`).join("")),
     data: write,
-    json: async (value, indent = 2) => write(`${visibleJson(value, indent)}\n`),
+    async json(value, indent = 2) {
+      for (const piece of jsonPieces(value, indent)) await write(piece);
+      await write("\n");
+    },
     note(line) {
       clear();
       stderr.write(`${line.text}\n`);

@@ -31,6 +31,9 @@ export interface SavedFacet {
   readonly data: Uint8Array;
 }
 
+/** A saved state, and the file that it belongs to. */
+export type FacetRow = Omit<SavedFacet, "offset" | "check">;
+
 /** Keeps states between calls. It is a cache: any state may be missing at any time. */
 export interface FacetStore {
   /** False for a store that stores nothing. States are then not encoded. */
@@ -38,8 +41,8 @@ export interface FacetStore {
   load(facet: { readonly name: string; readonly version: number }): ReadonlyMap<string, SavedFacet>;
   /** The saved state of one file. */
   find(facet: { readonly name: string; readonly version: number }, path: string): SavedFacet | undefined;
-  /** Like `load`, but returns one state at a time, for facets with large states. */
-  each(facet: { readonly name: string; readonly version: number }, onRow: (row: SavedFacet) => void): void;
+  /** Like `load`, but returns one state at a time, for facets with large states. `find` has what a row leaves out. */
+  each(facet: { readonly name: string; readonly version: number }, onRow: (row: FacetRow) => void): void;
   /** The files that have a saved state of this facet. */
   paths(facet: { readonly name: string }): readonly string[];
   save(facet: { readonly name: string; readonly version: number }, rows: readonly SavedFacet[]): void;

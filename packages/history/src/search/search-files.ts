@@ -1,6 +1,6 @@
 /** Runs a query over files: searches the bytes first, then parses the lines that may match, then searches their text. */
 import type { DataFile } from "../model/data-file.ts";
-import type { FacetStore, SavedFacet } from "../facets/facet.ts";
+import type { FacetRow, FacetStore } from "../facets/facet.ts";
 import { hasOnlyGrown } from "../facets/fold-files.ts";
 import { parseLine, type LinePlace, type ParsedLine } from "../scan/parse-line.ts";
 import { createPause } from "../scan/pause.ts";
@@ -111,16 +111,18 @@ function placesToSearch(files: readonly DataFile[], query: Query, store: FacetSt
     const file = unindexed.get(saved.path);
     if (!file) return;
     unindexed.delete(saved.path);
-    for (const stretch of stretchesOf(file, saved, wanted)) places.push({ file, stretch });
+    for (const stretch of stretchesOf(file, saved, wanted, store)) places.push({ file, stretch });
   });
   for (const file of unindexed.values()) places.push({ file, stretch: wholeOf(file) });
   return places;
 }
 
 /** The parts of a file to read: parts that the index cannot exclude, and parts that are newer than the index; or the whole file. */
-function stretchesOf(file: DataFile, saved: SavedFacet, wanted: Wanted): readonly Stretch[] {
+// oxlint-disable-next-line max-params
+function stretchesOf(file: DataFile, saved: FacetRow, wanted: Wanted, store: FacetStore): readonly Stretch[] {
   const isSame = saved.size === file.size && saved.mtimeMs === file.mtimeMs && saved.inode === file.inode;
-  if (!isSame && !hasOnlyGrown(file, saved)) return [wholeOf(file)];
+  const changed = isSame ? undefined : store.find(gramsFacet, file.path);
+  if (!isSame && !(changed && hasOnlyGrown(file, changed))) return [wholeOf(file)];
   const { stretches, rest } = stretchesIn(saved.data, wanted);
   return rest.from < file.size ? [...stretches, { ...rest, until: file.size }] : stretches;
 }

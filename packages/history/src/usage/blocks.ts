@@ -1,4 +1,5 @@
-import { createTally, type PricedCall, type Tally } from "./tally.ts";
+import type { CallRun } from "./call-runs.ts";
+import { addTally, newTally, totalsOf, type Tally } from "./tally.ts";
 import type { UsageBlock, UsageTotals } from "./usage-report.ts";
 
 const hour = 3_600_000;
@@ -17,22 +18,23 @@ interface Hour {
  * no calls. The real limits are not in the files, so blocks are an estimate.
  */
 export interface BlockCounter {
-  add(call: PricedCall): void;
+  add(run: CallRun): void;
   blocks(): readonly UsageBlock[];
 }
+
+/** The number of the hour of a call. */
+export const hourOf = (time: number): number => Math.ceil(time / hour);
 
 /** Calls are added up by the hour, in any order: a block begins and ends at a full hour, so an hour is never in two blocks. */
 export function createBlockCounter(): BlockCounter {
   const hours = new Map<number, Hour>();
   return {
-    add(call) {
-      const { time } = call;
-      const key = Math.ceil(time / hour);
+    add({ hour: key, first, last, tally }) {
       let known = hours.get(key);
-      if (!known) hours.set(key, (known = { first: time, last: time, tally: createTally() }));
-      if (time < known.first) known.first = time;
-      if (time > known.last) known.last = time;
-      known.tally.add(call);
+      if (!known) hours.set(key, (known = { first, last, tally: newTally() }));
+      if (first < known.first) known.first = first;
+      if (last > known.last) known.last = last;
+      addTally(known.tally, tally);
     },
     blocks: () => toBlocks([...hours.values()].sort((a, b) => a.first - b.first)),
   };
@@ -40,27 +42,27 @@ export function createBlockCounter(): BlockCounter {
 
 function toBlocks(hours: readonly Hour[]): readonly UsageBlock[] {
   const blocks: UsageBlock[] = [];
-  let open = createTally();
+  let open = newTally();
   let isOpen = false;
   let start = 0;
   let begin = 0;
   let end = 0;
   const close = (): void => {
-    if (isOpen) blocks.push(block(start, start + blockLength, open.totals(), [new Date(begin), new Date(end)]));
+    if (isOpen) blocks.push(block(start, start + blockLength, totalsOf(open), [new Date(begin), new Date(end)]));
     isOpen = false;
   };
   for (const { first, last, tally } of hours) {
     if (isOpen && (first - start > blockLength || first - end > blockLength)) {
       close();
-      if (first - end > blockLength) blocks.push(block(end + blockLength, first, createTally().totals(), null));
+      if (first - end > blockLength) blocks.push(block(end + blockLength, first, totalsOf(newTally()), null));
     }
     if (!isOpen) {
       start = Math.floor(first / hour) * hour;
       begin = first;
-      open = createTally();
+      open = newTally();
       isOpen = true;
     }
-    open.join(tally);
+    addTally(open, tally);
     end = last;
   }
   close();

@@ -5,14 +5,23 @@ import { WorkspaceNotFoundError } from "../errors.ts";
 import { foldFiles } from "../facets/fold-files.ts";
 import { isSamePath } from "../model/same-path.ts";
 import { withStore } from "../facets/with-store.ts";
-import { createBlockCounter } from "./blocks.ts";
+import { createBlockCounter, hourOf } from "./blocks.ts";
+import { createCallRuns, type CallRun } from "./call-runs.ts";
 import { createCallCounter, type CallCounter, type Owner } from "./count-calls.ts";
 import { createDayOf, createMondayOf, localTimeZone } from "./calendar.ts";
 import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";
 import type { UsageOptions } from "./usage-options.ts";
 import { forecastOf } from "./burn-rate.ts";
 import { fingerprint, loadReport, saveReport, type SavedReport } from "./report-snapshot.ts";
-import { createSplitTallies, createTallies, createTally, type PricedCall } from "./tally.ts";
+import {
+  addTally,
+  createSplitTallies,
+  createTallies,
+  newTally,
+  totalsOf,
+  type PricedCall,
+  type Tally,
+} from "./tally.ts";
 import type { SourceName } from "../sources/port/source.ts";
 import type { SessionUsage, UsageReport } from "./usage-report.ts";
 
@@ -54,42 +63,44 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
   const { timeZone } = options;
   const dayOf = createDayOf(timeZone);
   const mondayOf = createMondayOf();
-  const totals = createTally();
+  const totals = newTally();
   const days = createSplitTallies();
   const weeks = createSplitTallies();
   const months = createSplitTallies();
   const models = createTallies<string>();
-  const sessions = createTallies<Owner>();
+  const sessions = new Map<Owner, SessionSums>();
   const projects = createTallies<string>();
   const sources = createTallies<SourceName>();
-  const spans = new Map<Owner, Span>();
   const unpriced = new Set<string>();
   const blocks = createBlockCounter();
   let count = 0;
   const isChosen = chooser(options);
+  const runs = createCallRuns((run) => {
+    const { owner, model, day, tally } = run;
+    blocks.add(run);
+    addTally(totals, tally);
+    days.add(day, model, tally);
+    weeks.add(mondayOf(day), model, tally);
+    months.add(day.slice(0, 7), model, tally);
+    models.add(model, tally);
+    projects.add(owner.projectPath, tally);
+    sources.add(owner.source, tally);
+    addToSession(sessions, run);
+    if (tally.unpricedCalls > 0) unpriced.add(model);
+  });
   counter.count((call, owner) => {
     if (!isChosen(call, owner)) return;
-    blocks.add(call);
     count += 1;
-    totals.add(call);
-    const day = dayOf(call.time);
-    days.add(day, call);
-    weeks.add(mondayOf(day), call);
-    months.add(day.slice(0, 7), call);
-    models.for(call.model).add(call);
-    projects.for(owner.projectPath).add(call);
-    sources.for(owner.source).add(call);
-    sessions.for(owner).add(call);
-    noteSpan(spans, owner, call);
-    if (call.costPicos === undefined) unpriced.add(call.model);
+    runs.add(call, owner, dayOf(call.time), hourOf(call.time));
   });
+  runs.end();
   if (options.workspace !== undefined && count === 0) throw new WorkspaceNotFoundError(options.workspace);
-  const bySession = sessions.entries().map(([owner, sum]): SessionUsage => {
-    const { first, last, models: used } = spans.get(owner) ?? { first: 0, last: 0, models: [] };
-    return { ...owner, firstActivityAt: new Date(first), lastActivityAt: new Date(last), models: [...used], ...sum };
+  const bySession = [...sessions].map(([owner, { first, last, models: used, tally }]): SessionUsage => {
+    const times = { firstActivityAt: new Date(first), lastActivityAt: new Date(last) };
+    return { ...owner, ...times, models: used, ...totalsOf(tally) };
   });
   return {
-    totals: totals.totals(),
+    totals: totalsOf(totals),
     byDay: inOrder(days.entries()).map(([date, sum]) => ({ date, ...sum })),
     byWeek: inOrder(weeks.entries()).map(([week, sum]) => ({ week, ...sum })),
     byMonth: inOrder(months.entries()).map(([month, sum]) => ({ month, ...sum })),
@@ -126,22 +137,21 @@ function chooser({ workspace, since, until }: UsageOptions): (call: PricedCall, 
   };
 }
 
-/** When a session made its first and its last call, and with which models. */
-interface Span {
+/** The sums of a session, the times of its first and its last call, and its models. */
+interface SessionSums {
   first: number;
   last: number;
-  readonly models: Set<string>;
+  readonly models: string[];
+  readonly tally: Tally;
 }
 
-function noteSpan(spans: Map<Owner, Span>, owner: Owner, { time, model }: PricedCall): void {
-  const span = spans.get(owner);
-  if (!span) {
-    spans.set(owner, { first: time, last: time, models: new Set([model]) });
-    return;
-  }
-  if (time < span.first) span.first = time;
-  if (time > span.last) span.last = time;
-  span.models.add(model);
+function addToSession(sessions: Map<Owner, SessionSums>, { owner, model, first, last, tally }: CallRun): void {
+  let session = sessions.get(owner);
+  if (!session) sessions.set(owner, (session = { first, last, models: [], tally: newTally() }));
+  if (first < session.first) session.first = first;
+  if (last > session.last) session.last = last;
+  if (!session.models.includes(model)) session.models.push(model);
+  addTally(session.tally, tally);
 }
 
 function inOrder<Sum>(entries: readonly [string, Sum][]): readonly [string, Sum][] {

@@ -1,3 +1,4 @@
+/** Adds up calls. The costs are added exactly and rounded at the end, so every grouping gives the same total. */
 import { dollarsOf, joinedAmount, microsOf } from "@skein/protocol/prices";
 import type { UsageTotals } from "./usage-report.ts";
 
@@ -33,88 +34,88 @@ export function newPricedCall(): ReusedCall {
   return { time: 0, model: "", ...NO_COUNTS, costPicos: undefined };
 }
 
-/** Adds up calls. The costs are added exactly and rounded at the end, so every grouping gives the same total. */
-export interface Tally {
-  add(call: PricedCall): void;
-  /** Adds everything that another tally has. */
-  join(other: Tally): void;
-  totals(): UsageTotals;
-  readonly sums: Sums;
-}
-
-type Sums = typeof NO_COUNTS & {
+/** The sums of several calls. A plain object, because a report has one for each of thousands of sessions. */
+export interface Tally extends Counts {
   unpricedCalls: number;
-  /** Two sums of integers, because a single sum of pico-dollars would exceed an exact number at $9,007. */
-  readonly cost: { micros: number; rest: number };
-};
-
-export function createTally(): Tally {
-  const sums: Sums = { ...NO_COUNTS, unpricedCalls: 0, cost: { micros: 0, rest: 0 } };
-  return {
-    sums,
-    add(call) {
-      addCounts(sums, call);
-      if (call.costPicos === undefined) {
-        sums.unpricedCalls += call.calls;
-        return;
-      }
-      sums.cost.micros += Math.floor(call.costPicos / 1_000_000);
-      sums.cost.rest += call.costPicos % 1_000_000;
-    },
-    join({ sums: other }) {
-      addCounts(sums, other);
-      sums.unpricedCalls += other.unpricedCalls;
-      sums.cost.micros += other.cost.micros;
-      sums.cost.rest += other.cost.rest;
-    },
-    totals() {
-      const { cost, ...counts } = sums;
-      const picos = joinedAmount(cost);
-      return { ...counts, costMicros: microsOf(picos), costUsd: dollarsOf(picos) };
-    },
-  };
+  /**
+   * The cost as two sums of integers, because a single sum of pico-dollars would exceed an exact number at $9,007: whole
+   * micro-dollars, and the pico-dollars that are left of each call.
+   */
+  micros: number;
+  rest: number;
 }
 
-function addCounts(sums: Sums, added: typeof NO_COUNTS): void {
-  sums.inputTokens += added.inputTokens;
-  sums.outputTokens += added.outputTokens;
-  sums.cacheCreationInputTokens += added.cacheCreationInputTokens;
-  sums.cacheCreation1hInputTokens += added.cacheCreation1hInputTokens;
-  sums.cacheReadInputTokens += added.cacheReadInputTokens;
-  sums.webSearchRequests += added.webSearchRequests;
-  sums.calls += added.calls;
+type Counts = typeof NO_COUNTS;
+
+export function newTally(): Tally {
+  return { ...NO_COUNTS, unpricedCalls: 0, micros: 0, rest: 0 };
+}
+
+export function addCall(tally: Tally, call: PricedCall): void {
+  addCounts(tally, call);
+  if (call.costPicos === undefined) {
+    tally.unpricedCalls += call.calls;
+    return;
+  }
+  tally.micros += Math.floor(call.costPicos / 1_000_000);
+  tally.rest += call.costPicos % 1_000_000;
+}
+
+export function addTally(tally: Tally, added: Tally): void {
+  addCounts(tally, added);
+  tally.unpricedCalls += added.unpricedCalls;
+  tally.micros += added.micros;
+  tally.rest += added.rest;
+}
+
+function addCounts(counts: Counts, added: Counts): void {
+  counts.inputTokens += added.inputTokens;
+  counts.outputTokens += added.outputTokens;
+  counts.cacheCreationInputTokens += added.cacheCreationInputTokens;
+  counts.cacheCreation1hInputTokens += added.cacheCreation1hInputTokens;
+  counts.cacheReadInputTokens += added.cacheReadInputTokens;
+  counts.webSearchRequests += added.webSearchRequests;
+  counts.calls += added.calls;
+}
+
+export function totalsOf({ micros, rest, ...counts }: Tally): UsageTotals {
+  const picos = joinedAmount({ micros, rest });
+  return { ...counts, costMicros: microsOf(picos), costUsd: dollarsOf(picos) };
 }
 
 /** A tally for each key, in the order in which keys first appear. */
-export function createTallies<Key>(): { for(key: Key): Tally; entries(): [Key, UsageTotals][] } {
+export interface Tallies<Key> {
+  add(key: Key, added: Tally): void;
+  entries(): [Key, UsageTotals][];
+}
+
+export function createTallies<Key>(): Tallies<Key> {
   const tallies = new Map<Key, Tally>();
   return {
-    for(key) {
-      const known = tallies.get(key);
-      if (known) return known;
-      const tally = createTally();
-      tallies.set(key, tally);
-      return tally;
+    add(key, added) {
+      let tally = tallies.get(key);
+      if (!tally) tallies.set(key, (tally = newTally()));
+      addTally(tally, added);
     },
-    entries: () => [...tallies].map(([key, tally]) => [key, tally.totals()]),
+    entries: () => [...tallies].map(([key, tally]) => [key, totalsOf(tally)]),
   };
 }
 
 /** A tally for each key, and for each model of each key. */
 export interface SplitTallies {
-  add(key: string, call: PricedCall): void;
+  add(key: string, model: string, added: Tally): void;
   entries(): [string, UsageTotals & { readonly models: readonly (UsageTotals & { readonly model: string })[] }][];
 }
 
 export function createSplitTallies(): SplitTallies {
   const all = createTallies<string>();
-  const split = new Map<string, ReturnType<typeof createTallies<string>>>();
+  const split = new Map<string, Tallies<string>>();
   return {
-    add(key, call) {
-      all.for(key).add(call);
+    add(key, model, added) {
+      all.add(key, added);
       let models = split.get(key);
       if (!models) split.set(key, (models = createTallies()));
-      models.for(call.model).add(call);
+      models.add(model, added);
     },
     entries: () =>
       all.entries().map(([key, sum]) => {

@@ -23,6 +23,7 @@ import {
   type MirrorPlace,
 } from "./find-sessions.ts";
 import { makeLines } from "./make-lines.ts";
+import { markOf } from "./source-of-root.ts";
 import { loadState, saveMark, saveState, type MirroredUnit, type MirrorState } from "./mirror-state.ts";
 
 interface TranslateOptions {
@@ -57,11 +58,14 @@ export function openMirror(place: MirrorPlace): Mirror {
   const load = (): MirrorState => loadState(folder, source.name, root);
   const found = unitsOf(place);
   const units = new Map(found.units.map((unit) => [unit.id, unit]));
-  const before = load();
   let state: MirrorState | undefined;
-  /** The state that was last read from the disk, until another process may have changed it. */
-  let loaded: MirrorState | undefined = before;
-  const current = (): MirrorState => (state ??= renewed(loaded ?? load()));
+  /**
+   * The state on the disk, until another process may have changed it. It is read only when needed, because that of
+   * thousands of sessions takes megabytes, and sums do not need it.
+   */
+  let loaded: MirrorState | undefined;
+  const saved = (): MirrorState => (loaded ??= load());
+  const current = (): MirrorState => (state ??= renewed(saved()));
   const renewed = (known: MirrorState): MirrorState => {
     if (isCurrent(known, found)) return known;
     const next = keepDatabases(() => nextState(place, known, found));
@@ -69,11 +73,12 @@ export function openMirror(place: MirrorPlace): Mirror {
     return next;
   };
   const kept = new Map(
-    Object.entries(found.problems.length === 0 ? {} : before.units).flatMap(([id, unit]): [string, string][] =>
+    Object.entries(found.problems.length === 0 ? {} : saved().units).flatMap(([id, unit]): [string, string][] =>
       !units.has(id) && isBehind(unit, found.problems) ? [[id, unit.stamp]] : [],
     ),
   );
-  const problems = problemsNow(found, before);
+  const hadProblems = (markOf(folder)?.problems.length ?? 0) > 0;
+  const problems = hadProblems ? problemsNow(found, saved()) : found.problems;
   if (units.size + kept.size + problems.length > 0)
     saveMark(folder, { source: source.name, root, claims: claimsOf(found), problems });
 

@@ -2,6 +2,7 @@
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { stringOf } from "../../model/value.ts";
 import { entriesIn, isFile, isFolder, stampOf } from "../port/files.ts";
+import { settledStamp } from "../port/sqlite-connection.ts";
 import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { originalRow, readFirst } from "./version-1.ts";
@@ -69,19 +70,43 @@ function findSessions(root: string): Found {
     ? [root]
     : entriesIn(root, problems).flatMap(({ name }) => (databaseName.test(name) ? [join(root, name)] : []));
   for (const path of databases) {
-    try {
-      readDatabase(path, (database) => {
-        const forms = formsOf(database);
-        if (forms.length === 0)
-          problems.push({ path, message: "a database whose tables Skein does not know: is it of a newer version?" });
-        for (const form of forms) for (const row of sessionRows(database, form)) add(unitOf(root, path, form, row));
-      });
-    } catch (error) {
-      problems.push({ path, message: error instanceof Error ? error.message : String(error) });
-    }
+    const found = unchanged(root, path);
+    for (const unit of found.units) add(unit);
+    problems.push(...found.problems);
   }
   if (!isFile(root)) for (const unit of storedSessions(root, problems)) add(unit);
   return { units: [...units.values()], problems };
+}
+
+/** The sessions of each database of a root, and the stamp of the database when they were read. */
+const knownDatabases = new Map<string, { readonly stamp: string; readonly found: Found }>();
+
+/** A long-running process reads the sessions of a database again only after a write. */
+function unchanged(root: string, path: string): Found {
+  const key = `${root}\0${path}`;
+  const stamp = settledStamp(path);
+  const known = knownDatabases.get(key);
+  if (known && known.stamp === stamp) return known.found;
+  const found = sessionsIn(root, path);
+  if (stamp !== undefined && found.problems.length === 0) knownDatabases.set(key, { stamp, found });
+  return found;
+}
+
+function sessionsIn(root: string, path: string): Found {
+  const problems: Problem[] = [];
+  const units: Unit[] = [];
+  try {
+    readDatabase(path, (database) => {
+      const forms = formsOf(database);
+      if (forms.length === 0)
+        problems.push({ path, message: "a database whose tables Skein does not know: is it of a newer version?" });
+      for (const form of forms)
+        for (const row of sessionRows(database, form)) units.push(unitOf(root, path, form, row));
+    });
+  } catch (error) {
+    problems.push({ path, message: error instanceof Error ? error.message : String(error) });
+  }
+  return { units, problems };
 }
 
 /** Counts come from the indexes, so that a large database is not read. */

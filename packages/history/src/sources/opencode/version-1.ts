@@ -22,8 +22,10 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
     if (known) known.push(part);
     else parts.set(message, [part]);
   });
+  // Prompts have no tokens. Inside a text, these quotes would be escaped.
+  const answers = writer.wants === "usage" ? ` AND instr(data, '"role":"user"') = 0` : "";
   database.each(
-    "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id",
+    `SELECT id, data FROM message WHERE session_id = ?${answers} ORDER BY time_created, id`,
     [unit.id],
     ({ id, data }) => writeMessage(String(id), jsonOf(data, writer), parts.get(String(id)) ?? [], writer),
   );

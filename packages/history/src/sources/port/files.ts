@@ -92,9 +92,11 @@ export function fileStamp(path: string, problems?: Problem[]): Stamped | undefin
 
 const stampIn = ({ size, mtimeMs, ino }: Stats): string => `${size}.${mtimeMs}.${ino}`;
 
+const orNothing = { throwIfNoEntry: false } as const;
+
 function linkStatOf(path: string, problems?: Problem[]): Stats | undefined {
   try {
-    return lstatSync(path, { throwIfNoEntry: false });
+    return lstatSync(path, orNothing);
   } catch (error) {
     report(path, error, problems);
     return undefined;

@@ -80,6 +80,19 @@ function stampOf(path: string): string {
   return stat ? `${stat.size}.${stat.mtimeMs}.${stat.ino}` : "";
 }
 
+/** How long a file must not have been written before its time proves that nothing has changed since then. */
+const settledMs = 2000;
+
+/**
+ * The stamp of a database with its log. Undefined if one of them was written a moment ago: the clock of a file system is
+ * coarse, so a later write may leave the same time.
+ */
+export function settledStamp(path: string): string | undefined {
+  const stats = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false }));
+  if (stats.some((stat) => stat && Date.now() - stat.mtimeMs < settledMs)) return undefined;
+  return stats.map((stat) => (stat ? `${stat.size}.${stat.mtimeMs}.${stat.ino}` : "-")).join(" ");
+}
+
 function openLocked(path: string): Connection {
   const database = open(path);
   const inode = (): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino;

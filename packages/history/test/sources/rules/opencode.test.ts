@@ -1,6 +1,7 @@
 /** Rules of opencode's databases and files. */
-import { rmSync } from "node:fs";
+import { existsSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { callsIn, execute, folderWith, othersIn, readAll, readOne, threadOf, titleOf, unitsIn } from "./one-source.ts";
 
@@ -160,6 +161,27 @@ const readSecond = (...statements: readonly string[]) =>
       ...statements,
     ].join("\n"),
   });
+
+test("opencode: a process that has listed an old database notices a later write, also behind a link and only in the log", () => {
+  const root = folderWith({ "opencode-old.db": [FIRST, session("ses_1")].join("\n") });
+  const [path, link] = [join(root, "opencode-old.db"), join(root, "opencode.db")];
+  symlinkSync(path, link);
+  utimesSync(path, 1_700_000_000, 1_700_000_000);
+  const idsIn = (folder: string) => unitsIn("opencode", folder).map(({ id }) => id);
+  expect([idsIn(root), idsIn(link)]).toEqual([["ses_1"], ["ses_1"]]);
+  execute(path, session("ses_2"));
+  expect([idsIn(root), idsIn(link)]).toEqual([
+    ["ses_1", "ses_2"],
+    ["ses_1", "ses_2"],
+  ]);
+  const database = new DatabaseSync(path);
+  database.exec("PRAGMA journal_mode = WAL");
+  for (const file of [path, `${path}-wal`]) if (existsSync(file)) utimesSync(file, 1_700_000_001, 1_700_000_001);
+  expect(idsIn(root)).toHaveLength(2);
+  database.exec(session("ses_3"));
+  expect(idsIn(root)).toHaveLength(3);
+  database.close();
+});
 
 test("opencode 2.x: rows are ordered by their number, and files, notes of the program, failures and summaries are read", () => {
   const failed = {

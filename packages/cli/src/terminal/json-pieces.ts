@@ -1,0 +1,44 @@
+import { visibleJson } from "./visible-text.ts";
+
+/** How long a piece is, roughly: a report of ten thousand sessions is several megabytes. */
+const pieceLength = 64 * 1024;
+
+/**
+ * The text of `visibleJson` in pieces, so that a large document is not in memory as a whole. Objects are split into their
+ * values, and lists into their elements, to a depth of two.
+ */
+export function* jsonPieces(value: unknown, indent: number): Generator<string> {
+  let piece = "";
+  for (const part of partsOf(value, indent, "\n", 2)) {
+    piece += part;
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = "";
+  }
+  yield piece;
+}
+
+/** `lineFeed` has the spaces before the value's closing bracket. */
+// oxlint-disable-next-line max-params
+function* partsOf(value: unknown, indent: number, lineFeed: string, depth: number): Generator<string> {
+  const isList = Array.isArray(value);
+  const members = isList ? value.map((item: unknown) => ["", item] as const) : membersOf(value);
+  if (depth === 0 || indent === 0 || !members || members.length === 0) {
+    yield visibleJson(value, indent).replaceAll("\n", lineFeed);
+    return;
+  }
+  const inner = lineFeed + " ".repeat(indent);
+  let before = isList ? "[" : "{";
+  for (const [key, member] of members) {
+    yield `${before}${inner}${isList ? "" : `${visibleJson(key)}: `}`;
+    yield* partsOf(isList ? (member ?? null) : member, indent, inner, depth - 1);
+    before = ",";
+  }
+  yield `${lineFeed}${isList ? "]" : "}"}`;
+}
+
+/** The members of a plain object that JSON has; undefined for any other value. */
+function membersOf(value: unknown): readonly (readonly [string, unknown])[] | undefined {
+  if (typeof value !== "object" || value === null || "toJSON" in value) return undefined;
+  return Object.entries(value).filter(([, member]) => !["undefined", "function", "symbol"].includes(typeof member));
+}

@@ -1,0 +1,47 @@
+/** Adds up calls that follow each other and are in the same groups, because each call is in a dozen groups of a report. */
+import type { Owner } from "./count-calls.ts";
+import { addCall, newTally, type PricedCall, type Tally } from "./tally.ts";
+
+/** The groups that a call belongs to. */
+export interface CallGroups {
+  readonly owner: Owner;
+  readonly model: string;
+  readonly day: string;
+  /** The number of the hour, as blocks count hours. */
+  readonly hour: number;
+}
+
+/** Calls of the same groups, with the times of the first and the last one. */
+export interface CallRun extends CallGroups {
+  first: number;
+  last: number;
+  readonly tally: Tally;
+}
+
+export interface CallRuns {
+  add(call: PricedCall, owner: Owner, day: string, hour: number): void;
+  /** Passes on the last run. */
+  end(): void;
+}
+
+/** Calls back for each run when the next one begins. */
+export function createCallRuns(onRun: (run: CallRun) => void): CallRuns {
+  let run: CallRun | undefined;
+  return {
+    // oxlint-disable-next-line max-params
+    add(call, owner, day, hour) {
+      const { time, model } = call;
+      if (run?.owner !== owner || run.hour !== hour || run.day !== day || run.model !== model) {
+        if (run) onRun(run);
+        run = { owner, model, day, hour, first: time, last: time, tally: newTally() };
+      }
+      if (time < run.first) run.first = time;
+      if (time > run.last) run.last = time;
+      addCall(run.tally, call);
+    },
+    end() {
+      if (run) onRun(run);
+      run = undefined;
+    },
+  };
+}
