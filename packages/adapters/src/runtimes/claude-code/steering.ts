@@ -9,7 +9,10 @@ export interface Steering {
    * tool result follows, the prompts get a separate run. Reasons: decision 084.
    */
   handOver(state: SessionState): void;
-  /** Whether a prompt was passed to the child and is still unread. */
+  /**
+   * Whether a prompt was passed to the child and is still unread. The child is then ended with its turn, because it would
+   * begin a turn that nobody follows.
+   */
   isUnread(state: SessionState): boolean;
 }
 
