@@ -192,7 +192,7 @@ export interface ServerDeps {
   readonly retention?: RetentionDays | undefined;
   /** Sends webhooks. Without it, no webhooks are sent. */
   readonly webhookSender?: WebhookSender;
-  /** When a webhook that failed is tried again. */
+  /** The delays before the retries of a failed webhook, in milliseconds. */
   readonly webhookRetryMs?: readonly number[];
   /** How many sessions this process drives now. */
   readonly driven?: (() => number) | undefined;

@@ -97,7 +97,7 @@ test.each([
   ["cwd", { cwd: "store" }],
   ["add_dirs", { add_dirs: ["store"] }],
 ])(
-  "a folder with the data of the server is no folder of a session, even if the operator opened it: %s",
+  "a folder with data of the server cannot be the folder of a session, even if the operator allowed it: %s",
   async (field, asked) => {
     const { status, body } = await as("wide")("POST", "/api/v1/query/single", { prompt, ...asked });
     expect([status, body.error.message]).toEqual([

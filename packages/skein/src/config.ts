@@ -24,7 +24,7 @@ export interface Config {
   readonly anthropicBaseUrl: string | undefined;
   /** `simulation`: answers are simulated, even if there is a key. */
   readonly model: string | undefined;
-  /** The simulator that several processes share, with `simulation`. */
+  /** The address of a simulator that several processes share, if answers are simulated. */
   readonly simulatorUrl: string | undefined;
   /** NODE_ENV is "production": a model that is missing is an error. */
   readonly isProduction: boolean;

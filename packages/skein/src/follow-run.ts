@@ -14,7 +14,7 @@ export interface Watched extends Omit<WatchedRun, "followsPrompt" | "stopsAtWait
   readonly shownAfter?: number;
   /** Called with each returned event. */
   readonly onEvent?: ((event: Event) => void) | EventListeners | undefined;
-  /** Cancels the run when it aborts. */
+  /** If this signal aborts, the run is cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 

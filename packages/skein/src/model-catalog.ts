@@ -57,7 +57,7 @@ const ModelName = z.string().min(1).max(100);
 const ObjectSettings = ModelSettings.pick({ price: true, abilities: true });
 
 export interface CatalogDeps {
-  /** The model for names without a provider, and for names that only its server can know. */
+  /** The model for names without a provider and, if it is a gateway, for unknown names. */
   readonly claude: Model;
   /** Whether `claude` is the operator's gateway, which may know any name. */
   readonly isGateway: boolean;
@@ -100,7 +100,7 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
 
   /** Models have no state: the model for the same settings is reused. */
   function modelOf(name: string, settings: ModelSettings, own?: AddedModel): Model {
-    // The same objects until the models are read again: a step asks for its model several times.
+    // Compares objects, which stay the same until the models are read again: a step asks for its model several times.
     const last = asked.get(name);
     if (last?.settings === settings && last.own === own) return last.model;
     const key = JSON.stringify([name, settings, own]);
@@ -145,7 +145,7 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
   async function refresh(tenant: string, { isUrgent } = { isUrgent: false }): Promise<void> {
     const known = added.get(tenant);
     if (known && !isUrgent && Math.abs(now() - known.at) < FRESH_MS) return;
-    // Many sessions that begin at once share one reading.
+    // Sessions that begin at the same time share one read of the store.
     const underWay = (!isUrgent && reading.get(tenant)) || read(tenant).finally(() => reading.delete(tenant));
     reading.set(tenant, underWay);
     await underWay;

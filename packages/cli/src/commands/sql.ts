@@ -231,7 +231,7 @@ async function answered(database: Sql, statement: string, { values, screen }: Sq
   }
 }
 
-/** Of several answers in these formats, each begins with the comment of its statement. */
+/** In these formats, each of several answers begins with the comment of its statement. */
 const READ_BY_PEOPLE: ReadonlySet<AnswerFormat> = new Set(["table", "box", "line", "plot"]);
 
 function titleOf(comment: string, isFirst: boolean): string {

@@ -11,7 +11,7 @@ const LISTS = {
   session: '"skein sessions list" shows the sessions.',
   run: '"skein runs list SESSION" shows the runs of a session.',
 };
-/** How many sessions an ambiguous id prefix lists. */
+/** How many matches the error for an ambiguous id prefix lists. */
 const MOST_CANDIDATES = 10;
 
 /** The id that a word means: the word itself, the only id of a session that begins with it, or for `last` the newest session. */

@@ -7,7 +7,7 @@ import { widthOf } from "./width.ts";
  */
 export interface MarkdownWriter {
   push(text: string): string;
-  /** The remaining text at the end. */
+  /** Ends the text. Returns what was not shown yet. */
   end(): string;
 }
 

@@ -5,7 +5,7 @@ import { CommandError, EXIT } from "./exit-codes.ts";
 /** A file that only its owner can read, written piece by piece. The file appears only when it is complete. */
 export interface PrivateFile {
   write(content: string | Uint8Array): void;
-  /** Moves the file to its place. It replaces an existing file only if told to. */
+  /** Moves the file to its place. It replaces an existing file only with `force`. */
   finish(): void;
   /** Removes what was written, if the file is not finished. */
   discard(): void;

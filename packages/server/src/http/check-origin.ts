@@ -72,7 +72,7 @@ export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[
   return /^Bearer ([\x21-\x7e]{1,500})$/i.exec(headers.authorization ?? "")?.[1];
 }
 
-/** Compares lengths first, which is enough for most headers. */
+/** Compares lengths first, because that is cheap and rules out most headers. */
 function isKeyHeader(name: string): boolean {
   if (name.length !== "x-api-key".length && name.length !== "authorization".length) return false;
   const lower = name.toLowerCase();

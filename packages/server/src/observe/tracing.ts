@@ -26,7 +26,9 @@ const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
   if (!telemetry) return { remember: async () => {}, stop: () => {} };
   const told = telemetry;
-  /** Parents of runs of this process that may not be stored yet: a call may end before its run's parent is stored. */
+  /**
+   * Trace parents of this process's runs that may not be stored yet: a call may end before its run's parent is stored.
+   */
   const parents = new Map<string, TraceParent>();
   /** The start events in runs in progress. */
   const begun = new Map<string, Event[]>();
@@ -129,7 +131,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
       remembered(parents, runId, parent);
       try {
         await store.records.put([{ ...PLACE, id: runId, value: traceparent }]);
-        // The run had already ended.
+        // The run has ended in the meantime, so nobody needs its parent any more.
         if (!parents.has(runId)) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
       } catch (error) {
         // The error is only reported: the message was accepted, and its answer does not depend on a trace.

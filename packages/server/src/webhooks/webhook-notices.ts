@@ -8,7 +8,7 @@ export interface NoticesDeps {
   readonly store: Store;
   readonly deliveries: Deliveries;
   readonly now: () => number;
-  /** How long after news from another process the session's log is read. */
+  /** The delay between news from another process and the reading of the session's log. */
   readonly lookAgainMs?: number;
   readonly report: (error: unknown) => void;
 }

@@ -37,7 +37,7 @@ export interface ServerPolicy {
   ofTenant(tenant: string): Policy["tenants"][string] | undefined;
   /** Whether programs of this key's sessions run in a sandbox. Without a key: the rule of the server. */
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
-  /** The strictest mode of any key: used for sessions of the loop, which do not record the key that created them. */
+  /** The strictest mode of any key: used for all sessions of the loop, whichever key created them. */
   strictestSandbox(): Promise<ChosenSandboxMode>;
   /** Whether single keys have their own sandbox rules. */
   readonly hasSandboxRules: boolean;

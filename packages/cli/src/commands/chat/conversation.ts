@@ -34,8 +34,8 @@ interface ConversationDeps {
 }
 
 /**
- * The meaning of a typed line depends on the state: the model works, a question waits for an answer, or nothing
- * happens.
+ * The meaning of a typed line depends on the state: the model works, a question waits for an answer, or no run is in
+ * progress.
  */
 export function createConversation({ screen, agent, showPrompt, folder }: ConversationDeps) {
   const { note: paint } = screen.paint;
@@ -84,7 +84,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     }
     if (sessionId === undefined) return;
     const state = await (await sessions()).state(sessionId);
-    // A prompt that was typed too late for that run gets its own run. A run that waits will read it later.
+    // A prompt that the run did not read before its end gets its own run. A run that waits will still read the prompt.
     if (state.queue.length > 0 && statusOf(state) !== "awaiting")
       return show(agent.follow(sessionId, { signal: stop.signal }));
     steering = [];

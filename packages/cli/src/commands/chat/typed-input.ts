@@ -8,7 +8,10 @@ const PASTE_END = "\u001B[201~";
 /** A paste with more lines than this is shown as a mark. */
 const SHOWN_BREAKS = 3;
 
-/** Converts terminal input so that a line editor can edit it as one line: pastes, and line breaks inside a prompt. */
+/**
+ * Converts terminal input that has line breaks (pastes, and prompts of several lines) so that a line editor can edit it
+ * as one line.
+ */
 export interface PasteReader {
   push(chunk: string): string;
   /** The prompt for a typed line. */
@@ -66,7 +69,9 @@ function typed(text: string): string {
     .replaceAll("\n", LINE_BREAK);
 }
 
-/** How many characters of the beginning of `sequence` the text ends with. A single Escape character does not count. */
+/**
+ * The length of the longest beginning of `sequence` at the end of the text. A single Escape character does not count.
+ */
 function partOf(text: string, sequence: string): number {
   for (let length = sequence.length - 1; length > 1; length -= 1)
     if (text.endsWith(sequence.slice(0, length))) return length;

@@ -86,7 +86,7 @@ export const list = historyCommand({
 /** A terminal that has no room for every column. */
 const NARROW = 100;
 
-/** With less room than this for the title, other columns give way to it. */
+/** With fewer columns than this for the title, the column of message counts is left out and projects are shortened. */
 const USUAL_TITLE = 16;
 const LEAST_TITLE = 10;
 

@@ -64,7 +64,7 @@ export const search = historyCommand({
     screen.progress(undefined);
     if (values.json) await screen.json(found);
     else await screen.print(...matchLines(found, screen, options.context ?? 2));
-    // Done while a person reads the results: the next search then only reads what is new.
+    // The index is updated while a person reads the results: the next search then only reads what is new.
     if (screen.isTerminal && library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
     return EXIT.completed;
   },

@@ -87,7 +87,7 @@ function viewLines(
   const lines = (form: NumberForm): readonly Styled[] => {
     const cells = rows.flatMap(([name, totals]) => [
       [name, ...numbers(totals, form, paint)],
-      // A session only names its models.
+      // The totals of a session have the names of its models, but no totals by model.
       ...(page.isSplit && view !== "session" && "models" in totals
         ? (totals as UsageReport["byDay"][number]).models.map((part) =>
             [styledText`  ${modelName(part.model)}`, ...numbers(part, form, paint)].map((cell) => paint.dim(cell)),
@@ -136,7 +136,7 @@ function rowsOf(
       return report.bySource.map((source) => [source.source, source]);
     case "session": {
       const idOf = shortIds(report.bySession.map(({ sessionId }) => sessionId));
-      // A narrow terminal has no room for it beside the numbers.
+      // A narrow terminal has no room for the project beside the numbers.
       const projectOf = (path: string): string => (columns < 100 ? "" : ` ${shortenPath(path, columns - 88)}`);
       return report.bySession.map((session) => {
         const own =

@@ -5,7 +5,7 @@ import { styledText } from "../../terminal/styled.ts";
 
 export type SourceNames = readonly SourceName[] | undefined;
 
-/** How many unreadable places are named. The others are only counted. */
+/** How many unreadable files are named. The others are only counted. */
 const MOST_NAMED = 5;
 
 interface AgentOptions {

@@ -28,7 +28,10 @@ export function completions(tables: readonly Table[], statement: string): readon
   return [[...new Set(found)].toSorted(), word];
 }
 
-/** The name that a statement gives to a table: `m.` in `claude.messages m WHERE m.ti`. Empty if it is a schema, or none. */
+/**
+ * The name that a statement gives to a table: `m.` in `claude.messages m WHERE m.ti`. Empty if the word begins with a
+ * schema, or has no dot.
+ */
 function aliasIn(tables: readonly Table[], word: string): string {
   const prefix = /^\w+\./.exec(word)?.[0] ?? "";
   return tables.some(({ name }) => name.startsWith(prefix)) ? "" : prefix;

@@ -208,7 +208,7 @@ function metadataOf({ metadata, user }: Pick<Labels, "metadata" | "user">): Reco
   return { ...metadata, ...(user && { user }) };
 }
 
-/** Applies the labels of a query to a session that existed before it. */
+/** Applies the labels of a query to a session that existed before the query. */
 async function keep({ sessions }: Caller, session: Session, { tags, title, ...labels }: Labels): Promise<void> {
   const metadata = metadataOf(labels);
   const isLabelled = Object.keys(metadata).length > 0;

@@ -63,7 +63,7 @@ export function folderFor({
     try {
       return (await gate.admit({ cwd }, { principal, sessionId })).cwd ?? null;
     } catch (error) {
-      // If the folder is closed, missing or not a path, the session cannot work there.
+      // If the folder is not allowed, missing or not a path, the session cannot work there.
       if (error instanceof ApiError || isKnownError(error, "invalid", "not_found", "not_allowed")) return null;
       throw error;
     }

@@ -3,7 +3,7 @@ import type { ChangedFile, ClaudeFile, Event, Session } from "@skein/protocol";
 /** Converts between sessions and Claude Code's files. */
 export interface Adoption {
   /**
-   * Makes a session of these files. `folderFor` maps the folder in which it worked to the folder that it may use here.
+   * Makes a session of these files. `folderFor` maps the session's original folder to the folder that it may use here.
    */
   adopt(
     files: readonly ClaudeFile[],

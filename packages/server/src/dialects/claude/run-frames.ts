@@ -27,10 +27,9 @@ export interface RunFrames {
 }
 
 /**
- * Sends the frames of a run: those of stored events, then new ones, until the run is over. Returns whether its end was sent.
- *
- * Frames are made from the beginning of the run, because the result needs them; frames that the reader already has are not
- * sent.
+ * Sends the frames of a run: those of stored events, then new ones, until the run is over. Returns whether the run's
+ * end was sent. Frames are made from the beginning of the run, because the result needs them; frames that the reader
+ * already has are not sent.
  */
 export async function sendRun(frames: RunFrames, given: RunSink): Promise<boolean> {
   const sink = beginsWithInit(given, frames.run);

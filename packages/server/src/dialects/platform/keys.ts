@@ -5,7 +5,7 @@ import { type KeyInfo, OPERATOR, isGood, keyIdOf } from "../../keys.ts";
 import { capsOfKey } from "./caps.ts";
 import type { Handlers, RequestContext, ServerContext } from "../../request-context.ts";
 
-/** The keys of the caller's tenant. Keys of other tenants do not exist for it. */
+/** The keys of the caller's tenant. It cannot see or change keys of other tenants. */
 export const keyHandlers = {
   async getPolicy(_, call) {
     return policyOf(call, await keyOf(call.shared, call.principal.tenant, call.principal.keyId));

@@ -5,7 +5,7 @@ import { historyRefusal } from "./history.ts";
 import { mayAskHistory } from "./sql.ts";
 import { cookieIn, loginCookie } from "../../http/login-cookie.ts";
 
-/** Logins of browsers, and who calls. */
+/** Logins of browsers, and who the caller of a request is. */
 export const loginHandlers = {
   async login({ body }, { shared, request, reply }) {
     const { keys, logins, meter } = shared;

@@ -25,7 +25,7 @@ export async function modelNamed({ models }: Pick<Caller, "models">, id: string)
   }
 }
 
-/** The model of an agent. An agent that names none gets the default, and a mark in its extras. */
+/** The model of an agent. An agent that names none gets the default, which its extras record. */
 export async function modelOfAgent(
   call: Caller,
   { model, default_model_id }: { model?: string | undefined; default_model_id?: string | null | undefined },

@@ -24,7 +24,7 @@ export function followAgents(given: LibraryConfig): AgentLibrary {
       if (mirrors) config.mirrors = mirrors;
       if (dataPath !== undefined && dataPath.length > 0) config.dataPath = dataPath;
     } catch (error) {
-      // Then no agent has any data, and the request reports that.
+      // No agent has any data here: the request reports that.
       if (!isDataNotFoundError(error)) throw error;
     }
     lookedAt = performance.now();

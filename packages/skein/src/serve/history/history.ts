@@ -15,7 +15,7 @@ export interface HistoryOptions {
   readonly keys: readonly string[];
 }
 
-/** Larger transcripts are adopted by the command, which runs in its own process. */
+/** The most bytes of an adopted transcript. Larger ones need `skein adopt`, which runs in its own process. */
 const LARGEST_ADOPTED = 128 * 1024 * 1024;
 
 /** The sessions of Claude Code and of other agents for a server, read in a separate thread. */

@@ -53,7 +53,7 @@ async function answer({ id, method, input }: Extract<ToReader, { kind: "ask" }>)
   const stop = new AbortController();
   running.set(id, stop);
   try {
-    // A search reads every line; other questions read a few sessions, or their heads.
+    // A search reads every line; other questions read a few sessions, or the first lines of each.
     await library.refresh(method === "search" ? "all" : "as-needed");
     const value = await questions[method](input, stop.signal);
     tell({ kind: "answer", id, value });
