@@ -22,7 +22,7 @@ test.each([
   ["an arrow key stays a key", ["\u001B[A"], "\u001B[A", "\u001B[A"],
   ["a long paste is a mark", [paste("1\n2\n3\n4\n5")], "[Pasted text 1: 5 lines]", "1\n2\n3\n4\n5"],
   ["a paste cannot press keys", [paste("a\u0003b")], "[Pasted text 1: 1 lines]", "a\u0003b"],
-])("%s", (_, chunks, shown, meant) => {
+])("typed input: %s", (_, chunks, shown, meant) => {
   const reader = createPasteReader();
   const line = chunks.map((chunk) => reader.push(chunk)).join("");
   expect(line).toBe(shown);

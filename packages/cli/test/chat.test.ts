@@ -140,7 +140,7 @@ test("chat continues a waiting session where it was left", async () => {
   expect((await chat.ended).code).toBe(0);
 });
 
-test("several lines at once, and the end of input during a run, are handled", async () => {
+test("lines that arrive during a run are read one by one, and the end of the input waits for the run", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
   const slow = script([{ text: "First.", delayMs: 1500 }]);

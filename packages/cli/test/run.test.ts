@@ -268,7 +268,7 @@ describe("skein run", () => {
     expect(out + err).not.toContain("\u001B");
   });
 
-  test("the key is in nothing that is printed or stored", async () => {
+  test("the API key is neither printed nor stored", async () => {
     const folder = dataFolder();
     const simulator = await createSimulator();
     const env = { ANTHROPIC_API_KEY: "sk-ant-canary-0123456789", ANTHROPIC_BASE_URL: simulator.url };
@@ -285,7 +285,7 @@ describe("skein run", () => {
       expect(readFileSync(join(folder, "data", file), "latin1")).not.toContain("canary");
   });
 
-  test.each(["json", "xml", "raw"])("--format %s prints the stream in that form", async (format) => {
+  test.each(["json", "xml", "raw"])("--format %s prints the stream in that format", async (format) => {
     const { code, out } = await skein(dataFolder(), "run", script([{ text: "Hi there." }]), "--format", format);
     expect(code).toBe(0);
     const sign = { json: "[DONE]", xml: "<content-block-text>", raw: "message_stop" }[format] ?? "";
@@ -371,7 +371,7 @@ test.each([
   expect(err).not.toMatch(/^\s+at /m);
 });
 
-test("an agent file without an agent says what was expected", async () => {
+test("the error for an agent file without an agent says what was expected", async () => {
   const folder = dataFolder();
   const file = join(folder, "empty.ts");
   writeFileSync(file, "export const nothing = 1;\n");

@@ -58,7 +58,7 @@ function endGroup(leader: number | undefined): void {
   try {
     if (leader !== undefined) process.kill(-leader, "SIGKILL");
   } catch {
-    // The group has ended.
+    // The process group has already ended.
   }
 }
 

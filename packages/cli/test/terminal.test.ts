@@ -79,7 +79,7 @@ test.skipIf(!hasScript)("an operation that takes longer than a second shows prog
   expect(seen).toContain("Late.");
 });
 
-test.skipIf(!hasScript)("a conversation works on a terminal", async () => {
+test.skipIf(!hasScript)("skein chat asks questions and shows answers on a terminal", async () => {
   const question = { question: `Which ${attack}?`, options: [{ label: "one" }, { label: "two" }] };
   const prompt = script([
     { tools: [{ name: "AskUserQuestion", input: { questions: [question] } }] },

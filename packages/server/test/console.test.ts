@@ -86,7 +86,7 @@ test.each([
   "//secret.html",
   "/%00.html",
   "/.env.json",
-])("%s does not lead out of the build", async (path) => {
+])("the path %s reads no file outside the built console", async (path) => {
   const { url } = await testServer({ console: built() });
   const answer = await new Promise<string>((resolve) => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");

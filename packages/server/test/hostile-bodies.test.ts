@@ -45,7 +45,7 @@ test.each([
   ["half a value", `{"text":"x`, 400, "The body is not valid JSON in UTF-8."],
   ["9 million letters", `{"text":"${"x".repeat(9_000_000)}"}`, 413, /characters/],
 ])(
-  "a message with %s is rejected with its sentence, and the next one is accepted",
+  "a message with %s is rejected with the reason, and the next message is accepted",
   async (_, content, status, sentence) => {
     const { call } = await testServer();
     const { path } = await session(call);

@@ -138,7 +138,7 @@ test("a request with Expect: 100-continue is told to continue", async () => {
   expect(await answer).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
 });
 
-test("200 idle connections do not block others", async () => {
+test("200 idle connections do not block other connections", async () => {
   const server = await testServer();
   const idle = Array.from({ length: 200 }, () => raw(server, "").socket);
   await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));

@@ -1,4 +1,4 @@
-/** The operator's policy on a real server: what each key may run, and the sentence of each rejection. A stub replaces Claude Code. */
+/** The operator's policy on a real server: what each key may run, and the message of each rejection. A stub replaces Claude Code. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -188,7 +188,7 @@ test.each([
   await expect(testServer({ config: { policy } })).rejects.toThrow(sentence);
 });
 
-test("an unknown rule, or one of the wrong type, is an error with its place", () => {
+test("an unknown rule, or one of the wrong type, is an error that names its place in the policy", () => {
   expect(() => codeOf({ policy: { tool: [] } as object })).toThrow(/policy: .*tool/);
   expect(() => codeOf({ policy: { keys: { ci: { concurrentRuns: 0 } } } })).toThrow(
     /policy\.keys\.ci\.concurrentRuns: /,

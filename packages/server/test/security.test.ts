@@ -295,7 +295,7 @@ test("a wrong method is 405 with Allow for callers with a key, and an unknown ad
   expect(await asked("PUT", "/v1/sessions/", mine.read)).toEqual([404, undefined]);
 });
 
-test("over its limit of requests, streams or sessions a key gets 429 with Retry-After, and others are not affected", async () => {
+test("over its limit of requests, streams or sessions a key gets 429 with Retry-After, and other keys are not affected", async () => {
   const { call, url, key } = await testServer({
     limits: { requestBurst: 30, requestsPerSecond: 1, streams: 2, sessionsPerMinute: 2 },
   });

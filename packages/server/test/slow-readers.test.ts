@@ -17,7 +17,7 @@ function reader({ url, key }: TestServer, path: string): Socket {
   return socket;
 }
 
-test("readers that do not read, read slowly, or disconnect are disconnected, without an effect on others", async () => {
+test("readers that stop reading, read slowly, or disconnect are disconnected, without an effect on other readers", async () => {
   const server = await testServer({ limits: { backlogBytes: 100_000, backlogMs: 3000 } });
   const { path } = await session(server.call);
   reader(server, path).pause();

@@ -193,7 +193,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
   });
 
-  test("afterwards the server is the same process, still answers, wrote nothing, called no address, and leaves no process behind", async () => {
+  test("after hostile statements the server still runs and answers, wrote nothing, called no address, and leaves no process behind", async () => {
     expect(server.exitCode).toBeNull();
     expect(() => process.kill(server.pid ?? 0, 0)).not.toThrow();
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');

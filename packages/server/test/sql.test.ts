@@ -157,7 +157,7 @@ describe.skipIf(!hasBubblewrap)("where there is a sandbox", { timeout: 120_000 }
     expect(readdirSync(root)).toEqual(["projects"]);
   });
 
-  test("the first line has the columns, each row is an object, and the last line says how it ended", async () => {
+  test("the first line of an answer has the columns, each row is an object, and the last line says how the statement ended", async () => {
     const { url, key } = await roomyServer();
     const statement = `SELECT 1 AS a, 2 AS a, NULL AS nothing, '{"b": [1]}'::JSON AS json, 'line
 break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAMP '2026-01-02 03:04:05' AS at, [1, 2] AS list, {'x': 1} AS "__proto__"`;

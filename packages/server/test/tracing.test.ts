@@ -118,7 +118,7 @@ test("a run is sent as spans with the GenAI names, in the trace of its caller an
   );
 });
 
-test("a call is sent while its run continues, and with its content if the operator requests it", async () => {
+test("the span of a call is sent while its run continues, and with the call's content if the operator requests it", async () => {
   const { url, spans } = await collector();
   const { promise: held, resolve: go } = Promise.withResolvers<number>();
   const wait = defineTool({ name: "wait", description: "Waits.", input: z.looseObject({}), run: () => held });

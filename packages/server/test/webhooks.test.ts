@@ -78,7 +78,7 @@ test("a notice that was not delivered when the server stopped is delivered by th
   await expect.poll(() => received.length, { timeout: 20_000 }).toBe(2);
 });
 
-test("a fact whose process died before its notice is sent by the next process, once", async () => {
+test("if a process dies between a fact and its notice, the next process sends the notice once", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const first = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   const { url, received } = await receiver();
@@ -101,7 +101,7 @@ test("a fact whose process died before its notice is sent by the next process, o
   await expect.poll(titles, { timeout: 20_000 }).toEqual(["Told at once", "Told later", "Told by the second"]);
 });
 
-test("facts of another process are sent by the server that is notified", async () => {
+test("notices about facts of another process are sent by the server that learns of them", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const { call } = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   const { url, received } = await receiver();

@@ -83,7 +83,7 @@ test.each([
   ["after", { afterModelCall: () => ({ refuse: "Not today." }) }, 1],
   ["by throwing, before", { beforeModelCall: () => Promise.reject(new Error("Not today.")) }, 0],
 ] as const)(
-  "a hook rejects a model call %s: the run fails with its sentence, and its cost is counted",
+  "a hook rejects a model call %s: the run fails with the hook's message, and its cost is counted",
   async (_, hooks, calls) => {
     const { result, requests } = await ask(hooks);
     expect(result.error).toMatchObject({ code: "hook_refused", message: expect.stringContaining("Not today.") });

@@ -72,7 +72,7 @@ const sent: SentRequest[] = [];
 const pairs = NAMES.flatMap((one) => NAMES.map((other) => [one, other] as const));
 
 test.each(pairs)(
-  "a session that changes from %s to %s and back: every request is accepted, and usage and cost are exact",
+  "a session that changes its model from %s to %s and back: every request is accepted, and usage and cost are exact",
   async (one, other) => {
     const label = `${one} then ${other}`;
     const store = await storeWithModels();

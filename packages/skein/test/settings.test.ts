@@ -103,7 +103,7 @@ test.each([
   expect(() => serveSettings({}, readConfig(env))).toThrow(sentence);
 });
 
-test("generated files are beside the store unless the operator names a place, and S3 is set up by the usual variables", async () => {
+test("generated files are stored beside the store or where the operator says, and S3 is set up by the usual variables", async () => {
   const home = await mkdtemp(join(tmpdir(), "skein-places-"));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const sessionId = "01a1de6b-ce85-73e6-957e-30f2af6e7b70";

@@ -101,7 +101,7 @@ const BAD: readonly [string, Readonly<Record<string, string>>, RegExp][] = [
   ["a huge file", { "a/SKILL.md": skill("a", "A", "x".repeat(100_001)) }, /may have 100000/],
 ];
 
-test("unknown fields of skills are ignored: nested ones and lists", () => {
+test("unknown fields of skills are ignored, also nested fields and lists", () => {
   const more = 'metadata: {author: me, version: "1.0"}\nallowed-tools:\n- Read\n- Bash\nlicense: MIT\n';
   const folder = folderWith({ "a/SKILL.md": skill("a").replace("description:", `${more}description:`) });
   expect(() => createAgent({ skills: [folder] })).not.toThrow();

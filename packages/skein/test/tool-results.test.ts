@@ -115,7 +115,7 @@ test("an invalid output schema, and one for a tool that the caller runs, are err
   );
 });
 
-test("results and events are typed with a tool's output by its name", async () => {
+test("the name of a tool gives its results and events the type of its output", async () => {
   const simulator = await createSimulator();
   const tools = [weather(() => ({ celsius: 21 })), plain] as const;
   const agent = createAgent({ tools, baseUrl: simulator.url, apiKey: "simulated" });

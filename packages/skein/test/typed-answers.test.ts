@@ -193,7 +193,7 @@ test("a part of a truncated answer is not used as the answer", async () => {
   await close();
 });
 
-test("a stream has the object so far with its text, each as a separate value", async () => {
+test("the drafts of a stream have the object so far, each as a separate value", async () => {
   const { agent, label, close } = await reader();
   const partials: unknown[] = [];
   const steps = [{ text: '```json\n{"number":"A17","total":120,"currency":"USD"}\n```', chunk: 9 }];

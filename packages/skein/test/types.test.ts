@@ -41,7 +41,7 @@ test("a tool with a JSON Schema can destructure its input like one with zod", as
   expect(JSON.stringify(conversationHistory[2]?.content)).toMatch(/sunny in Rome.*"Rome"/);
 });
 
-test("a check of answers can be written in each of its forms", () => {
+test("`validate` accepts each form of a result: a text, a boolean and a pair", () => {
   const Answer = z.object({ total: z.number() });
   createAgent({ validate: (answer) => (answer === "" ? "Say something." : undefined) });
   createAgent({ validate: (answer) => answer !== "" });

@@ -111,7 +111,7 @@ test("no control characters of a transcript reach the output", async () => {
   expect(session.summary).toBe(`Parser ${evil}`);
 });
 
-test("history show has the active thread with each call and result on a line, and --all the rewound messages", async () => {
+test("history show has the active thread with each call and result on a line, and --all also shows the rewound messages", async () => {
   const world = createWorld();
   const { code, out } = await world.run("show", first.slice(0, 8));
   expect(code).toBe(0);
@@ -301,7 +301,7 @@ test("history verify and check end with exit code 1 if something is damaged or u
   expect((await world.run("show", "0")).code).toBe(1);
 });
 
-test("history verify and check read only the sessions that --project, --since and --until choose", async () => {
+test("history verify and check read only the sessions that --project, --since and --until select", async () => {
   const world = createWorld();
   appendFileSync(join(world.root, "projects/-work-app", `${first}.jsonl`), '{"type":"from-the-future"}\n{"torn": \n');
   for (const command of ["verify", "check"]) {
@@ -420,7 +420,7 @@ test("history watch shows a line while it is written", async () => {
   );
 });
 
-test("several roots are read together", async () => {
+test("the sessions of several --root folders are read together", async () => {
   const world = createWorld();
   const other = join(world.folder, "other");
   mkdirSync(join(other, "projects/-x"), { recursive: true });

@@ -153,7 +153,7 @@ test.skipIf(!hasBubblewrap)(
     const cache = join(world.env["SKEIN_CACHE_DIR"] ?? "", "sql");
     const copies = (): readonly string[] =>
       existsSync(cache) ? readdirSync(cache).filter((name) => name.endsWith(".duckdb")) : [];
-    // A question that reads no table makes no copy. The first question about the files does not wait for the copy.
+    // A statement that reads no table makes no copy of the data. The first question about the files does not wait for the copy.
     expect(await ask("SELECT 42 AS n")).toContain("42");
     expect(await ask(`SELECT count(*) > 0 AS found FROM claude.messages WHERE session_id = '${first}'`)).toContain(
       "true",

@@ -19,7 +19,7 @@ const reading = [
   ["list", "--json"],
 ] as const;
 
-test("everything that reads works on a data directory that is mounted read-only", async ({ skip }) => {
+test("every command that only reads works on a data directory that is mounted read-only", async ({ skip }) => {
   const world = createWorld();
   const mounted = join(world.folder, "mounted");
   mkdirSync(mounted);

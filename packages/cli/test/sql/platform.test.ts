@@ -149,7 +149,7 @@ async function contents(store: Store): Promise<Record<string, unknown>> {
   return found;
 }
 
-test("the rows are the same from every kind of store", { timeout: 120_000 }, async () => {
+test("the platform's tables have the same rows for every kind of store", { timeout: 120_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const server = inject("postgres");

@@ -46,7 +46,7 @@ async function atPrompt(folder: string, replies: Replies, env: Readonly<Record<s
 }
 
 test.skipIf(!hasScript)(
-  "statements of several lines are answered with their time, and typed statements are kept",
+  "the answer to a statement of several lines shows its duration, and typed statements are kept for the next start",
   { timeout: 120_000 },
   async () => {
     const folder = dataFolder();
@@ -117,7 +117,7 @@ test.skipIf(!hasScript)(
 );
 
 test.skipIf(!hasScript)(
-  "the printed time is that of the statement, and Ctrl-D during a statement leaves after its answer",
+  "the printed duration is that of the statement, and Ctrl-D during a statement ends the prompt after the answer",
   { timeout: 120_000 },
   async () => {
     const seen = await atPrompt(dataFolder(), [

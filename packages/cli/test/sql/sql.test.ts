@@ -73,7 +73,7 @@ describe("skein sql", () => {
   });
 
   test(
-    "an error marks its place and ends with exit code 1, a wrong call with 2, a missing directory with 3",
+    "an error shows its position in the statement and ends with exit code 1, a wrong call with 2, a missing directory with 3",
     { timeout: 120_000 },
     async () => {
       const folder = home("x");
@@ -332,7 +332,7 @@ test(
   },
 );
 
-test("a chart is drawn only for a series", { timeout: 120_000 }, async () => {
+test("a chart is drawn only for rows with a name and a number", { timeout: 120_000 }, async () => {
   const folder = home("x");
   const odd = "VALUES ('half', 0.5), ('none', NULL), ('much', 'inf'::DOUBLE), ('less', -0.25)";
   const [chart, nothing, odds] = await skeins(folder, [

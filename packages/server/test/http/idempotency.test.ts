@@ -26,7 +26,7 @@ test("a response is kept for at least 24 and at most 48 hours, also if the serve
   expect((await records.list({ tenant: "$idempotency", kind: "answer" })).items).toEqual([]);
 });
 
-test("the key of a dead process can be used at once on the same machine, after 4 s elsewhere, and creates the same thing", async () => {
+test("a request of a dead process can be repeated at once on its machine, after 4 s elsewhere, and creates the same thing", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-11-15T12:00:00Z");
   const server = (owner: string) =>
@@ -55,7 +55,7 @@ test("the key of a dead process can be used at once on the same machine, after 4
   expect((await post(elsewhere, "b", Promise.resolve())).body).toBe(ids[1]);
 });
 
-test("a key stays taken as long as its request is in progress", async () => {
+test("an Idempotency-Key cannot be used again while its request is in progress", async () => {
   vi.useFakeTimers({ now: Date.parse("2026-11-15T12:00:00Z") });
   try {
     const { records } = createMemoryStore();

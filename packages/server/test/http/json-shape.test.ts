@@ -25,7 +25,7 @@ test.each([
   ["lists beside each other", "[[1,2],[1,2],[1]]", undefined],
   ["too many values in all", "[[1,2,3],[1,2,3],[1,2,3]]", /more than 10 values/],
   ["letters of several bytes", '["üüü🌍","\u005b[[[["]', undefined],
-])("%s, in pieces of any length", (_, text, expected) => {
+])("the check of a body gives the same result for pieces of any length: %s", (_, text, expected) => {
   for (let length = 1; length <= text.length; length++) {
     const problem = problemOf(text, length);
     if (expected) expect(problem).toMatch(expected);

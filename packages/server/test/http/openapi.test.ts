@@ -29,14 +29,14 @@ function references(value: unknown): readonly string[] {
   return [...(typeof $ref === "string" ? [$ref] : []), ...Object.values(value).flatMap(references)];
 }
 
-test("the description describes the items of every list, including message blocks", () => {
+test("the OpenAPI description describes the items of every list, including message blocks", () => {
   expect(openLists(api)).toEqual([]);
   const text = JSON.stringify(api.components.schemas["ContentBlock"]);
   for (const type of ["text", "thinking", "tool_use", "tool_result", "image", "document"])
     expect(text).toContain(`"type":{"type":"string","const":"${type}"}`);
 });
 
-test("all named schemas are defined and used", () => {
+test("all named schemas of the OpenAPI description are defined and used", () => {
   const used = new Set(references(api));
   const defined = Object.keys(api.components.schemas).map((name) => `#/components/schemas/${name}`);
   expect([...used].filter((reference) => reference.startsWith("#/components/schemas/")).toSorted()).toEqual(
@@ -50,7 +50,7 @@ test("all named schemas are defined and used", () => {
   expect(JSON.stringify(api)).not.toContain("$defs");
 });
 
-test("the description has what linters require: a server, ids, errors and parameters of every path", () => {
+test("the OpenAPI description has what linters require: a server, ids, errors and parameters of every path", () => {
   expect(api.servers.map(({ url }) => url)).toEqual(["/"]);
   const ids = operations.map(({ operationId }) => operationId);
   expect(new Set(ids).size).toBe(ids.length);

@@ -17,7 +17,7 @@ const RUNS = "agent.agent_runs";
 const NO_EXTRAS =
   "Always {}: a run has no fields of its own. The caller's data is in agent_config.extras and in the session's metadata.";
 
-/** Copies of these lines, with a line that always has the same check and outcome. */
+/** The same entries, except that each whose text begins with `name` becomes a departure with this note. */
 const constant = (entries: readonly Entry[], name: string, note: string): readonly Entry[] =>
   entries.map((entry) =>
     entry.what.replaceAll('"', "").startsWith(name) ? departure(entry.what, note, entry.check) : entry,

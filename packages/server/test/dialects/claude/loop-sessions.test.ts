@@ -149,7 +149,7 @@ test("a fork has the messages up to a message, continues on its own, and does no
   expect((await server.call("GET", `/api/v1/sessions?parent_session_id=${id}`)).body).toMatchObject({ total: 1 });
 });
 
-test("an open await is a question, and `answer` answers it within the run", async () => {
+test("an open await is shown as a question, and `answer` answers it within the run", async () => {
   const server = await testServer();
   const { path } = await begun(server, { frontend_tools: [ask] });
   const prompt = scripted("Ask.", [

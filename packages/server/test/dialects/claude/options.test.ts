@@ -349,7 +349,7 @@ test.each(closed)("%s is rejected before anything is started", async (_, body, s
   expect((await server.call("GET", "/api/v1/sessions")).body["total"]).toBe(before);
 });
 
-test("an agent over /v1 has no more rights than a request, and its sessions run", async () => {
+test("an agent made over /v1 has no more rights than a request, and its sessions run", async () => {
   const make = (extras: unknown) =>
     server.call("POST", "/v1/agents", {
       name: "Weaver",

@@ -132,10 +132,10 @@ describe.each([
       expect(seen.join("")).toContain("ANTHROPIC_UNIX_SOCKET");
       for (const key of Object.values(KEYS)) expect(seen.join("")).not.toContain(key);
 
-      // The record says that this model has no cache, so Claude Code sets no cache marks.
+      // The model's settings say that it has no cache, so Claude Code sets no cache marks.
       expect(JSON.stringify(requests("home", "first").map(({ request }) => request))).not.toContain("cache_control");
 
-      // Usage and price are counted under the name of the record.
+      // Usage and price are counted under the name by which the model was added.
       const { body: usage } = await server.call("GET", "/v1/usage?group_by=model");
       const usageOf = (model: string) => usage.data.find((row) => row["key"] === model);
       const counted = models.home.simulator.ledger

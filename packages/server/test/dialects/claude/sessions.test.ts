@@ -298,7 +298,7 @@ function inCommon(content: Record<string, unknown> = {}): Record<string, unknown
   return { ...rest, ...(Array.isArray(blocks) && { content: blocks.map(same) }) };
 }
 
-test("a deleted session does not exist, and its stream ends", async () => {
+test("a deleted session is 404, and its stream ends", async () => {
   const running = await open(server, "/api/v1/query", { prompt: scripted("deleted", [{ hang: true }]) });
   const { data } = await running.until(({ event }) => event === "init");
   const path = `/api/v1/sessions/${data.session_id}`;

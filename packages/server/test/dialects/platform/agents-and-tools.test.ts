@@ -50,7 +50,7 @@ test.each([
   ["an unknown key", { parameters: {} }, "parameters"],
   ["a time limit of zero", { timeout_ms: 0 }, "timeout_ms"],
   ["a time limit of years", { timeout_ms: 1e11 }, "timeout_ms"],
-])("%s of a tool that the caller runs is rejected with its name", async (_, more, named) => {
+])("%s of a tool that the caller runs is rejected with the name of the field", async (_, more, named) => {
   const { call } = await testServer();
   const frontend_tools = [{ name: "pick", input_schema: { type: "object" }, ...more }];
   const { status, body } = await call("POST", "/v1/agents", { name: "A", frontend_tools });

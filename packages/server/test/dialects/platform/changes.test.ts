@@ -173,7 +173,7 @@ test("after kill -9 of the server in the middle of a run, the next server announ
   expect(changes(after).at(-1)?.session).toEqual((await second.call("GET", path)).body);
 }, 60_000);
 
-test("changes that nobody announced are found by a sweep", async () => {
+test("changes that no server announced are found by a sweep", async () => {
   const store = createMemoryStore();
   const silent = { ...store, onNews: () => () => {} };
   const hub = createTenantChanges({

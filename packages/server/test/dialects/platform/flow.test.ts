@@ -114,7 +114,7 @@ test("tool calls are separate rows in the platform API's format", async () => {
   ]);
 });
 
-test("step.error comes before session.failed, and a new message runs again", async () => {
+test("step.error comes before session.failed, and a new message starts another run", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { max_retries: 0 });
   await say(call, path, scripted("Fail.", [{ error: { status: 400 } }]));

@@ -180,7 +180,7 @@ test("600 wrong keys are 401 and soon 429, and a valid key from the same address
   await server.close();
 });
 
-test("a key can ask in plain words what it may do, and an admin can ask for another key", async () => {
+test("a key can read in plain words what it may do, and an admin can read this for another key", async () => {
   const { url, call } = await testServer({
     config: { policy: { keys: { ci: { runtimes: ["loop"], models: ["claude-haiku-*"], spendPerDayUsd: 5 } } } },
   });

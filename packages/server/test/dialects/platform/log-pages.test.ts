@@ -3,7 +3,7 @@ import type { SentRequest } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { say, scripted, session, settled, testServer } from "../../world.ts";
 
-test("a log is read from its end, page by page, oldest first in each", async () => {
+test("a log is read from its end, page by page, and each page has its oldest event first", async () => {
   const { call } = await testServer();
   const { path } = await session(call);
   await say(call, path, scripted("Hi.", [{ text: "Hello." }]));

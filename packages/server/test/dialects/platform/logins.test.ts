@@ -172,7 +172,7 @@ test("cookies that are not a login are ignored", async () => {
     expect((await fetch(`${url}/v1/me`, { headers: { cookie: `a=b; skein-${port}=${value}` } })).status).toBe(401);
 });
 
-test("a login ends after its time or with its key, is stored as a hash, and is then removed", async () => {
+test("a login is stored as a hash, ends after its time or with its key, and is then removed", async () => {
   let time = Date.parse("2026-11-16T12:00:00.000Z");
   const store = createMemoryStore();
   const now = () => time;

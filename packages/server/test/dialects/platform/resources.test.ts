@@ -439,7 +439,7 @@ test("another agent's id in the path is 404", async () => {
     expect((await call("GET", `/v1/agents/${other.agentId}/sessions/${one.id}${rest}`)).status).toBe(404);
 });
 
-test("every setting of an agent can be changed, and fields that are left out stay", async () => {
+test("every setting of an agent can be changed, and fields that are left out keep their values", async () => {
   const { call } = await testServer();
   const { body: made } = await call("POST", "/v1/agents", { name: "A", extras: { team: "x" }, frontend_tools: [pick] });
   const change = {
@@ -472,7 +472,7 @@ test("every setting of an agent can be changed, and fields that are left out sta
   expect((await call("POST", "/v1/agents", { name: "B", beta_headers: ["a b"] })).status).toBe(422);
 });
 
-test("a session needs no body under its agent, and content of another shape is rejected with what was expected", async () => {
+test("a session can be created without a body, and the error for content of another shape says what was expected", async () => {
   const { call } = await testServer();
   const { agentId, path } = await session(call);
   const { status, body } = await call("POST", `/v1/agents/${agentId}/sessions`);

@@ -137,13 +137,13 @@ test.each([
   ["a binary message", (ws: WebSocket) => ws.send(Buffer.from([1, 2])), 1003],
   ["a message over 1 MiB", (ws: WebSocket) => ws.send("x".repeat(1024 * 1024 + 1)), 1009],
   ["text that is not UTF-8", (ws: WebSocket) => ws.send(Buffer.from([0xc3, 0x28]), { binary: false }), 1007],
-])("%s closes the socket with its code", async (_, act, code) => {
+])("%s closes the socket with the matching close code", async (_, act, code) => {
   const { ws } = await socket(await testServer());
   act(ws);
   expect((await once(ws, "close"))[0]).toBe(code);
 });
 
-test("a message in 100,000 fragments of one byte does not affect others", async () => {
+test("a message in 100,000 fragments of one byte does not affect other clients", async () => {
   const server = await testServer();
   const [one, other] = [await socket(server), await socket(server)];
   const closed = once(one.ws, "close") as Promise<[number]>;
@@ -220,7 +220,7 @@ test("a read key may follow and not prompt, and its socket is closed when it is 
   expect((await once(ws, "close"))[0]).toBe(4401);
 });
 
-test("a server that stops tells its sockets", async () => {
+test("a server that stops announces this to its sockets before it closes them", async () => {
   const server = await testServer();
   const { ws, until } = await socket(server);
   const closed = once(ws, "close");
