@@ -6,7 +6,7 @@ import { SqlError } from "../sql-error.ts";
 export interface CallerStatement {
   /** Resets the state for a new statement: it was not stopped, and the memory limit is the default. */
   begin(): Promise<void>;
-  /** Runs a part of the statement. Fails at once if the statement was stopped before. */
+  /** Runs a part of the statement. Fails immediately if the statement was stopped before. */
   run<Result>(sql: string, work: () => Promise<Result>): Promise<Result>;
   stop(): void;
 }

@@ -11,7 +11,10 @@ export interface SqlStream {
   readonly rows: AsyncGenerator<readonly Row[]>;
 }
 
-/** How many rows are held so that a query can be run again. For longer answers, the files are counted first. */
+/**
+ * Up to this many rows are held in memory before they are returned, so that the query can be run again. For longer answers, the
+ * files are counted first.
+ */
 const SHORT_ROWS = 10_000;
 
 /** Runs a statement without holding its answer in memory. */

@@ -18,7 +18,10 @@ export async function checkEnd(
   }
 }
 
-/** A transaction around a stream. If the caller has begun one, it is used unchanged, and nothing is checked. */
+/**
+ * A transaction around a stream. If the caller has begun a transaction, it is used unchanged, and the end of the stream is not
+ * checked.
+ */
 export interface StreamTransaction {
   check(prepared: DuckDBPreparedStatement): Promise<void>;
   end(): Promise<void>;

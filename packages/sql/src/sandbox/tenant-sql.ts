@@ -146,7 +146,7 @@ function realPath(path: string): string {
 }
 
 interface CopyRefresher {
-  /** Starts an update of the cached copy, unless one is running or was done a moment ago. Returns at once. */
+  /** Starts an update of the cached copy, unless one is running or was done a moment ago. Returns immediately. */
   refresh(): void;
   /** True until this process has seen a build end. */
   isMissing(): boolean;

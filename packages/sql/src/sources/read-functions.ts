@@ -1,4 +1,7 @@
-/** The rows of `read_conversations` and the other table functions of the `agent_data` extension, with its columns and types. */
+/**
+ * The rows of `read_conversations` and the other table functions of the `agent_data` extension, with the extension's columns
+ * and types.
+ */
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";

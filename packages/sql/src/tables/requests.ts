@@ -38,9 +38,9 @@ const isAnswer = (line: string): string =>
   `${line}message.usage IS NOT NULL AND ${line}message.model IS DISTINCT FROM '<synthetic>' AND (${line}message.id <> '' OR ${line}uuid IS NOT NULL`;
 
 /**
- * The requests of all files, in one pass over the lines: answers; lines of subagents, which versions 2.1.12 to 2.1.8x wrote into
- * progress lines of their parents; and results with a count of web searches whose calls are in no transcript. The last are
- * requests without tokens, and count only if no call in their file reports searches.
+ * The requests of all files, in one pass over the lines: answers; lines of subagents, which versions 2.1.12 to 2.1.8x wrote
+ * into progress lines of their parents; and results with a count of web searches whose calls are in no transcript. Such a
+ * result is a request without tokens, and counts only if no call in its file reports searches.
  */
 export const requests = (answers: string): string => `
 SELECT place, id, request_id, moment >> 1 AS time, moment & 1 = 1 AS is_side, model, line, input, output, cache_write, cache_read,

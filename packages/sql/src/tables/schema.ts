@@ -12,8 +12,8 @@ CREATE SCHEMA skein; CREATE SCHEMA scan; CREATE SCHEMA claude;
 ${FILES}${SCAN_TABLES}${SCAN_MACROS}${PRICES_SQL}`;
 
 /**
- * Like `BASE`, for Skein's own database. Small chunks are not combined: with long texts, that costs more memory than it
- * saves time.
+ * Like `BASE`, for Skein's own database. Small chunks are not combined: with long texts, combining them takes much memory and
+ * saves little time.
  */
 export const START = `SET enable_caching_operators = false; SET VARIABLE skein_tolerant = true; ${LINE_ROOM} ${BASE}`;
 

@@ -188,7 +188,7 @@ create table skein.messages (
   content json not null,
   tool_call_id text,
   run_id uuid,
-  -- The event that brought the content.
+  -- The event that contains the content.
   sequence integer not null,
   created_at timestamptz not null,
   primary key (id, session_id),
