@@ -44,7 +44,7 @@ export interface LoopOutcome {
 
 const LEASE_MS = 4000;
 
-/** Kills a worker that drives sessions repeatedly. Afterwards the log, the effects and the model's calls must agree. */
+/** Repeatedly kills a worker that drives sessions. Afterwards the log, the effects and the model's calls must agree. */
 export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutcome> {
   const random = createRandom(campaign.seed);
   const [least, most] = campaign.delayMs ?? [50, 1500];

@@ -22,7 +22,9 @@ export function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
 }
 
-/** The version of the packages in the repository: the real one is in the package.json of the root. */
+/**
+ * The version of the packages in the repository, a placeholder. The real version is in the package.json of the root.
+ */
 const IN_TREE = "0.0.0";
 
 /** The condition under which the workspace reads its sources, which are not packed. */

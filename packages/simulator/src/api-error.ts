@@ -55,7 +55,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A 400 in the API's own style: where, then what is wrong there. */
+/** A 400 in the API's own style: the place in the body, then what is wrong there. */
 export function invalid(where: string, what: string): ApiError {
   return new ApiError(400, { message: where === "" ? what : `${where}: ${what}` });
 }

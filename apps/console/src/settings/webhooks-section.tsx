@@ -103,7 +103,7 @@ function WebhookRow({ webhook, onAttempt }: WebhookRowProps) {
     queryKey: ["webhooks", webhook.id],
     queryFn: () => api.deliveries(webhook.id),
     enabled: isOpen,
-    // Refreshed while a notice is being sent.
+    // The list is refreshed while a delivery is pending.
     refetchInterval: ({ state }) => (state.data?.some((one) => one.state === "pending") ? 2000 : false),
   });
   return (

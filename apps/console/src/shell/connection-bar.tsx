@@ -6,7 +6,7 @@ import { Icon } from "../ui/icon.tsx";
 import { clockSeconds } from "../ui/times.ts";
 import { useNow } from "../ui/use-now.ts";
 
-/** How long a failure lasts before it is shown: a server that restarts is back sooner. */
+/** How long the server is unreachable before the page says so: a restart takes less time. */
 const PATIENCE_MS = 3000;
 
 /** Sessions that no worker can run are reported on their own pages and in Settings, not here. */

@@ -33,7 +33,7 @@ export function LoginPage({ problem, onKey }: { problem: string | undefined; onK
             <input
               type="password"
               autoComplete="off"
-              // Login is the only purpose of this page.
+              // The field gets the focus, because login is the only purpose of this page.
               autoFocus
               value={key}
               onChange={(event) => setKey(event.target.value)}

@@ -36,7 +36,7 @@ export function useLogin(client: Client, linkKey: string | undefined): Login {
   );
   useEffect(() => {
     if (linkKey !== undefined) enter(linkKey);
-    // The printed link is opened in the tab that asks for the key: the browser changes only the hash.
+    // If the printed link is opened in the tab that asks for the key, the browser changes only the hash.
     const take = (): void => {
       const key = takeKey();
       if (key !== undefined) enter(key);

@@ -7,7 +7,10 @@ export interface TerminalPiece {
   readonly className: string;
 }
 
-/** Sequences that do more than colour: titles, links, the clipboard, device strings. Also if their end is missing. */
+/**
+ * Sequences that do more than colour: titles, links, the clipboard, device strings. They match even if their end is
+ * missing.
+ */
 // oxlint-disable-next-line no-control-regex
 const STRINGS = /(?:\u001B[\]PX^_]|[\u0090\u0098\u009D-\u009F])[^\u0007\u001B\u009C]*(?:\u0007|\u001B\\|\u009C|$)/g;
 /** Every control sequence; those that colour end in `m`. */
