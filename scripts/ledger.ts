@@ -7,11 +7,12 @@ import { runLedgerCampaign } from "./ledger/campaign.ts";
 
 const HELP = `npm run ledger -- [options]
 
-Runs agents against the simulator. During their model calls, runs are cancelled, connections are cut, and processes
-are stopped or killed. Afterwards the usage in each log is compared with the simulator's ledger: if the stream
-reported its counts, the usage must equal these counts; it must never be more. Ends with 1 if something differs.
+Runs agents against the simulator. During their model calls, runs are cancelled, connections are cut, agents are
+closed, and processes are killed. Afterwards the usage in each log is compared with the simulator's ledger: if the
+stream reported its counts, the usage must equal these counts; it must never be more. Ends with 1 if something
+differs.
 
-  --troubles N  how many cancels, cuts, stops and kills together (default: 1000)
+  --troubles N  how many cancels, cuts, closed agents and kills together (default: 1000)
   --seed S      chooses the moments (default: the time)`;
 
 const { values } = parseArgs({

@@ -185,7 +185,7 @@ export async function randomCuts(server: Served, quick: boolean): Promise<Result
           server,
           `${path}/events?after=${after}`,
           (chunk) => {
-            // Cut in the middle of whatever arrives: only whole frames count.
+            // The connection is cut in the middle of whatever arrives, so only whole frames count.
             const part = chunk.slice(0, Math.max(0, limit - size));
             size += chunk.length;
             text += part;

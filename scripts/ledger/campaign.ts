@@ -13,7 +13,7 @@ export interface LedgerOptions {
   readonly cuts: number;
   /** Sessions whose worker is killed, several with one process. */
   readonly kills: number;
-  /** Sessions whose process stops in the middle of an answer and hands them over. */
+  /** Sessions whose agent is closed in the middle of an answer; another agent continues them. */
   readonly stops: number;
   readonly seed: number;
   /** The address of a store that nobody else uses. */

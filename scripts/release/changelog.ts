@@ -10,8 +10,8 @@ export function unreleased(changelog: string): string {
 }
 
 /**
- * The changelog after the release of this version: the section gets the version and the date, and a new section is
- * added above it.
+ * The changelog after the release of this version: the section of unreleased changes gets the version and the date,
+ * and a new, empty section is added above it.
  */
 export function releaseChangelog(changelog: string, version: string, day: string): string {
   if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))
