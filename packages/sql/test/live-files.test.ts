@@ -9,7 +9,7 @@ const STAYS = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a10.jsonl";
 const GOES = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a11.jsonl";
 const BEHIND = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a12.jsonl";
 
-/** How many ticks after the start of a query a file changes: at once, and during each of its steps. */
+/** After how many ticks of a query a file changes: 0 is at its start, the others are during its steps. */
 const TICKS = process.env["SKEIN_LONG"] ? [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233] : [0, 1, 3, 8, 34, 144];
 
 test(

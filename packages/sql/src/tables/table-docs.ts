@@ -108,7 +108,7 @@ const COLUMN_DOCS: Readonly<Record<string, string>> = {
     "The part of cache_creation_input_tokens that is kept for one hour, at twice the price of input",
   cache_read_input_tokens: "Input tokens that were read from the cache",
   web_search_requests: "Number of web searches",
-  is_fast: "Whether the request had speed fast",
+  is_fast: "Whether the request used the fast mode of the model",
   calls: "Number of model calls: 1, or 0 for web searches whose calls are in no transcript (model web-search)",
   lines: "Number of lines that contain the call, including copies",
   "claude.agents.lines": "Number of lines of its transcript",

@@ -105,7 +105,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     for (const message of ready) deps.written(message);
   }
 
-  /** Prompts that are in the transcript and were not reported. */
+  /** Prompts that are in the transcript, but that Claude Code did not report. */
   function recordTakenIn(batch: Batch): void {
     for (const { message_id } of batch.state.queue) if (stored.has(message_id)) recordSteered(message_id, batch);
   }
