@@ -9,10 +9,7 @@ export interface Steering {
    * tool result follows, the prompts get a separate run. Reasons: decision 084.
    */
   handOver(state: SessionState): void;
-  /**
-   * Whether a prompt was passed to the child and is still unread. The child is then ended with its turn, because it would
-   * begin a turn that nobody follows.
-   */
+  /** Whether a prompt was passed to the child and is still unread. */
   isUnread(state: SessionState): boolean;
 }
 
