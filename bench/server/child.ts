@@ -1,7 +1,8 @@
 /**
- * A server in a separate process, so that its memory and processor time can be measured. It ends when its input closes.
+ * A server in a separate process, so that its memory and processor time can be measured. The process ends when its
+ * input closes.
  *
- * Each line of its input asks for its memory after a garbage collection.
+ * For each line of its input, it prints its memory after a garbage collection.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";

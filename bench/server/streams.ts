@@ -252,7 +252,7 @@ export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
       if (at % 3 === 0) setTimeout(leave, Math.random() * 5);
       else socket.once("data", leave);
     });
-  // Runs once before the measurement, because the process grows to its normal size once. A leak would keep growing.
+  // The same work runs once before the measurement, so that the process has its normal size. A leak would keep growing.
   for (let at = 0; at < 2 * count; at += 50)
     await Promise.all(Array.from({ length: 50 }, (_, one) => abortOnce(at + one)));
   await delay(500);

@@ -12,7 +12,7 @@ export interface CampaignOptions {
   readonly url: string;
   readonly keys: ServedKeys;
   readonly requests: number;
-  /** Only the request of this index. */
+  /** Sends only the request of this index. */
   readonly only?: number | undefined;
   readonly seed: number;
   readonly atOnce?: number;

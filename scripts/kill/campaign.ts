@@ -18,7 +18,7 @@ export interface Campaign {
   readonly delayMs: readonly [least: number, most: number];
   readonly writers?: number;
   readonly under?: readonly string[];
-  /** Called instead of a plain kill, at the chosen moment. It ends the writer. */
+  /** Called instead of a plain kill, at the chosen moment. It must end the writer. */
   readonly crash?: (writer: Writer, cycle: number) => Promise<Place | void>;
   readonly progress?: (text: string) => void;
 }

@@ -42,7 +42,7 @@ export interface World {
 
 export interface WorldOptions {
   readonly withAgents?: boolean;
-  /** With the real Claude Code, which may work in `workFolder`. */
+  /** Whether agents can use the real Claude Code, which may work in `workFolder`. */
   readonly withClaude?: boolean;
 }
 
@@ -82,7 +82,7 @@ function builtConsole(): Promise<string> {
     // `npm install` builds the console. If a source has changed since then, it is built again in another folder.
     if (isNewerThanSources(join(installed, "index.html"))) return installed;
     const outDir = mkdtempSync(join(tmpdir(), "skein-console-built-"));
-    // In a separate process, because Vite would use React's development build inside a test.
+    // The build runs in a separate process, because Vite would use React's development build inside a test.
     const command = [join(ROOT, "node_modules/vite/bin/vite.js"), "build", "--outDir", outDir, "--emptyOutDir"];
     const env = { ...process.env, NODE_ENV: "production" };
     await promisify(execFile)(process.execPath, [...command, "--logLevel", "error"], { cwd: CONSOLE, env });
@@ -94,7 +94,7 @@ function builtConsole(): Promise<string> {
 export async function createWorld({ withAgents = true, withClaude = false }: WorldOptions = {}): Promise<World> {
   const data = mkdtempSync(join(tmpdir(), "skein-console-test-"));
   const model = await startScriptedModel();
-  // Not inside the data folder, which no session may see.
+  // The work folder is outside of the data folder, because no session may see the data folder.
   const workFolder = mkdtempSync(join(tmpdir(), "skein-console-work-"));
   const config = { ...(withAgents && { config: CONFIG }), ...(withClaude && { claudeFolder: workFolder }) };
   const consoleFolder = await builtConsole();
@@ -125,7 +125,7 @@ export async function createWorld({ withAgents = true, withClaude = false }: Wor
       try {
         await whileGone?.();
       } finally {
-        // Runs also if the test fails, because later tests need the platform.
+        // The platform is started again even if `whileGone` throws, because later tests need it.
         world.platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, port, ...config });
       }
     },
