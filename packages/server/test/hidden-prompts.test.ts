@@ -28,7 +28,7 @@ async function world(agent: Record<string, unknown> = {}) {
 
 type World = Awaited<ReturnType<typeof world>>;
 
-/** The paths of every route that a reading key may call, with their parameters filled in. */
+/** The paths of every route that a key with the scope read may call, with their parameters filled in. */
 function addresses({ id, agentId, runId }: World): readonly string[] {
   const values: Record<string, string> = { session_id: id, agent_id: agentId, run_id: runId, step: "1" };
   const routes: readonly Route[] = Object.values(ROUTES);

@@ -142,7 +142,7 @@ test("a lowered cap ends no run and applies to new ones, and runs of a revoked k
   expect(seen.most).toBe(3);
 });
 
-test("a run that waits for its turn can be cancelled, its session deleted, and others move up", async () => {
+test("a run that waits for its turn can be cancelled, its session deleted, and runs behind it move up", async () => {
   const { tool, seen, open } = gatedTool();
   const { call } = await testServer({
     config: { tools: [tool], policy: { tenants: { default: { concurrentRuns: 1 } } } },

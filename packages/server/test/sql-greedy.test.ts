@@ -103,7 +103,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     expect(refused).toHaveLength(20 - ran);
     for (const { text } of refused)
       expect(text).toMatch(
-        /2 statements of SQL may run at once, shared by all tenants, and \d+ others wait\. Retry in \d+ s\./,
+        /2 SQL statements may run at once, shared by all tenants, and \d+ others wait\. Retry in \d+ s\./,
       );
   });
 });

@@ -33,7 +33,7 @@ export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = 
   /** Functions around model calls and tool calls: they may watch, change or reject calls. */
   readonly hooks?: Hooks;
   /**
-   * The type of the final answer, which results have as `output`. A zod 4 schema, or a Standard Schema that can give its JSON Schema.
+   * The type of the final answer. Results have the answer in this type as `output`. A zod 4 schema, or a Standard Schema that can give its JSON Schema.
    */
   readonly output?: OutputSchema<Output>;
   /** What the agent remembers across sessions. Without it, `memory_store_type` names one of Skein's own. */
@@ -82,7 +82,7 @@ export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonl
    * answer so far as `partial`.
    */
   stream(prompt: Content, options?: RunOptions<Tools>): AsyncIterable<Event | PartialDraft<Output>>;
-  /** Like `run`, as text in the agent's own `formatter`, or in another one: a frame per item, or pieces of XML. */
+  /** Like `run`, as text in the agent's `formatter` or in `format`: one frame per item, or pieces of XML. */
   text(prompt: Content, options?: RunOptions<Tools> & { readonly format?: Format }): AsyncIterable<string>;
   /**
    * Answers calls that a run or its subagents wait for, and follows the run until it is over or waits again.

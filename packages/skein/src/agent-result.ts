@@ -38,7 +38,7 @@ export interface AgentResult<Output = unknown, Tools extends readonly Tool[] = r
   readonly finalAnswer: string;
   /** The final answer in the type of the agent's `output`. Null for an agent without one, and for a run that did not complete. */
   readonly output: Output | null;
-  /** The results of the run's tool calls. Those of tools with an output schema have their type. */
+  /** The results of the run's tool calls. Results of tools with an output schema have the type of that schema. */
   readonly toolResults: readonly ToolResult<Tools>[];
   /** The messages of this run. */
   readonly conversationHistory: readonly Message[];

@@ -26,7 +26,7 @@ export interface Config {
   readonly model: string | undefined;
   /** The address of a simulator that several processes share, if answers are simulated. */
   readonly simulatorUrl: string | undefined;
-  /** NODE_ENV is "production": a model that is missing is an error. */
+  /** NODE_ENV is "production": a missing model is an error. */
   readonly isProduction: boolean;
   /** Where the server listens, as written. */
   readonly port: string | undefined;

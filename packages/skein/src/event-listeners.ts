@@ -1,7 +1,7 @@
 import type { Tool, ToolResult } from "@skein/core";
 import type { Event } from "@skein/protocol";
 
-/** Functions by the type of the events that they are called with. */
+/** The function that is called with each event of a type. */
 export type EventListeners<Tools extends readonly Tool[] = readonly Tool[]> = {
   readonly [Type in Event["event_type"]]?: (event: TypedEvent<Type, Tools>) => void;
 };

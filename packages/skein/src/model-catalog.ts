@@ -230,7 +230,7 @@ export function checkModelSettings(name: string, settings: ModelSettings): void 
   if (adapter === "openai-compatible" && url === undefined)
     throw new KnownError(
       "invalid",
-      `${place}: Expected the address of its server, for example http://127.0.0.1:11434/v1.`,
+      `${place}: Expected the address of the model's server, for example http://127.0.0.1:11434/v1.`,
     );
   if (
     (region !== undefined && adapter !== "bedrock" && adapter !== "vertex") ||

@@ -12,8 +12,8 @@ export interface OpenStoreOptions {
   /** The clock for the times of events. */
   readonly now?: () => number;
   /**
-   * Where large texts of bodies are stored. Without it, they stay in the store. Texts that were moved before are read
-   * from `SKEIN_FILES`.
+   * Where large texts of new events are stored. Without it, they stay in the store. Large texts that were stored
+   * outside before are read from `SKEIN_FILES`.
    */
   readonly files?: FileStore | undefined;
   readonly report?: (error: unknown) => void;

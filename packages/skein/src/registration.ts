@@ -44,7 +44,7 @@ export function refuseProcessOptions(agent: Agent): void {
     if (options[name] !== undefined)
       throw new KnownError(
         "invalid",
-        `agents: "${agent.name}" sets ${name}, which a server has once for all its agents. Remove it there and use ${PROCESS_OPTIONS[name]}.`,
+        `agents: "${agent.name}" sets ${name}, which a server has once for all its agents. Remove it from the agent and use ${PROCESS_OPTIONS[name]}.`,
       );
   for (const subagent of options.subagents ?? []) refuseProcessOptions(subagent);
 }

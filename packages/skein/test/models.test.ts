@@ -176,7 +176,7 @@ describe("the catalog", () => {
 
   test.each([
     ["x/y", {}, "one of the providers"],
-    ["openai-compatible/y", {}, "the address of its server"],
+    ["openai-compatible/y", {}, "the address of the model's server"],
     ["ollama/y", { quirks: { nothing: true } }, "nothing"],
     ["openai/y", { region: "eu-west-1" }, "A region is for the adapters bedrock and vertex"],
     ["bedrock/y", { project: "p-1" }, "a project for vertex"],

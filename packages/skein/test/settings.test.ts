@@ -77,7 +77,7 @@ test.each([
   "an agent of a server that sets %s is rejected with what to use instead, also as a subagent",
   (name, options, use) => {
     const own = createAgent({ name: "Own", ...options });
-    const sentence = `agents: "Own" sets ${name}, which a server has once for all its agents. Remove it there and use ${use}.`;
+    const sentence = `agents: "Own" sets ${name}, which a server has once for all its agents. Remove it from the agent and use ${use}.`;
     expect(() => codeOf({ agents: [own] })).toThrow(sentence);
     const caller = createAgent({ name: "Caller", subagents: [own], ...options });
     expect(() => codeOf({ agents: [caller] })).toThrow(`"Caller" sets ${name}`);

@@ -311,7 +311,11 @@ async function claude(settings: ServeSettings): Promise<Finding> {
     };
   const sandbox = await openNone();
   if (!sandbox)
-    return { what, state: "wrong", says: "Claude Code cannot be started: its guard needs bash. Install bash." };
+    return {
+      what,
+      state: "wrong",
+      says: "Claude Code cannot be started: the script that watches its processes needs bash. Install bash.",
+    };
   const opened = [...claudeOpened.keys, ...(await keysInFile(configFile))];
   const who =
     opened.length === 0

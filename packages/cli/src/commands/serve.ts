@@ -122,7 +122,7 @@ Try it:
 Stop it with Ctrl-C. Unfinished runs continue at the next start.`;
 }
 
-/** A text in lines beside the names of the greeting. */
+/** Breaks a text into lines that begin at the same column, right of the greeting's names. */
 const besideName = (text: string): string => wrapped(text, 80 - 11).join(`\n${" ".repeat(11)}`);
 
 /** What it means that other servers run on the same store. */

@@ -5,7 +5,7 @@ import { nearestName } from "@skein/protocol/nearest-name";
 import { runCommand, reportFailure } from "./run-command.ts";
 import { createScreen } from "./screen.ts";
 
-/** Runs the command of a group that the first word names. */
+/** Runs a command of a group: the first word names it. */
 export async function runGroup(group: Group, args: readonly string[]): Promise<number> {
   const [word, ...rest] = args;
   if (word === "help" && rest.length > 0) return runGroup(group, [...rest, "--help"]);

@@ -52,7 +52,7 @@ function namesOf(exported: Readonly<Record<string, unknown>>): z.core.$ZodRegist
   const names = z.registry<Json>();
   const shapes = Object.entries(exported).filter((entry): entry is [string, z.ZodType] => isShape(entry[1]));
   const taken = new Set<string>();
-  // A schema of the API (`Api…`) gets the plain name.
+  // `Api…` is named without `Api`, also if another schema has that name.
   for (const [name, shape] of shapes.toSorted(
     ([a], [b]) => Number(b.startsWith("Api")) - Number(a.startsWith("Api")),
   )) {

@@ -34,7 +34,7 @@ export function createSharedPlaces(limits: Limits, isShared: () => boolean): Sha
     const room = await bodies.take(tenant, { size: bytes, signal });
     const began = performance.now();
     if (room) return () => (isShared() ? setTimeout(room, pauseAfter(began)).unref() : room());
-    const says = `large bodies of ${mebibytes(limits.bytesInFlight)} are worked on at once, shared by all tenants`;
+    const says = `large bodies of ${mebibytes(limits.bytesInFlight)} in total are processed at once, shared by all tenants`;
     throw tooMany({ limit: "bytesInFlight", says }, 5);
   }
 
@@ -46,7 +46,7 @@ export function createSharedPlaces(limits: Limits, isShared: () => boolean): Sha
       const place = await statements.take(tenant, { signal: AbortSignal.any([signal, late]) });
       if (place) return place;
       const { waiting } = statements.figures();
-      const says = `${limits.statements} statements of SQL may run at once, shared by all tenants, and ${waiting} others wait`;
+      const says = `${limits.statements} SQL statements may run at once, shared by all tenants, and ${waiting} others wait`;
       const seconds = Math.ceil(((waiting + 1) / limits.statements) * (limits.statementMs / 1000));
       throw tooMany({ limit: "statements", says }, seconds);
     },

@@ -110,7 +110,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
       : `Claude Code is off for this key: a sandbox is required, because ${sandbox.because}. ${sandboxProblem}`;
   }
 
-  /** Throws an error if Claude Code cannot use a model that is named. */
+  /** Throws an error if Claude Code cannot use a model that the options name. */
   async function checkModels(options: Partial<ClaudeOptions>, tenant: string): Promise<void> {
     await Promise.all(namedModels(options).map((model) => reach(tenant, model)));
   }

@@ -84,7 +84,7 @@ async function pageBefore(sessions: Sessions, sessionId: string, { before, limit
   return { data, next_after: null, next_before: first > 1 ? first : null };
 }
 
-/** Whether the Accept header prefers a stream to JSON, weights included. */
+/** Whether the Accept header, with its weights, prefers a stream to JSON. */
 function wantsStream(call: RequestContext): boolean {
   const accepted = (call.request.headers.accept ?? "").split(",");
   const weight = weightOf(accepted, "text/event-stream");

@@ -44,7 +44,7 @@ test("an unknown run and an unknown format are rejected", async () => {
   expect((await call("GET", `${path}?format=yaml`)).status).toBe(422);
 });
 
-test("the text of a queued run waits for its beginning, and ends if the run never begins", async () => {
+test("the text of a queued run begins with the run, and ends if the run never begins", async () => {
   const { call, url, key } = await testServer();
   const { id } = await session(call);
   const path = `/v1/sessions/${id}`;

@@ -35,7 +35,7 @@ const NOTHING_USED: CountedSession = {
   },
 };
 
-/** How often usage is counted again at most, and only while lists are requested. */
+/** The shortest time between two counts of usage. Usage is counted only while lists are requested. */
 const COUNT_AGAIN_MS = 60_000;
 
 /** The usage of the agents' sessions. */
