@@ -33,7 +33,8 @@ export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = 
   /** Functions around model calls and tool calls: they may watch, change or reject calls. */
   readonly hooks?: Hooks;
   /**
-   * The type of the final answer. Results have the answer in this type as `output`. A zod 4 schema, or a Standard Schema that can give its JSON Schema.
+   * The type of the final answer. Results have the answer in this type as `output`. A zod 4 schema, or a Standard
+   * Schema that can give its JSON Schema.
    */
   readonly output?: OutputSchema<Output>;
   /** What the agent remembers across sessions. Without it, `memory_store_type` names one of Skein's own. */
