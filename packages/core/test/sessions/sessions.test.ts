@@ -176,7 +176,7 @@ describe("cancel", () => {
   test.each([
     ["named", true],
     ["not named", false],
-  ])("cancel reaches a run that begins in the meantime (%s)", async (_, isNamed) => {
+  ])("cancel also cancels a run that begins after cancel has read the session (%s)", async (_, isNamed) => {
     const { ids, store, sessions, id, runId, start } = await claimed();
     // The cancel has just read that no run is in progress.
     const late: Store = {
