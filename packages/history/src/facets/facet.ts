@@ -41,7 +41,7 @@ export interface FacetStore {
   load(facet: { readonly name: string; readonly version: number }): ReadonlyMap<string, SavedFacet>;
   /** The saved state of one file. */
   find(facet: { readonly name: string; readonly version: number }, path: string): SavedFacet | undefined;
-  /** Like `load`, but returns one state at a time, for facets with large states. `find` has what a row leaves out. */
+  /** Like `load`, but returns one state at a time, for facets with large states. `find` returns the fields that a `FacetRow` does not have. */
   each(facet: { readonly name: string; readonly version: number }, onRow: (row: FacetRow) => void): void;
   /** The files that have a saved state of this facet. */
   paths(facet: { readonly name: string }): readonly string[];

@@ -19,7 +19,7 @@ type OriginalOf = Pick<MessageBase, "lineNumber"> & Partial<Pick<MessageBase, "r
 
 /**
  * The original of a message, as its agent wrote it: a line of a file, a part of a document, or a row of a database as JSON.
- * Its text is undefined if it no longer exists, and its path then says where it was.
+ * If the original no longer exists, its text is undefined, and its path says where it was.
  */
 export function readOriginal(session: { readonly path: string }, message: OriginalOf): MessageOriginal {
   const place = `line ${message.lineNumber}`;

@@ -1,4 +1,7 @@
-/** Adds up calls that follow each other and are in the same groups, because each call is in a dozen groups of a report. */
+/**
+ * Adds up runs of calls: calls that follow each other and are in the same groups. Each call is in a dozen groups of a report, and
+ * only the sum of a run is added to them.
+ */
 import type { Owner } from "./count-calls.ts";
 import { addCall, newTally, type PricedCall, type Tally } from "./tally.ts";
 
@@ -11,7 +14,7 @@ export interface CallGroups {
   readonly hour: number;
 }
 
-/** Calls of the same groups, with the times of the first and the last one. */
+/** The sum of a run of calls, with the times of its first and its last call. */
 export interface CallRun extends CallGroups {
   first: number;
   last: number;

@@ -197,7 +197,7 @@ function headOf(sidecar: Value): {
   return { title: stringOf(sidecar["title"]), cwd, created: numberOf(sidecar["createdAt"]) };
 }
 
-/** The fields of a sidecar that are shown. Its others have the system prompt and the secrets of MCP servers. */
+/** The fields of a sidecar that are shown. Other fields have the system prompt and the secrets of MCP servers. */
 const shown = ["sessionId", "cliSessionId", "title", "cwd", "originCwd", "userSelectedFolders", "createdAt"] as const;
 
 function originalSidecar(path: string): Original {

@@ -11,7 +11,7 @@ export interface CallRow {
   readonly model: string;
   readonly tokens: CallTokens;
   readonly at: number | string | null;
-  /** Where it was read from. */
+  /** Where the call was read from. */
   readonly from: string;
 }
 

@@ -4,7 +4,7 @@ import type { Original, Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 import { folderNamed, promptOf, startOf } from "./transcript.ts";
 
-/** A line with nothing else says who wrote the lines after it. */
+/** A line with only `user:` or `assistant:` says who wrote the lines after it. */
 const speaker = /^(user|assistant):\s*$/;
 
 export function readText(unit: Unit, writer: TranscriptWriter): void {

@@ -185,7 +185,7 @@ export function originalLine(path: string, from: string): Original {
   return { path, text };
 }
 
-/** A whole file, such as the one with the settings of a session. */
+/** A whole file as an original, for example the file with the settings of a session. */
 export function originalFile(path: string): Original {
   return { path, text: isFile(path) ? textAt(path) : undefined };
 }
