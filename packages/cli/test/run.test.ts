@@ -249,7 +249,7 @@ describe("skein run", () => {
     expect(err).toContain("Failed: prompt is not to my taste");
   });
 
-  test("--max-cost stops a run that is too expensive", async () => {
+  test("--max-cost stops a run that costs more", async () => {
     const { code, err } = await skein(dataFolder(), "run", "2+2", "--max-cost", "0.000001");
     expect(code).toBe(1);
     expect(err).toMatch(/Failed: .*budget/);

@@ -33,7 +33,7 @@ test("a revoked key stays revoked when the clock goes back", async () => {
   expect(await keys.recognise(key)).toBeUndefined();
 });
 
-test("a request that another process lost is taken over, even if the clock goes back", async () => {
+test("a request that a dead process left unfinished is taken over, even if the clock goes back", async () => {
   const { now, jump } = clock();
   const { records } = createMemoryStore();
   const id = { id: "key", fingerprint: "request" };

@@ -151,7 +151,7 @@ test("an admin of another tenant cannot take the rights of a key by giving a new
   expect((await make(server.call, "other/ci")).status).toBe(403);
 });
 
-test("a key whose rules have only the loop runs its agents, within its models, and no Claude Code", async () => {
+test("a key whose rules allow only the loop can run agents with its models, but not Claude Code", async () => {
   const refused = await as("looper")("POST", "/api/v1/query/single", { prompt });
   expect([refused.status, refused.body.error.message]).toEqual([
     403,

@@ -80,7 +80,7 @@ async function otherServer(answer: (response: ServerResponse) => void): Promise<
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => asked };
 }
 
-eachModel("%s with a wrong key is called once, and the error has the provider's sentence", async (model) => {
+eachModel("%s with a wrong key is called once, and the error has the provider's message", async (model) => {
   const { run, asked } = await agentOf(model);
   const { error } = await run([{ error: { status: 401, type: "authentication_error", message: "Wrong API key." } }]);
   expect(error).toMatchObject({ code: "authentication_error", message: "Wrong API key.", status: 401 });

@@ -100,7 +100,7 @@ test("a file that the API does not return is reported, and the run continues", a
   expect(rows(result, "file_error")[0]).toMatchObject({ file_id: "file_gone" });
 });
 
-test("a file is downloaded up to the limit, and rejected above it", async () => {
+test("a file up to the size limit is downloaded, and a larger one is rejected", async () => {
   const { agent, simulator } = await simulatedAgent({ ...coding, files: await folder() });
   const made = async (content: string): Promise<string> => {
     const { generatedFiles } = await agent.run(scripted(content, charting("a.csv", content)));

@@ -266,7 +266,7 @@ test.each([
   }
 });
 
-test("OpenAI is asked to keep a conversation for a day with cache long, and gets no cache key with off", async () => {
+test("OpenAI is asked to keep a conversation for a day if the cache is long, and gets no cache key if it is off", async () => {
   for (const [cache, told] of [
     ["off", [undefined, undefined]],
     ["short", [expect.any(String), undefined]],

@@ -7,7 +7,7 @@ import { JSON_OPTION } from "../terminal/shared-options.ts";
 
 const NAMED = 20;
 
-/** `skein move`: moves a store to another address. */
+/** `skein move`: copies a store to another address, and pauses its runs at the old one. */
 export const move = defineCommand({
   name: "move",
   words: "FROM TO",

@@ -1,7 +1,7 @@
 import type { UsageTotals } from "@skein/protocol";
 import { counted } from "./counts.ts";
 
-/** Dollars with as many digits as the amount needs to be more than zero. */
+/** Dollars, with more digits for a small amount, which would otherwise be shown as zero. */
 function dollars(micros: number): string {
   return `$${(micros / 1e6).toFixed(micros > 0 && micros < 10_000 ? 6 : 4)}`;
 }

@@ -34,7 +34,7 @@ test("every command that only reads works on a data directory that is mounted re
   }
 });
 
-test("no system call writes below the data directory", ({ skip }) => {
+test("skein history makes no system call that writes below the data directory", ({ skip }) => {
   if (!existsSync("/usr/bin/strace")) return skip("there is no strace");
   const world = createWorld();
   const log = join(world.folder, "strace");

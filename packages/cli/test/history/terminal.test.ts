@@ -131,7 +131,7 @@ test.each([
   expect(JSON.parse(visibleJson({ text }, 2))).toEqual({ text });
 });
 
-test("tables align by visible columns, and text is cut and wrapped by them", () => {
+test("tables are aligned, and text is cut and wrapped, by visible columns", () => {
   expect(
     table(
       [{ title: "A" }, { title: "N", align: "right" }],
@@ -167,7 +167,7 @@ test("times are parsed as people type them", () => {
     expect(parseTime(text, "start", now)).toBeUndefined();
 });
 
-test("one argument is the query itself, and among several an argument with spaces is a phrase", () => {
+test("history search: one argument is the query itself; of several, an argument with spaces is a phrase", () => {
   expect(queryOf(['"a b" c'])).toBe('"a b" c');
   expect(queryOf(["fix", "the parser"])).toBe('fix "the parser"');
   expect(queryOf(["fix", "/a b/"])).toBe("fix /a b/");

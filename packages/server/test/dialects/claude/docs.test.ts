@@ -67,7 +67,7 @@ test("the events in docs/reference/claude-api.md are valid", () => {
   expect(shown.filter((name) => !known.includes(name))).toEqual([]);
 });
 
-test("the tests that the README beside this file names exist", () => {
+test("the README beside this file names only tests that exist", () => {
   const readme = readFileSync(new URL("README.md", import.meta.url), "utf8");
   const named = [...readme.matchAll(/`([\w-]+\.test\.ts)`: ((?:\*[^*]+\*(?:, )?)+)/g)].flatMap(
     ([, file = "", list = ""]) => [...list.matchAll(/\*([^*]+?)(?: …)?\*/g)].map(([, name = ""]) => ({ file, name })),

@@ -173,7 +173,7 @@ test("every event that Claude Code fires calls its hook over HTTP, and the decis
   await expect.poll(() => FIRED.filter((event) => !eventsOf(id).includes(event)), PATIENCE).toEqual([]);
 });
 
-test("people are notified that a session waits for them, also when a hook answers ask", async () => {
+test("people are notified that a session waits for them, also if a hook answers `ask`", async () => {
   const file = join(server.work, "told.txt");
   answers.set("touch ask", { decision: "ask" });
   const stream = await open(server, "/api/v1/query", {
