@@ -1,21 +1,14 @@
-/**
- * Adds up runs of calls: calls that follow each other and are in the same groups. Each call is in a dozen groups of a report, and
- * only the sum of a run is added to them.
- */
+/** Adds up calls that follow each other and are in the same groups, because each call is in a dozen groups of a report. */
 import type { Owner } from "./count-calls.ts";
 import { addCall, newTally, type PricedCall, type Tally } from "./tally.ts";
 
-/** The groups that a call belongs to. */
-export interface CallGroups {
+/** Consecutive calls of one session, model, day and hour, with the times of the first and the last one. */
+export interface CallRun {
   readonly owner: Owner;
   readonly model: string;
   readonly day: string;
   /** The number of the hour, as blocks count hours. */
   readonly hour: number;
-}
-
-/** The sum of a run of calls, with the times of its first and its last call. */
-export interface CallRun extends CallGroups {
   first: number;
   last: number;
   readonly tally: Tally;
