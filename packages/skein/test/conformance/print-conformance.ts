@@ -8,7 +8,7 @@ export function printConformance(lists: readonly ConformanceList[]): string {
   const shared = sharedReasons(lists);
   return `# Where Skein differs from the specifications
 
-Each of the five parts of Skein implements a specification, numbered 000 to 004. A line of a specification is *there* (Skein does what it says), a *departure* or *open*. For every line that is *there*, a test checks this in a real store, a schema or a file. This page lists the *departures*, which are different in Skein for the given reason, and the *open* lines, which are not done yet. \`npm run conformance\` prints this page from the lists in \`packages/skein/test/conformance/\`.
+Each of the five parts of Skein implements a specification. A line of a specification is *there* (Skein does what the line says, and a test checks it), a *departure* (different in Skein) or *open* (not done yet). This page lists the departures with their reasons, and the open lines. \`npm run conformance\` prints it from the lists in \`packages/skein/test/conformance/\`.
 
 | part | specification | about | there | departures | open |
 |---|---|---|---|---|---|
@@ -23,7 +23,7 @@ ${lists.map((list) => printList(list, new Set(shared.keys()))).join("")}`;
 }
 
 /** How many lines a shared reason lists. The lists have all of them. */
-const MOST_LINES = 4;
+const MOST_LINES = 2;
 
 interface Place {
   readonly part: string;
@@ -60,7 +60,7 @@ function counts(list: ConformanceList): string {
   return (["there", "departure", "open"] as const).map((status) => countOf(list, status)).join(" | ");
 }
 
-function printList({ part, specification, title, lines }: ConformanceList, shared: ReadonlySet<string>): string {
+function printList({ part, lines }: ConformanceList, shared: ReadonlySet<string>): string {
   const places = [...new Set(lines.map(({ at }) => at))];
   const isOnlyHere = (line: Line): boolean => line.status !== "there" && !shared.has(reasonOf(line));
   const rows = places.flatMap((at) =>
@@ -71,8 +71,6 @@ function printList({ part, specification, title, lines }: ConformanceList, share
   );
   return `
 ## ${part}
-
-Specification ${specification}: ${title}.
 
 | about | the specification says | in Skein |
 |---|---|---|
