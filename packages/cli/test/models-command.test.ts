@@ -34,11 +34,11 @@ test("a model is added, listed, tested, used and removed; its key is only in the
     ["text", "works"],
     ["tools", "works"],
     ["parallel_tools", "works"],
-    ["images", "not said to have it"],
-    ["pdf", "not said to have it"],
+    ["images", "turned off"],
+    ["pdf", "turned off"],
     ["thinking", "works"],
-    ["output", "not said to have it"],
-    ["caching", "not said to have it"],
+    ["output", "turned off"],
+    ["caching", "turned off"],
   ]);
   const ran = await call(["run", "How much is 2+2?", "--model", name, "--store", `sqlite:${data}/skein.db`], {
     env,

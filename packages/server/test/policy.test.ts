@@ -182,7 +182,7 @@ test("a read-only folder needs a sandbox, and the audit log has the rejection", 
 
 test.each([
   [{ tools: ["Bush"] }, 'policy.tools: There is no tool "Bush" on this server. Did you mean "Bash"?'],
-  [{ sandbox: "off" as const, hosts: ["a.test"] }, 'policy.hosts: "a.test" is not opened by claude.hosts.'],
+  [{ sandbox: "off" as const, hosts: ["a.test"] }, 'policy.hosts: "a.test" is not in claude.hosts.'],
   [{ keys: { ci: { folders: ["docs"] } } }, 'policy.keys.ci.folders: "docs" is neither a name in claude.folders'],
 ])("a server does not start with the policy %j", async (policy, sentence) => {
   await expect(testServer({ config: { policy } })).rejects.toThrow(sentence);

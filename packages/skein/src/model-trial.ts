@@ -42,7 +42,7 @@ export async function* tryModel(name: string, model: Model, signal: AbortSignal)
   for (const trial of trialsOf(name, model)) {
     const { ability } = trial;
     if (isSilent || !trial.isThere) {
-      yield { ability, outcome: isSilent ? "not tried" : "not said to have it", ms: 0, detail: "" };
+      yield { ability, outcome: isSilent ? "not tried" : "turned off", ms: 0, detail: "" };
       continue;
     }
     const started = performance.now();

@@ -84,12 +84,12 @@ export function ModelRow({ model, isAdmin, onDefault, onRemove }: ModelRowProps)
 const STATES: Readonly<Record<ModelTrial["outcome"], State>> = {
   works: "done",
   fails: "failed",
-  "not said to have it": "idle",
+  "turned off": "idle",
   "not tried": "idle",
 };
 
 const NOT_TRIED: Partial<Record<ModelTrial["outcome"], string>> = {
-  "not said to have it": "Not tried: the settings say that the model lacks this ability",
+  "turned off": "Not tried: the settings say that the model lacks this ability",
   "not tried": "Not tried: the model does not answer",
 };
 

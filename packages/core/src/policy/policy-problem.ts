@@ -78,7 +78,7 @@ function unknownName({ tools = [], folders = [], hosts = [] }: KeyPolicy, known:
   if (folder !== undefined)
     return `folders: "${folder}" is neither a name in claude.folders nor a path inside of claude.roots.`;
   const host = hosts.find((name) => !isHostAmong(known.hosts, name));
-  if (host !== undefined) return `hosts: "${host}" is not opened by claude.hosts. Add the host there first.`;
+  if (host !== undefined) return `hosts: "${host}" is not in claude.hosts. Add the host there first.`;
   return undefined;
 }
 

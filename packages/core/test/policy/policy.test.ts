@@ -131,7 +131,7 @@ describe("an invalid policy", () => {
     ],
     [{ keys: { ci: { tools: ["mcp__gitlab__*"] } } }, 'policy.keys.ci.tools: There is no tool "mcp__gitlab__*"'],
     [{ folders: ["/srv/workshop"] }, 'policy.folders: "/srv/workshop" is neither'],
-    [{ hosts: ["example.org"] }, 'policy.hosts: "example.org" is not opened by claude.hosts.'],
+    [{ hosts: ["example.org"] }, 'policy.hosts: "example.org" is not in claude.hosts.'],
     [{ models: [] }, "policy.models: The list is empty"],
     [{ spendAskAtPercent: 50 }, "policy.spendAskAtPercent: This is a percentage of spendPerDayUsd, which is not set."],
     [

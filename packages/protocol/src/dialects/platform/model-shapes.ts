@@ -47,7 +47,8 @@ export type ApiModel = z.infer<typeof ApiModel>;
 /** The result of one small call that tests an ability of a model. */
 export const ModelTrial = z.object({
   ability: z.enum(["text", "tools", "parallel_tools", "images", "pdf", "thinking", "output", "caching"]),
-  outcome: z.enum(["works", "fails", "not said to have it", "not tried"]),
+  /** `turned off`: the model's settings say that it lacks the ability. `not tried`: the model does not answer at all. */
+  outcome: z.enum(["works", "fails", "turned off", "not tried"]),
   ms: z.int().nonnegative(),
   /** What the model answered, or what went wrong. */
   detail: z.string(),
