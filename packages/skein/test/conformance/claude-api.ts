@@ -123,7 +123,7 @@ export const claudeApi: ConformanceList = {
       there("active → error", { check: "query", query: "select id from api.sessions where status = 'error'" }),
       departure(
         "no transitions from completed or error",
-        "completed and error are outcomes of a run. A resume opens a new run, and the session is active again. Otherwise a resume could not answer a question, which the specification requires. A cancelled run is error.",
+        "completed and error are outcomes of a run. A resume opens a new run, and the session is active again, because the specification requires that a resume can answer a question. A cancelled run is error.",
         {
           check: "query",
           query:

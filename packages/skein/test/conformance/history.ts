@@ -79,12 +79,16 @@ export const history: ConformanceList = {
         timestamp: ["Date", "date"],
         content: ["MessageContent", "any"],
       }),
-      departure("uuid: unique message identifier", "A line without one (summary, snapshot) is named line:<number>.", {
-        check: "library",
-        shape: "Message",
-        key: "uuid",
-        type: "string",
-      }),
+      departure(
+        "uuid: unique message identifier",
+        "A line without a uuid (summary, snapshot) is named line:<number>.",
+        {
+          check: "library",
+          shape: "Message",
+          key: "uuid",
+          type: "string",
+        },
+      ),
       inMessages("MessageType 'user'", "user"),
       inMessages("MessageType 'assistant'", "assistant"),
       inMessages("MessageType 'summary'", "summary"),
