@@ -70,8 +70,17 @@ const databases: Readonly<Record<string, readonly (readonly [sql: string, databa
   opencode: [["v1.sql", "opencode.db"]],
   "opencode-2": [["v2.sql", "opencode.db"]],
   copilot: [["session-store.sql", "session-store.db"]],
+  "copilot-store": [["session-store.sql", "session-store.db"]],
   cursor: [["state-vscdb.sql", "state.vscdb"]],
   goose: [["sessions.sql", "sessions.db"]],
+};
+
+/** The part of `expected.json` with the totals of one of several forms. */
+const totalsOf: Readonly<Record<string, string>> = {
+  opencode: "v1.sql+storage",
+  "opencode-2": "v2.sql",
+  "opencode-0": "project",
+  "copilot-store": "store",
 };
 
 export const agentNames = [
@@ -80,9 +89,11 @@ export const agentNames = [
   "codex",
   "opencode",
   "opencode-2",
+  "opencode-0",
   "pi",
   "gemini",
   "copilot",
+  "copilot-store",
   "cursor",
   "grok",
   "qwen",
@@ -92,15 +103,28 @@ export const agentNames = [
   "goose",
 ] as const;
 
+/** Some sources have data of several forms. */
+function nameOf(agent: (typeof agentNames)[number]): SourceName {
+  if (agent === "opencode-0" || agent === "opencode-2") return "opencode";
+  return agent === "copilot-store" ? "copilot" : agent;
+}
+
 /** Puts the data of one agent into a folder, which is removed after the test if none is given. */
 export function agentData(agent: (typeof agentNames)[number], folder = temporaryFolder()): AgentData {
-  const name: SourceName = agent === "opencode-2" ? "opencode" : agent;
+  const name = nameOf(agent);
   cpSync(join(fixtures, name), folder, { recursive: true });
   for (const [sql, database] of databases[agent] ?? [])
     sqlite(join(folder, database), readFileSync(join(folder, sql), "utf8"));
-  if (agent === "opencode-2") rmSync(join(folder, "storage"), { recursive: true });
+  if (name === "opencode") {
+    // The folders of the form that is wanted.
+    if (agent !== "opencode-0") rmSync(join(folder, "project"), { recursive: true });
+    if (agent !== "opencode") rmSync(join(folder, "storage"), { recursive: true });
+  }
+  if (agent === "copilot-store")
+    for (const part of ["session-state", "otel"]) rmSync(join(folder, part), { recursive: true });
   const whole = JSON.parse(readFileSync(join(folder, "expected.json"), "utf8")) as Expected & Record<string, Expected>;
-  const expected = agent === "opencode" ? whole["v1.sql+storage"] : agent === "opencode-2" ? whole["v2.sql"] : whole;
+  const part = totalsOf[agent];
+  const expected = part === undefined ? whole : whole[part];
   if (!expected) throw new Error(`${agent} has no totals`);
   for (const file of ["expected.json", "v1.sql", "v2.sql", "session-store.sql", "state-vscdb.sql", "sessions.sql"])
     if (existsSync(join(folder, file))) rmSync(join(folder, file));

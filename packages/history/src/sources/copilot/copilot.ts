@@ -13,9 +13,11 @@ import {
   stampOf,
   textAt,
 } from "../port/files.ts";
+import { readDatabase } from "../port/sqlite.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { createEvents, placeOf } from "./events.ts";
-import { callRows, originalCall, type CallRow } from "./usage-rows.ts";
+import { readStored, storedSessions, type StoredSession } from "./stored-turns.ts";
+import { callRows, originalRow, type CallRow } from "./usage-rows.ts";
 import { chatSpans } from "./spans.ts";
 
 const marks = ['"session.', '"assistant.message"'];
@@ -25,7 +27,7 @@ export const copilot: TranslatedSource = {
   reads: "translated",
   roots: ({ env, homes }) =>
     env["COPILOT_HOME"] ? [env["COPILOT_HOME"]] : homes.map((home) => join(home, ".copilot")),
-  owns: (path) => isFolder(join(path, "session-state")),
+  owns: (path) => isFolder(join(path, "session-state")) || isFile(databaseIn(path)),
   units: findSessions,
   read(unit, writer) {
     if (writer.wants === "head") {
@@ -33,15 +35,16 @@ export const copilot: TranslatedSource = {
       if (first?.["type"] === "session.start") writer.place(placeOf(objectOf(first["data"])));
       return;
     }
-    const { rows, spans } = known.get(unit.root) ?? usageOf(unit.root);
+    const { rows, spans, stored } = known.get(unit.root) ?? usageOf(unit.root);
+    const session = unit.path === databaseIn(unit.root) ? stored.get(unit.id) : undefined;
+    if (session) return readStored(unit, session, rows.get(unit.id) ?? [], writer);
     const events = createEvents(unit.id, writer, { rows: rows.get(unit.id) ?? [], spans: spans.get(unit.id) ?? [] });
     eachRecord(unit.path, { writer, marks }, (event, from) => events.add(event, from));
     events.finish(stringOf(unit.extra?.["title"]));
   },
   original({ root, path }, from) {
     if (from === "workspace.yaml") return originalFile(join(path, "..", from));
-    const [, row] = /^assistant_usage_events\/(.*)$/.exec(from) ?? [];
-    if (row !== undefined) return originalCall(join(root, "session-store.db"), row);
+    if (/^\w+\/\S+$/.test(from)) return originalRow(databaseIn(root), from);
     const [, file, line] = /^file (.*) (line \d+)$/.exec(from) ?? [];
     return originalLine(file ?? path, line ?? from);
   },
@@ -50,7 +53,7 @@ export const copilot: TranslatedSource = {
 function findSessions(root: string): Found {
   const problems: Problem[] = [];
   const folder = join(root, "session-state");
-  const { rows, spans } = usageOf(root, problems);
+  const { rows, spans, stored } = usageOf(root, problems);
   const entries = entriesIn(folder, problems);
   const units = new Map<string, Unit>();
   const add = (id: string, path: string, title: () => string | null): void => {
@@ -75,8 +78,19 @@ function findSessions(root: string): Found {
   // Earlier versions wrote one file for each session. A folder of the same name replaces it.
   for (const { name } of entries)
     if (name.endsWith(".jsonl")) add(basename(name, ".jsonl"), join(folder, name), () => null);
+  const path = databaseIn(root);
+  for (const [id, session] of stored)
+    if (!units.has(id)) units.set(id, storedUnit(session, rows.get(id)?.length ?? 0, { id, root, path }));
   return { units: [...units.values()], problems };
 }
+
+function storedUnit(session: StoredSession, calls: number, at: Pick<Unit, "id" | "root" | "path">): Unit {
+  const { cwd, title, updatedMs, turns, bytes } = session;
+  const stamp = `store ${updatedMs} ${turns} ${bytes} ${calls} ${title ?? ""}`;
+  return { ...at, bytes: 0, stamp, mtimeMs: updatedMs, head: { cwd, parentId: null } };
+}
+
+const databaseIn = (root: string): string => join(root, "session-store.db");
 
 /** One key of a flat YAML file. */
 function nameIn(path: string): string | null {
@@ -90,15 +104,35 @@ function nameIn(path: string): string | null {
   }
 }
 
+/** What `session-store.db` has: the model calls, and the sessions. */
+function storeAt(path: string, problems: Problem[]): Pick<Usage, "rows" | "stored"> {
+  const none = { rows: new Map<string, CallRow[]>(), stored: new Map<string, StoredSession>() };
+  if (!isFile(path)) return none;
+  const report = (message: string): void => {
+    if (!problems.some((problem) => problem.path === path)) problems.push({ path, message });
+  };
+  try {
+    return readDatabase(path, (database) => ({
+      rows: callRows(database, report),
+      stored: storedSessions(database, report),
+    }));
+  } catch (error) {
+    report(error instanceof Error ? error.message : String(error));
+    return none;
+  }
+}
+
 interface Usage {
   readonly rows: ReadonlyMap<string, readonly CallRow[]>;
   readonly spans: ReadonlyMap<string, readonly CallRow[]>;
+  /** The sessions of the database. Most of them also have events, which are preferred. */
+  readonly stored: ReadonlyMap<string, StoredSession>;
 }
 
 const known = new Map<string, Usage & { readonly stamp: string }>();
 
 function usageOf(root: string, problems: Problem[] = []): Usage {
-  const database = join(root, "session-store.db");
+  const database = databaseIn(root);
   const given = process.env["COPILOT_OTEL_FILE_EXPORTER_PATH"];
   const files = entriesIn(join(root, "otel")).flatMap(({ name }) =>
     name.endsWith(".jsonl") ? [join(root, "otel", name)] : [],
@@ -108,7 +142,7 @@ function usageOf(root: string, problems: Problem[] = []): Usage {
   const before = known.get(root);
   if (before?.stamp === stamp) return before;
   const problemsBefore = problems.length;
-  const usage = { stamp, rows: callRows(database, problems), spans: chatSpans(paths, problems) };
+  const usage = { stamp, ...storeAt(database, problems), spans: chatSpans(paths, problems) };
   // A file that could not be read is tried again, and its problem is reported again.
   if (problems.length === problemsBefore) known.set(root, usage);
   else known.delete(root);

@@ -164,7 +164,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
 }
 
 /** The name of the model without the endings that Copilot adds for routes and efforts. ccusage removes the same endings. */
-function plainModel(name: string): string {
+export function plainModel(name: string): string {
   return name.replace(/(?:(?:-1m)?-internal|-xhigh|-high|-1m)$/, "");
 }
 

@@ -1,8 +1,8 @@
 /** The rows of `session-store.db`: one per model call. */
 import { numberOf, stringOf } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
-import { readDatabase } from "../port/sqlite.ts";
-import type { Original, Problem } from "../port/source.ts";
+import { readDatabase, type OpenDatabase } from "../port/sqlite.ts";
+import type { Original } from "../port/source.ts";
 import type { CallTokens } from "../port/transcript-writer.ts";
 
 /** One model call of a session. */
@@ -39,51 +39,43 @@ const columns = {
   reasoning: "reasoning_tokens",
 } as const;
 
-export function callRows(path: string, problems: Problem[]): ReadonlyMap<string, readonly CallRow[]> {
+export function callRows(
+  database: OpenDatabase,
+  report: (message: string) => void,
+): ReadonlyMap<string, readonly CallRow[]> {
   const rows = new Map<string, CallRow[]>();
-  if (!isFile(path)) return rows;
-  try {
-    readDatabase(path, (database) => {
-      // Columns were added one by one in different versions.
-      const known = database.columns("assistant_usage_events");
-      if (!known.has("session_id") || !known.has("id")) {
-        // Older databases do not have this table, so only a database without any known table is reported.
-        if (known.size > 0 || !database.columns("turns").has("session_id"))
-          problems.push({ path, message: "a database whose tables Skein does not know: is it of a newer version?" });
-        return;
-      }
-      const chosen = ["id", "session_id", "model", "created_at", ...Object.values(columns)].filter((name) =>
-        known.has(name),
-      );
-      database.each(`SELECT ${chosen.join(", ")} FROM assistant_usage_events ORDER BY id`, [], (row) => {
-        const tokens = tokensOf(
-          stringOf(row["model"]) ?? "",
-          (name) => numberOf(row[columns[name as keyof typeof columns]]) ?? 0,
-        );
-        const session = String(row["session_id"]);
-        const call = {
-          id: String(row["id"]),
-          model: stringOf(row["model"]) ?? "",
-          tokens,
-          at: stringOf(row["created_at"]),
-          from: `assistant_usage_events/${String(row["id"])}`,
-        };
-        rows.set(session, [...(rows.get(session) ?? []), call]);
-      });
-    });
-  } catch (error) {
-    problems.push({ path, message: error instanceof Error ? error.message : String(error) });
+  // Columns were added one by one in different versions.
+  const known = database.columns("assistant_usage_events");
+  if (!known.has("session_id") || !known.has("id")) {
+    // Older databases do not have this table, so only a database without any known table is reported.
+    if (known.size > 0 || !database.columns("turns").has("session_id"))
+      report("a database whose tables Skein does not know: is it of a newer version?");
+    return rows;
   }
+  const chosen = ["id", "session_id", "model", "created_at", ...Object.values(columns)].filter((name) =>
+    known.has(name),
+  );
+  database.each(`SELECT ${chosen.join(", ")} FROM assistant_usage_events ORDER BY id`, [], (row) => {
+    const model = stringOf(row["model"]) ?? "";
+    const tokens = tokensOf(model, (name) => numberOf(row[columns[name as keyof typeof columns]]) ?? 0);
+    const id = String(row["id"]);
+    const call = { id, model, tokens, at: stringOf(row["created_at"]), from: `assistant_usage_events/${id}` };
+    const session = String(row["session_id"]);
+    const before = rows.get(session);
+    if (before) before.push(call);
+    else rows.set(session, [call]);
+  });
   return rows;
 }
 
-/** The row of a model call. */
-export function originalCall(path: string, id: string): Original {
-  if (!isFile(path)) return { path, text: undefined };
+const tables = new Set(["assistant_usage_events", "sessions", "turns"]);
+
+/** The row that `turns/1` names. */
+export function originalRow(path: string, from: string): Original {
+  const [table = "", id = ""] = from.split("/");
+  if (!tables.has(table) || !isFile(path)) return { path, text: undefined };
   const [row] = readDatabase(path, (database) =>
-    database.columns("assistant_usage_events").has("id")
-      ? database.all("SELECT * FROM assistant_usage_events WHERE id = ?", id)
-      : [],
+    database.columns(table).has("id") ? database.all(`SELECT * FROM ${table} WHERE id = ?`, id) : [],
   );
   return { path, text: row && JSON.stringify(row) };
 }

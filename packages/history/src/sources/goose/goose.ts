@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
-import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
+import { readDatabase, sqliteTime, type OpenDatabase, type Row } from "../port/sqlite.ts";
 import type { Found, TranslatedSource, Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 import { millisecondsOf, writeUsage } from "./usage.ts";
@@ -59,17 +59,12 @@ function findSessions(database: OpenDatabase, root: string, path: string): Found
   const rows = database.all(`SELECT id, updated_at, working_dir, accumulated_total_tokens AS tokens${parent},
     (SELECT count(*) FROM messages WHERE session_id = sessions.id) AS messages FROM sessions`);
   const units = rows.map(({ id, updated_at: updated, working_dir: cwd, tokens, messages, ...row }): Unit => {
-    const mtimeMs = timeOf(String(updated));
+    const mtimeMs = sqliteTime(updated);
     const stamp = [updated, tokens, messages].map(String).join(" ");
     const head = { cwd: stringOf(cwd), parentId: stringOf(row["parent"]) };
     return { id: String(id), root, path, bytes: 0, mtimeMs, stamp, head };
   });
   return { units, problems: [] };
-}
-
-/** Parses a time in SQLite's form, which has no zone, or in the form of sessions from before the database. */
-function timeOf(text: string): number {
-  return Date.parse(/^[\d-]+ [\d:.]+$/.test(text) ? `${text.replace(" ", "T")}Z` : text) || 0;
 }
 
 function databaseIn(root: string): string {

@@ -1,13 +1,13 @@
 /** opencode: SQLite databases of 1.x and 2.x, which may be one file, and the older files in `storage/`. */
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { stringOf } from "../../model/value.ts";
-import { entriesIn, isFile, isFolder, stampOf } from "../port/files.ts";
+import { entriesIn, isFile, isFolder } from "../port/files.ts";
 import { settledStamp } from "../port/sqlite-connection.ts";
 import { readDatabase, type OpenDatabase, type Row } from "../port/sqlite.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import { originalRow, readFirst } from "./version-1.ts";
 import { readSecond } from "./version-2.ts";
-import { fileSession, originalDocument } from "./stored-files.ts";
+import { fileSession, oldestStorages, originalDocument, storedSessions } from "./stored-files.ts";
 
 const databaseName = /^opencode(?:-[A-Za-z0-9_.-]+)?\.db$/;
 
@@ -26,7 +26,9 @@ export const opencode: TranslatedSource = {
   },
   owns: (path) =>
     isFolder(path)
-      ? entriesIn(path).some(({ name }) => databaseName.test(name)) || isFolder(join(path, "storage", "session"))
+      ? entriesIn(path).some(({ name }) => databaseName.test(name)) ||
+        isFolder(join(path, "storage", "session")) ||
+        oldestStorages(path).some((storage) => isFolder(join(storage, "info")))
       : isDatabase(path),
   units: findSessions,
   read(unit, writer) {
@@ -146,26 +148,4 @@ function unitOf(root: string, path: string, form: 1 | 2, row: Row): Unit {
   const head = { cwd: stringOf(directory) || null, parentId: stringOf(parent) };
   const stamp = `${form} ${String(updated)} ${String(messages)} ${String(newest)} ${String(parts)} ${String(changed)}`;
   return { id: String(id), root, path, bytes: 0, stamp, mtimeMs: Number(updated) || 0, head, extra: { form } };
-}
-
-/** A folder does not change when a file in it is written again, as opencode does with the last two messages and their parts. */
-function filesIn(folder: string): readonly string[] {
-  return entriesIn(folder).map(({ name }) => join(folder, name));
-}
-
-function storedSessions(root: string, problems: Problem[]): readonly Unit[] {
-  const storage = join(root, "storage");
-  return entriesIn(join(storage, "session"), problems).flatMap((project) => {
-    const folder = join(storage, "session", project.name);
-    return entriesIn(folder, problems).flatMap((entry): Unit[] => {
-      if (!entry.isFile() || !entry.name.endsWith(".json")) return [];
-      const id = basename(entry.name, ".json");
-      const path = join(folder, entry.name);
-      const messages = join(storage, "message", id);
-      const names = entriesIn(messages).map(({ name }) => name);
-      const parts = names.map((name) => join(storage, "part", basename(name, ".json")));
-      const last = [...names.slice(-2).map((name) => join(messages, name)), ...parts.slice(-2).flatMap(filesIn)];
-      return [{ id, root, path, ...stampOf(path, messages, ...parts, ...last), extra: { form: "files", storage } }];
-    });
-  });
 }

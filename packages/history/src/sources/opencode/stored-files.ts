@@ -1,22 +1,104 @@
-/** Sessions that opencode kept as files before it had a database: `session`, `message` and `part` below `storage`. */
+/**
+ * Sessions that opencode kept as files before it had a database: `session`, `message` and `part` below `storage`, and until
+ * version 0.5 below a `storage` of each project.
+ */
 import { basename, join } from "node:path";
 import { numberOf, objectOf, stringOf } from "../../model/value.ts";
-import { documentOf, entriesIn, isFile, originalFile } from "../port/files.ts";
-import type { Original, Unit } from "../port/source.ts";
+import { documentAt, documentOf, entriesIn, isFile, originalFile, originalPart, stampOf } from "../port/files.ts";
+import type { Original, Problem, Unit } from "../port/source.ts";
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { writeMessage, type Part } from "./messages.ts";
+import { inlineParts, withoutMetadata } from "./oldest-messages.ts";
+
+/** The folders in which the files of one session are. */
+interface Stored {
+  readonly messages: string;
+  /** The folder with a folder of parts for each message. */
+  readonly parts: string;
+}
+
+/** The sessions below `storage`, and those of the oldest versions. A session may be in both: the newer copy comes first. */
+export function storedSessions(root: string, problems: Problem[]): readonly Unit[] {
+  const storage = join(root, "storage");
+  const newer = entriesIn(join(storage, "session"), problems).flatMap(({ name }) =>
+    sessionsIn(root, join(storage, "session", name), problems, (id) => ({
+      messages: join(storage, "message", id),
+      parts: join(storage, "part"),
+    })),
+  );
+  const oldest = oldestStorages(root, problems).flatMap((session) =>
+    sessionsIn(root, join(session, "info"), problems, (id) => ({
+      messages: join(session, "message", id),
+      parts: join(session, "part", id),
+    })),
+  );
+  return [...newer, ...oldest];
+}
+
+/** The folders in which the oldest versions kept the sessions of each project. */
+export function oldestStorages(root: string, problems?: Problem[]): readonly string[] {
+  const projects = join(root, "project");
+  return entriesIn(projects, problems).map(({ name }) => join(projects, name, "storage", "session"));
+}
+
+function sessionsIn(
+  root: string,
+  folder: string,
+  problems: Problem[],
+  storedOf: (id: string) => Stored,
+): readonly Unit[] {
+  return entriesIn(folder, problems).flatMap((entry): Unit[] => {
+    if (!entry.isFile() || !entry.name.endsWith(".json")) return [];
+    const id = basename(entry.name, ".json");
+    const path = join(folder, entry.name);
+    const stored = storedOf(id);
+    const names = entriesIn(stored.messages).map(({ name }) => name);
+    const parts = names.map((name) => join(stored.parts, basename(name, ".json")));
+    const last = [...names.slice(-2).map((name) => join(stored.messages, name)), ...parts.slice(-2).flatMap(filesIn)];
+    return [{ id, root, path, ...stampOf(path, stored.messages, ...parts, ...last), extra: { form: "files", stored } }];
+  });
+}
+
+/** A folder does not change when a file in it is written again, as opencode does with the last two messages and their parts. */
+function filesIn(folder: string): readonly string[] {
+  return entriesIn(folder).map(({ name }) => join(folder, name));
+}
+
+const storedOf = ({ extra }: Unit): Stored => extra?.["stored"] as Stored;
 
 export function fileSession(unit: Unit, writer: TranscriptWriter): void {
   const session = documentOf(unit.path, writer);
   if (!session) return;
-  const storage = String(unit.extra?.["storage"]);
-  writer.place({ cwd: stringOf(session["directory"]), version: stringOf(session["version"]) });
+  const stored = storedOf(unit);
+  const cwd = stringOf(session["directory"]) ?? folderOf(stored);
+  writer.place({ cwd, version: stringOf(session["version"]) });
   const parent = stringOf(session["parentID"]);
   if (parent !== null) writer.subagentOf({ sessionId: parent, description: stringOf(session["title"]) });
   if (writer.wants === "head") return;
-  const messages = documentsIn(join(storage, "message", unit.id), writer).toSorted(byTime);
-  for (const { id, data } of messages) writeMessage(id, data, documentsIn(join(storage, "part", id), writer), writer);
+  for (const { id, data } of messagesOf(stored, writer)) {
+    const inline = inlineParts(id, data);
+    const parts = inline ?? documentsIn(join(stored.parts, id), writer);
+    writeMessage(id, withoutMetadata(data), parts, writer);
+  }
   writer.title(stringOf(session["title"]), `session/${unit.id}`);
+}
+
+/** The oldest versions wrote the folder into each answer, not into the session. */
+function folderOf(stored: Stored): string | null {
+  for (const { name } of entriesIn(stored.messages)) {
+    const { path } = withoutMetadata(documentAt(join(stored.messages, name)) ?? {});
+    const cwd = stringOf(objectOf(path)["cwd"]);
+    if (cwd !== null) return cwd;
+  }
+  return null;
+}
+
+function messagesOf(stored: Stored, writer: TranscriptWriter): readonly Part[] {
+  return documentsIn(stored.messages, writer).toSorted((a, b) => timeOf(a) - timeOf(b) || (a.id < b.id ? -1 : 1));
+}
+
+function timeOf({ data }: Part): number {
+  return numberOf(objectOf(withoutMetadata(data)["time"])["created"]) ?? 0;
 }
 
 function documentsIn(folder: string, writer: TranscriptWriter): readonly Part[] {
@@ -26,23 +108,18 @@ function documentsIn(folder: string, writer: TranscriptWriter): readonly Part[] 
   });
 }
 
-function byTime(a: Part, b: Part): number {
-  const at = ({ data }: Part): number => numberOf(objectOf(data["time"])["created"]) ?? 0;
-  return at(a) - at(b) || (a.id < b.id ? -1 : 1);
-}
-
 /** The file that `part/prt_1` names. The files of a message's parts, which have its text, follow it. */
 export function originalDocument(unit: Unit, from: string): Original {
-  const storage = String(unit.extra?.["storage"]);
-  const [kind, id = ""] = from.split("/");
+  const { messages, parts } = storedOf(unit);
+  const [kind, id = "", at] = from.split("/");
   if (kind === "session") return originalFile(unit.path);
-  const messages = join(storage, "message", unit.id);
+  // A part inside the file of its message.
+  if (at !== undefined) return originalPart(join(messages, `${id}.json`), `parts/${at}`);
   if (kind === "message") {
     const message = originalFile(join(messages, `${id}.json`));
-    const folder = join(storage, "part", id);
-    const parts = entriesIn(folder).map(({ name }) => originalFile(join(folder, name)).text);
-    return { ...message, text: message.text && [message.text, ...parts].join("\n") };
+    const own = filesIn(join(parts, id)).map((path) => originalFile(path).text);
+    return { ...message, text: message.text && [message.text, ...own].join("\n") };
   }
-  const places = entriesIn(messages).map(({ name }) => join(storage, "part", basename(name, ".json"), `${id}.json`));
-  return originalFile(places.find((path) => isFile(path)) ?? join(storage, "part", `${id}.json`));
+  const places = entriesIn(messages).map(({ name }) => join(parts, basename(name, ".json"), `${id}.json`));
+  return originalFile(places.find((path) => isFile(path)) ?? join(parts, `${id}.json`));
 }

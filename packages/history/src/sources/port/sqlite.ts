@@ -27,6 +27,13 @@ export function readDatabase<T>(path: string, work: (database: OpenDatabase) => 
   }
 }
 
+/** A time in milliseconds. SQLite's own form has no zone, and means UTC. 0 if the time is unknown. */
+export function sqliteTime(value: unknown): number {
+  if (typeof value === "number") return value;
+  const text = String(value);
+  return Date.parse(/^[\d-]+ [\d:.]+$/.test(text) ? `${text.replace(" ", "T")}Z` : text) || 0;
+}
+
 let holders = 0;
 const held = new Map<string, Connection>();
 

@@ -225,3 +225,33 @@ test("Copilot: the folder of a session hides its older file; a new title and new
   execute(join(folder, "session-store.db"), ROWS);
   expect(readAll("copilot", folder)[0]?.unit.stamp).not.toBe(named?.unit.stamp);
 });
+
+test("Copilot: a session without events is read from the turns of the database, and one with events from its events", () => {
+  const other = "c0000000-0000-4000-8000-00000000000e";
+  const folder = folderWith({
+    [PLACE]: [start(), user("from the events"), answer("m1", 10)],
+    "session-store.db": `${ROWS}
+      CREATE TABLE sessions (id TEXT PRIMARY KEY, cwd TEXT, branch TEXT, summary TEXT, updated_at TEXT);
+      CREATE TABLE turns (id INTEGER PRIMARY KEY, session_id TEXT, turn_index INTEGER, user_message TEXT, assistant_response TEXT, timestamp TEXT);
+      INSERT INTO sessions VALUES ('${ID}', '/srv/demo', 'main', 'Both', '2026-10-04 08:00:00'), ('${other}', NULL, '', 'Only here', '2026-10-05 08:00:00'),
+        ('c0000000-0000-4000-8000-00000000000d', '/srv/demo', 'main', 'No turn', '2026-10-06 08:00:00');
+      INSERT INTO turns VALUES (1, '${ID}', 0, 'from the turns', 'x', '2026-10-04 08:00:00'), (2, '${other}', 0, 'hello', 'hi', '2026-10-05 08:00:00'),
+        (3, '${other}', 1, 'stopped', NULL, '2026-10-05 08:00:01');
+      INSERT INTO assistant_usage_events VALUES (2, '${other}', 'm', 20, 2, '2026-10-05T08:00:00.000Z'), (3, '${other}', 'm', 30, 3, '2026-10-05T08:00:00.500Z');`,
+  });
+  const reads = readAll("copilot", folder);
+  expect(reads.map((read) => [read.id, titleOf(read), threadOf(read)])).toEqual([
+    [other, "Only here", ["hello", "hi", "stopped"]],
+    [ID, undefined, ["from the events", "m1"]],
+  ]);
+  expect(reads[0]?.lines[0]).toMatchObject({ timestamp: "2026-10-05T08:00:00.000Z", from: "turns/2" });
+  expect(callsIn("copilot", reads).map(({ input, output }) => [input, output])).toEqual([
+    [20, 2],
+    [30, 3],
+    [100, 10],
+  ]);
+  const stampOf = (id: string) => readAll("copilot", folder).find((read) => read.id === id)?.unit.stamp;
+  const before = stampOf(other);
+  execute(join(folder, "session-store.db"), "UPDATE turns SET assistant_response = 'done' WHERE id = 3");
+  expect(stampOf(other)).not.toBe(before);
+});

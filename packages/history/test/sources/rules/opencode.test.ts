@@ -234,3 +234,30 @@ test("opencode's older files: messages are ordered by time, a child names its pa
   expect(moved && titleOf(moved)).toBe("in the database");
   rmSync(join(folder, "opencode.db"));
 });
+
+test("opencode: a session of the oldest versions that a newer version copied is the copy, and a broken message is damage", () => {
+  const old = "project/srv-demo/storage/session";
+  const metadata = {
+    time: { created: 1 },
+    assistant: { path: { cwd: "/srv/old" }, modelID: "m", tokens: tokens(9, 1) },
+  };
+  const folder = folderWith({
+    "storage/session/p/ses_1.json": { id: "ses_1", directory: "/srv/new", title: "copied" },
+    "storage/message/ses_1/msg_1.json": { role: "user", time: { created: 1 } },
+    "storage/part/msg_1/prt_1.json": says("newer"),
+    [`${old}/info/ses_1.json`]: { id: "ses_1", title: "t" },
+    [`${old}/message/ses_1/msg_1.json`]: { role: "user", parts: [says("older")], metadata },
+    [`${old}/info/ses_2.json`]: { id: "ses_2", title: "t" },
+    [`${old}/message/ses_2/msg_1.json`]: { role: "user", parts: [says("hello")], metadata: { time: { created: 1 } } },
+    [`${old}/message/ses_2/msg_2.json`]: '{"id":"msg_2","ro',
+    [`${old}/message/ses_2/msg_3.json`]: { role: "assistant", parts: [says("hi")], metadata },
+  });
+  const reads = readAll("opencode", folder);
+  expect(reads.map(({ id, lines }) => [id, lines[0]?.["cwd"]])).toEqual([
+    ["ses_1", "/srv/new"],
+    ["ses_2", "/srv/old"],
+  ]);
+  expect(reads.map((read) => threadOf(read))).toEqual([["newer"], ["hello", "hi"]]);
+  expect(reads[1]?.damage).toEqual([expect.stringContaining("a document that cannot be read: not JSON")]);
+  expect(callsIn("opencode", reads).map(({ input, output }) => [input, output])).toEqual([[9, 1]]);
+});

@@ -1,0 +1,37 @@
+/**
+ * Messages of opencode before version 0.3, which had their parts in their own file. Before version 0.2, all else was in
+ * `metadata`, and a call and its result were one part. The fields are those of opencode's own conversion of these files.
+ */
+import { arrayOf, objectOf, stringOf, type Value } from "../../model/value.ts";
+import type { Part } from "./messages.ts";
+
+/** The parts in the file of a message; undefined if each part has a file. */
+export function inlineParts(id: string, message: Value): readonly Part[] | undefined {
+  if (!Array.isArray(message["parts"])) return undefined;
+  const tools = objectOf(objectOf(message["metadata"])["tool"]);
+  return arrayOf(message["parts"]).map((part, at) => ({ id: `${id}/${at}`, data: partOf(objectOf(part), tools) }));
+}
+
+function partOf(part: Value, tools: Value): Value {
+  if (part["type"] === "file") return { mime: part["mediaType"], ...part };
+  if (part["type"] !== "tool-invocation") return part;
+  const { toolCallId, toolName, state, args, result } = objectOf(part["toolInvocation"]);
+  const { title, time, ...metadata } = objectOf(tools[stringOf(toolCallId) ?? ""]);
+  const status = state === "result" ? "completed" : "running";
+  const output = stringOf(result) ?? JSON.stringify(result);
+  return {
+    type: "tool",
+    callID: toolCallId,
+    tool: toolName,
+    state: { status, input: args, output, title, time, metadata },
+  };
+}
+
+/** The message with the fields that newer versions write, if they are in its `metadata`. */
+export function withoutMetadata(message: Value): Value {
+  if (message["metadata"] === undefined) return message;
+  const metadata = objectOf(message["metadata"]);
+  const { role } = message;
+  const { time, error } = metadata;
+  return { role, time, ...objectOf(metadata["assistant"]), ...(error !== undefined && { error }) };
+}
