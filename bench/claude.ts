@@ -13,7 +13,7 @@ import { startSimulator } from "./loop/simulator.ts";
 import { type Result, median, printed, quantile } from "./store/results.ts";
 
 export const summary =
-  "Claude Code behind the API beside the bare SDK: first event, warm turns, memory, readers, kill -9, walls";
+  "Claude Code over the API compared with the bare SDK: first event, warm turns, memory, readers, kill -9, walls";
 
 const PARTS = ["first", "warm", "memory", "readers", "interrupt", "kill", "walls"] as const;
 const HELP = `npm run bench -- claude [options]

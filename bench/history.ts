@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history beside the tools people use, on the same
+ * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history compared with the tools that people use, on the same
  * files.
  *
  * Cold means no index, files in the page cache. Figures are medians over several processes. "First" is the first call of
@@ -16,7 +16,8 @@ import { FROM_HELP, benchFolder } from "./history/folder.ts";
 import type { Figure, Goal, Row } from "./history/rows.ts";
 import type { Result } from "./store/results.ts";
 
-export const summary = "list, usage, search, index, export and watch beside ccusage, the Agent SDK and grep, on 400 MB";
+export const summary =
+  "list, usage, search, index, export and watch compared with ccusage, the Agent SDK and grep, on 400 MB";
 
 const HELP = `npm run bench -- history [folder] [options]
 

@@ -12,12 +12,12 @@ import { onSlowDisk, whyNoStrace } from "./store/slow-disk.ts";
 import { bareCommit } from "./loop/bare-commit.ts";
 
 export const summary =
-  "one turn with a tool call beside bare fetch: overhead, sessions/s, round trips, long and idle sessions";
+  "one turn with a tool call compared with bare fetch: overhead, sessions/s, round trips, long and idle sessions";
 
 const HELP = `npm run bench -- loop [options]
 
 One new session and one turn with one tool call (two model calls) against the simulator without delay, on a durable
-store, beside bare fetch doing the same two calls in the same run. Ends with 1 if a goal was missed.
+store, compared with bare fetch with the same two calls in the same run. Ends with 1 if a goal was missed.
 
   --store NAME   sqlite, postgres or filesystem; may be given more than once (default: sqlite and postgres)
   --part NAME    turn, slow-disk, long or idle; may be given more than once (default: all)

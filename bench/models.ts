@@ -13,7 +13,7 @@ import { type Result, median, printed } from "./store/results.ts";
 const ADAPTERS = ALL_ADAPTERS.filter((name) => name !== "bedrock" && name !== "vertex");
 
 export const summary =
-  "a turn with each adapter of a model, durable on sqlite, beside bare fetch and the AI SDK's ToolLoopAgent";
+  "a turn with each adapter of a model, durable on sqlite, compared with bare fetch and the AI SDK's ToolLoopAgent";
 
 const HELP = `npm run bench -- models [options]
 

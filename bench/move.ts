@@ -12,7 +12,8 @@ import { startSimulator } from "./loop/simulator.ts";
 import { createPlaces } from "./store/places.ts";
 import { type Result, printed } from "./store/results.ts";
 
-export const summary = "a whole store into another one, beside bare commits, and again when nothing is new";
+export const summary =
+  "a whole store moved into another one, compared with bare commits; a second move without new events";
 
 const HELP = `npm run bench -- move [options]
 
@@ -99,7 +100,7 @@ async function moved(
       ratio: floor / ((larger.events / larger.ms) * 1000),
       note: `${larger.events} events of ${larger.sessions} sessions in ${(larger.ms / 1000).toFixed(1)} s`,
     },
-    { what: "moved again, nothing new, each session", store, value: again.ms / again.sessions, unit: "ms" },
+    { what: "second move without new events, per session", store, value: again.ms / again.sessions, unit: "ms" },
     {
       what: "an event, with 4 × the sessions",
       store,

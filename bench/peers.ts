@@ -9,7 +9,7 @@ import { type Crashed, type Measured, type Where, installPeer, killPeer, measure
 import { median, quantile } from "./store/results.ts";
 
 export const summary =
-  "Skein beside Flue, Mastra and the AI SDK: latency, sessions per second, memory, and kill -9 during a tool call";
+  "Skein compared with Flue, Mastra and the AI SDK: latency, sessions per second, memory, and kill -9 during a tool call";
 
 const HELP = `npm run bench -- peers [options]
 

@@ -13,7 +13,7 @@ import { createPlaces } from "./store/places.ts";
 import { type Result, median, printed } from "./store/results.ts";
 
 export const summary =
-  "turns over HTTP and SSE beside the library; 1,000 readers, stuck readers, cuts, leaks, reads, hostile bodies";
+  "turns over HTTP and SSE compared with the library; 1,000 readers, stuck readers, cuts, leaks, reads, hostile bodies";
 
 const PARTS = ["turn", "fan-out", "stuck", "cuts", "leaks", "reads", "bodies", "start"] as const;
 const HELP = `npm run bench -- server [options]

@@ -16,7 +16,8 @@ import { firstAnswers } from "./sql/first-answers.ts";
 import { QUESTIONS, QUESTIONS_OF_ALL } from "./sql/questions.ts";
 import { table } from "./table.ts";
 
-export const summary = "questions in SQL beside hand-written read_ndjson, on 400 MB; start of `skein sql`";
+export const summary =
+  "SQL over transcripts compared with hand-written read_ndjson, on 400 MB; time until `skein sql` is ready";
 
 const HELP = `npm run bench -- sql [folder] [options]
 

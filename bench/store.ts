@@ -10,11 +10,11 @@ import { type Result, printed } from "./store/results.ts";
 import { onSlowDisk, whyNoStrace } from "./store/slow-disk.ts";
 import { benchWriters } from "./store/writers.ts";
 
-export const summary = "append, read, list and follow on every store, beside the bare database";
+export const summary = "append, read, list and follow on every store, compared with the bare database";
 
 const HELP = `npm run bench -- store [options]
 
-Measures the stores beside the bare database with the same durability, in one run, and says which goals are met.
+Measures the stores and the bare database with the same durability, in one run, and says which goals are met.
 Ends with 1 if a goal was missed.
 
   --part NAME     append, slow-disk, writers, reading or following; may be given more than once (default: all)

@@ -19,7 +19,7 @@ const pages = [
 
 const { scripts } = JSON.parse(text("package.json")) as { scripts: Record<string, string> };
 
-describe("npm scripts that documents name exist, with their files", () => {
+describe("every npm script that a document names exists, and so does the file that the script runs", () => {
   const named = pages.flatMap((page) =>
     [...text(page).matchAll(/npm (?:run ([a-z:-]+)\b(?! -w)|(start|test)\b)/g)].map(([, run, own = ""]) => ({
       page,

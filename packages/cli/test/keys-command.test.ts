@@ -13,7 +13,7 @@ function skein(data: string, ...args: readonly string[]): Promise<Ended> {
   return call([...args, "--data", data], { env: environmentOf(data), cwd: data });
 }
 
-test("a key made beside a running server works in its tenant and scope until it is revoked", async () => {
+test("a key that the command makes while a server runs works in its tenant and scope until it is revoked", async () => {
   const data = folder();
   const server = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
   await server.call("POST", "/v1/agents", { name: "Mine" });

@@ -7,13 +7,13 @@ import { shorten } from "../src/terminal/width.ts";
 const ACTS = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/u;
 
 const ATTACKS: [string, string, string][] = [
-  ["a clipboard that is set", "\u001B]52;c;cm0gLXJm\u0007", "\\x1b]52;c;cm0gLXJm\\x07"],
+  ["a sequence that sets the clipboard", "\u001B]52;c;cm0gLXJm\u0007", "\\x1b]52;c;cm0gLXJm\\x07"],
   [
     "a link to a file",
     "\u001B]8;;file:///etc/passwd\u001B\\click\u001B]8;;\u001B\\",
     "\\x1b]8;;file:///etc/passwd\\x1b\\click\\x1b]8;;\\x1b\\",
   ],
-  ["a screen that is cleared", "\u001B[2J\u001B[H", "\\x1b[2J\\x1b[H"],
+  ["a sequence that clears the screen", "\u001B[2J\u001B[H", "\\x1b[2J\\x1b[H"],
   ["an 8-bit CSI", "\u009B31m", "\\x9b31m"],
   ["an 8-bit OSC that does not end", "\u009D0;title", "\\x9d0;title"],
   ["an OSC that does not end", "\u001B]0;title", "\\x1b]0;title"],
@@ -40,8 +40,8 @@ describe("visible", () => {
   test.each([
     ["tabs and lines", "a\tb\nc"],
     ["letters of every kind", "naïve 日本語 हिन्दी עברית"],
-    ["pictures with joiners", "👨‍👩‍👧 👍🏽 ✈️"],
-    ["Persian with its joiners", "می‌خواهم"],
+    ["emoji made with zero-width joiners", "👨‍👩‍👧 👍🏽 ✈️"],
+    ["Persian text with zero-width joiners", "می‌خواهم"],
     ["what looks like an escape", "\\x1b[31m"],
   ])("visible text keeps %s", (_, text) => {
     expect(visible(text)).toBe(text);

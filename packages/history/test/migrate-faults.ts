@@ -71,7 +71,7 @@ export async function withFault(at: number, fault: Fault, work: () => Promise<un
   }
 }
 
-/** Runs `work` to its end, also without flushing to the disk. */
+/** Runs `work` to its end, without faults. Like `withFault`, it does not flush to the disk. */
 export async function withoutFault<Result>(work: () => Promise<Result>): Promise<Result> {
   const running: Promise<Result>[] = [];
   await withFault(0, "once", async () => running[running.push(work()) - 1]);

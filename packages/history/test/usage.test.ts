@@ -216,10 +216,14 @@ describe("broken lines", () => {
 
   test.each([
     ["only one line, which has two records", [`${one}${two}`], [one, two]],
-    ["searches and a total behind an answer", [`${one}${searched}`, `${two}${state}`], [one, searched, two, state]],
-    ["a new project behind an answer", [one, `${two}${moved}`], [one, two, moved]],
-    ["an answer behind a piece of an earlier answer", [one, `${piece}${three}`], [one, three]],
-    ["an answer behind bytes that were never written", [`\0\0${one}`], [one]],
+    [
+      "a count of searches and a total cost, each after an answer in the same line",
+      [`${one}${searched}`, `${two}${state}`],
+      [one, searched, two, state],
+    ],
+    ["a new project after an answer, in the same line", [one, `${two}${moved}`], [one, two, moved]],
+    ["an answer after the beginning of an earlier answer", [one, `${piece}${three}`], [one, three]],
+    ["an answer after NUL bytes in place of data that was never written", [`\0\0${one}`], [one]],
   ])("a broken line counts like the records in it: %s", async (_, damaged, mended) => {
     const report = async (lines: readonly (string | undefined)[]): Promise<object> => {
       const data = createDataDirectory();

@@ -64,7 +64,7 @@ export const Session = z.object({
    * `reserved_until`.
    */
   reserved_micros: z.int().nonnegative(),
-  /** Null if nothing is reserved. The next answer of the session ends a reservation earlier. */
+  /** When the reservation ends, unless the session gets an answer before this time. Null if nothing is reserved. */
   reserved_until: Instant.nullable(),
   usage: UsageTotals,
   /** Whether it is unknown if some tool call took effect. */

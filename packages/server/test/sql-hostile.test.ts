@@ -187,7 +187,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     }
   });
 
-  // Case S-54: the parser takes this statement for a SELECT, and the statement ends a locked instance.
+  // Case S-54: DuckDB's parser classifies this statement as a SELECT, and the statement aborts a process whose settings are locked.
   test("a statement that writes a log to a file can end only the process of its own sandbox", async () => {
     await ask(`SELECT * FROM enable_logging(storage = 'file', storage_config = {'path': '${target}'})`);
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');

@@ -60,7 +60,7 @@ function findOption(texts: readonly string[], options: readonly unknown[]): unkn
   return texts.map((text) => options.find(said(text))).find((option) => option !== undefined) ?? options[0];
 }
 
-/** The results in one line: of a JSON object its names and values. */
+/** The results in one line. A JSON object is shown as its names and values. */
 function summaryOf(results: readonly string[]): string {
   const said = results.map((result) => {
     const entries = Object.entries(objectOf(result)).filter(([, value]) => !isObject(value) && !Array.isArray(value));

@@ -310,7 +310,7 @@ test("a call without a name is requested at most once more, because each answer 
   expect(other.asked()).toBe(2);
 });
 
-test("createServer accepts models of its program", async () => {
+test("createServer accepts an AI SDK model that the calling program made", async () => {
   const model = createOpenAICompatible({ name: "ai", baseURL: `${simulator.url}/v1`, apiKey: "k" })("llama");
   const server = await createServer({ port: 0, store: "memory:", models: { "ai/llama": model } });
   onTestFinished(() => server.close());

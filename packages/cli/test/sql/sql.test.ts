@@ -300,7 +300,7 @@ describe("skein sql cache", () => {
 test("a damaged copy gives an error that says how to remove it", () => {
   const corrupt = new Error("IO Error: Corrupt database file: computed checksum 1 does not match 2");
   expect(failureText(corrupt)).toBe(
-    `${corrupt.message}\nIf the damaged file is the copy, "skein sql cache clear" removes it.`,
+    `${corrupt.message}\nIf the damaged file is Skein's cached copy of the transcripts, remove the copy with "skein sql cache clear".`,
   );
 });
 

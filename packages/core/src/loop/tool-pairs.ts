@@ -48,7 +48,7 @@ export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
 
 const callsOf = new WeakMap<readonly Turn[], { until: number; readonly ids: Set<string> }>();
 
-/** The ids of all calls of a conversation. Reads only the messages since the last call. */
+/** The ids of all tool calls of a conversation. Reads only the messages that were added since the previous use. */
 export function knownCalls(messages: readonly Turn[]): ReadonlySet<string> {
   const known = callsOf.get(messages) ?? { until: 0, ids: new Set<string>() };
   for (const message of messages.slice(known.until)) for (const id of callIds(message)) known.ids.add(id);

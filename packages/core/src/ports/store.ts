@@ -235,7 +235,7 @@ export interface Page<Item> {
   readonly cursor: string | null;
 }
 
-/** Which page of a list of one session. */
+/** Which page of a session's messages or runs. */
 export interface PageOptions {
   readonly tenant?: string;
   readonly limit?: number;

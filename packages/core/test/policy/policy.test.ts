@@ -67,7 +67,7 @@ describe("what a key asks for", () => {
     else expect(refusal).toBeUndefined();
   });
 
-  test("options of Claude Code ask for the models and tools of their subagents too", () => {
+  test("a policy is also checked against the models and tools of the subagents that options of Claude Code define", () => {
     const agents = { helper: { description: "d", prompt: "p", tools: ["Bash"], model: "opus" } };
     const asked = askedByOptions({ allowed_tools: ["Read"], fallback_model: "haiku", agents });
     expect(useRefusal({ tools: ["Read"] }, asked)).toContain('"Bash"');

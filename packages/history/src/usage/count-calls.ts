@@ -128,7 +128,7 @@ function earliest({ table }: FileUsage): number {
   return Number.isFinite(first) ? first : Number.MAX_SAFE_INTEGER;
 }
 
-/** What is priced, in one object for all calls. */
+/** The tokens of the call that is being priced. One object is reused for all calls. */
 const priced = {
   input_tokens: 0,
   output_tokens: 0,

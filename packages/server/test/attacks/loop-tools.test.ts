@@ -211,7 +211,8 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, in a sandbox", () => {
     },
   );
 
-  test("a setuid file gives no rights: it has no effect inside the sandbox, and outside it belongs to the server's user and is never run", async () => {
+  // Outside the sandbox, the server's user owns the file, and nothing runs it.
+  test("a setuid file gives a command no other user's rights inside the sandbox", async () => {
     const said = await bash("cp /usr/bin/id own-id; chmod 4755 own-id; ./own-id -u; grep NoNewPrivs /proc/self/status");
     expect(said).toContain("1000");
     expect(said).toMatch(/NoNewPrivs:\\t1/);

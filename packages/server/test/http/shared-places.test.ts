@@ -15,7 +15,7 @@ test("a waiting statement gets a place even if the statement before it used its 
   expect(await next).toBeTypeOf("function");
 });
 
-test("the room of a large body is free at once if there is one tenant, and only after a pause if there are several", async () => {
+test("the memory that a processed large body used is free at once on a server with one tenant, and after a pause on a server with several", async () => {
   const limits = { ...DEFAULT_LIMITS, bytesInFlight: 1000 };
   const taken = async (isShared: boolean): Promise<number> => {
     const places = createSharedPlaces(limits, () => isShared);

@@ -100,7 +100,7 @@ function viewLines(
       ...form.titles.map((title) => ({ title, align: "right" as const })),
     ];
     const made = table(columns, [...cells, total], screen.columns);
-    // With columns below the others, a table of numbers is hard to read.
+    // If some columns have to be shown below the others, a table of numbers is hard to read.
     return form === whole && made.length > cells.length + 2 ? lines(short) : made;
   };
   return lines(whole);

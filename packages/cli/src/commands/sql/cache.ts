@@ -13,7 +13,7 @@ interface CacheOptions extends BuildCopyOptions {
   readonly screen: Screen;
 }
 
-/** `skein sql cache`: shows where the copy is, makes it, or removes it. */
+/** `skein sql cache`: shows, makes or removes the cached copy of the transcripts. */
 export async function cache(word: string | undefined, { screen, ...options }: CacheOptions): Promise<number> {
   switch (word) {
     case undefined: {

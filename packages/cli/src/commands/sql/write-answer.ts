@@ -23,7 +23,9 @@ export interface AnswerOptions {
 export function failureText({ message }: Error): string {
   const isCorrupt = message.includes("Corrupt database file");
   return visible(
-    isCorrupt ? `${message}\nIf the damaged file is the copy, "skein sql cache clear" removes it.` : message,
+    isCorrupt
+      ? `${message}\nIf the damaged file is Skein's cached copy of the transcripts, remove the copy with "skein sql cache clear".`
+      : message,
   );
 }
 

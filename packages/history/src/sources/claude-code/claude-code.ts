@@ -9,7 +9,7 @@ export const claudeCode: InPlaceSource = {
   name: "claude-code",
   reads: "in-place",
   roots: ({ env, homes }) => usualDataPaths(env, homes).map(({ path }) => path),
-  // Other agents also have folders named `projects`, with lines in folders below them.
+  // Other agents also have a folder named `projects`, but their `.jsonl` files are in folders at a greater depth.
   owns: (path) =>
     entriesIn(getProjectsPath(path)).some(
       (project) =>

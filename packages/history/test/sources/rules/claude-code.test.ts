@@ -1,4 +1,4 @@
-/** Rules of Claude Code's own files as a source. */
+/** Which ids the source for Claude Code gives to sessions and subagents. */
 import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { sources } from "../../../src/sources/registry.ts";

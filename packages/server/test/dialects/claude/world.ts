@@ -80,7 +80,10 @@ export async function open(
       for (;;) {
         const found = frames.find(isIt);
         if (found) return found;
-        if (over) throw new Error(`The stream ended without it: ${JSON.stringify(frames.slice(-5))}`);
+        if (over)
+          throw new Error(
+            `The stream ended without the expected frame. The last frames: ${JSON.stringify(frames.slice(-5))}`,
+          );
         await new Promise<void>((resolve) => (wake = resolve));
       }
     },
