@@ -78,7 +78,7 @@ async function measured(server: Served, name: FloodName, turns: number): Promise
   const flooding = FLOODS[name](server, { signal: stop.signal, took: () => void taken++ });
   await delay(2000);
   await until(async () => taken > 0 || (await waitingIn(server)) !== "");
-  progress(`${turns} turns beside the flood (alone: ${figure(alone)} ms)`);
+  progress(`${turns} turns during the flood (without it: ${figure(alone)} ms)`);
   const beside = await medianOf(turns, () => oneTurn(server));
   const memory = server.peakMb();
   const metrics = await waitingIn(server);
@@ -92,7 +92,7 @@ async function measured(server: Served, name: FloodName, turns: number): Promise
   const most = name === "claude" ? CLAUDE_GOAL : GOAL;
   return [
     {
-      what: `turn beside ${name}`,
+      what: `turn during the flood ${name}`,
       store: "sqlite",
       value: beside,
       unit: "ms",

@@ -102,7 +102,7 @@ async function moved(
     },
     { what: "second move without new events, per session", store, value: again.ms / again.sessions, unit: "ms" },
     {
-      what: "an event, with 4 × the sessions",
+      what: "growth of the time per event with 4 × the sessions",
       store,
       value: growth,
       unit: "×",

@@ -8,7 +8,8 @@ import { sandboxProblem } from "@skein/sql/sandbox";
 import { type Served, served } from "./server/served.ts";
 import { type Result, median, printed, quantile } from "./store/results.ts";
 
-export const summary = "SQL over HTTP: the first question, the next ones, endless ones, and the API beside them";
+export const summary =
+  "SQL over HTTP: the first question, later questions, endless statements, and the API during endless statements";
 
 const HELP = `npm run bench -- sandbox [--quick] [--json]
 
@@ -105,7 +106,7 @@ async function heavy(server: Served, quick: boolean): Promise<readonly Result[]>
       passed: ended <= 6000,
     },
     {
-      what: "p99 of a read beside 20 endless statements",
+      what: "p99 of a read during 20 endless statements",
       store: "sqlite",
       value: busy,
       unit: "ms",

@@ -65,7 +65,7 @@ export function agentRows(work: string, runs: number): readonly Row[] {
   measure("agents: list of 10,000, page of 50", all, "list", cache);
   once(all, cache, "index");
   measure("agents: list of 10,000, page of 50, with the index", all, "list", cache);
-  measure("agents: list of 10,000, every session, with the index", all, "list-all", cache);
+  measure("agents: list of all 10,000 sessions in one page, with the index", all, "list-all", cache);
   measure("agents: usage, nothing changed", all, "usage", cache);
   measure("agents: search, with the index", all, "search", cache);
   for (const args of [["list"], ["search", "kaleidoscope"], ["usage"]])
@@ -96,7 +96,7 @@ function medianOf(measured: readonly Timed[]): Timed {
  */
 const goals: Readonly<Record<string, Row[2]>> = {
   "agents: list of 10,000, page of 50": { ms: 250 },
-  "agents: list of 10,000, every session, with the index": { ms: 250 },
+  "agents: list of all 10,000 sessions in one page, with the index": { ms: 250 },
   "agents: search, with the index": { ms: 100 },
   "agents: list, opencode's database of 500 MB, cold": { ms: 300, mb: 150 },
   "agents: skein history list, whole command": { ms: undefined, mb: 150 },

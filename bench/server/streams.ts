@@ -153,7 +153,7 @@ export async function stuckReaders(server: Served): Promise<Result[]> {
       passed: most <= 100,
     },
     {
-      what: "the healthy reader beside them: gaps",
+      what: "20 stuck readers: gaps in the stream of a healthy reader",
       store: "sqlite",
       value: ok ? 0 : 1,
       unit: "",

@@ -81,7 +81,7 @@ describe("a mistake fails with one line that names its place and where the code 
       'packages/core/src/index.ts:2 exports "spare", which no other package imports from @skein/core. Remove it from packages/core/src/index.ts.',
     ],
     [
-      "an export of history/format behind export * that nobody imports",
+      "an export that history/format has through export *, and that nobody imports",
       {
         "packages/history/src/format.ts": 'export const line = 1;\nexport * from "./more.ts";',
         "packages/history/src/more.ts": "export const spare = 1;",
@@ -178,7 +178,7 @@ describe("allowed code passes", () => {
       },
     ],
     [
-      "an optional part behind import(), in a type, and in an entry of its own",
+      "an optional part that is imported with import(), in a type, and in an entry of its own",
       {
         "packages/server/package.json": manifest(
           "@skein/server",

@@ -46,7 +46,7 @@ test("with --json, keys and doctor print the same content as one JSON line per i
   expect(await values("doctor", "--port", "0")).toContainEqual({ what: "node", state: "ok", says: process.version });
 });
 
-test("a key is rotated beside a running server: both keys work, and the list says until when", async () => {
+test("a key can be rotated while a server runs: both keys work, and the list says until when", async () => {
   const data = folder();
   const { url } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
   const old = (await skein(data, "keys", "make", "ci", "--owner", "team-a", "--expires", "90")).out.trim();

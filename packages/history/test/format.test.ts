@@ -76,7 +76,7 @@ describe("reading lines", () => {
     expect(damage).toEqual([]);
   });
 
-  test("runs of NUL bytes are reported, and records beside them are kept", () => {
+  test("runs of NUL bytes are reported, and the records before and after them are kept", () => {
     const { values, damage } = read(
       Buffer.concat([
         Buffer.from(`${JSON.stringify(a)}\n`),
@@ -155,8 +155,8 @@ describe("peeking into a line", () => {
     ["first", { type: "user", message: { type: "message" } }],
     ["behind a nested type", { attachment: { type: "hook" }, type: "user", uuid: "1" }],
     ["between two nested values", { message: { type: "m" }, type: "user", toolUseResult: { type: "text" } }],
-    ["behind text that looks like a key", { message: '"type":"no",', x: { y: '\\"type":"no"' }, type: "user" }],
-    ["behind numbers and flags", { x: [1], n: -1.5, ok: true, none: null, type: "user" }],
+    ["after text that looks like a key", { message: '"type":"no",', x: { y: '\\"type":"no"' }, type: "user" }],
+    ["after numbers and flags", { x: [1], n: -1.5, ok: true, none: null, type: "user" }],
   ])("peeking finds the type of a line when it is %s", (_, line) => {
     expect(peekType(line)).toBe("user");
   });
@@ -250,7 +250,7 @@ describe("what a person typed", () => {
   test.each([
     ["plain text", line("fix it"), "fix it"],
     ["text blocks", line([{ type: "text", text: "look" }, { type: "image" }]), "look"],
-    ["a prompt behind an editor's note", line("<ide_opened_file>x.ts</ide_opened_file>\nfix it"), "fix it"],
+    ["a prompt after an editor's note", line("<ide_opened_file>x.ts</ide_opened_file>\nfix it"), "fix it"],
     [
       "a prompt typed while the model worked",
       { type: "attachment", attachment: { type: "queued_command", prompt: "stop" } },

@@ -51,7 +51,7 @@ const rejected: readonly (readonly [string, Buffer])[] = [
   ["an object that is not closed", text('{"a":{"b":1}')],
   ["a bracket too many", text('{"a":1}}')],
   ["the wrong bracket", text('{"a":[1}')],
-  ["something behind the object", text('{"a":1}x')],
+  ["a letter after the object", text('{"a":1}x')],
   ["a byte order mark in the middle", text('\u{FEFF}{"a":1}')],
   ["a form feed for space", text('{"a":\f1}')],
   ["a no-break space", text('{"a":\u00a01}')],

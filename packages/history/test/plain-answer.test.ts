@@ -16,10 +16,10 @@ const plain: readonly (readonly [name: string, line: string])[] = [
   ["every counter, with breakdowns that repeat them", line.replace(usage, long)],
   ["an empty usage", line.replace(usage, "{}")],
   ["a side chain", line.replace('"isSidechain":false', '"isSidechain":true')],
-  ["a side chain that is named behind the message", line.replace('"uuid":"u1"', '"isSidechain":true,"uuid":"u1"')],
+  ["a side chain that is marked after the message", line.replace('"uuid":"u1"', '"isSidechain":true,"uuid":"u1"')],
   ["type and time before the message", `{${tail},"message":${message}}`],
   ["no request and no time", `{"message":${message},"type":"assistant"}`],
-  ["more keys behind the usage", line.replace(`${usage}}`, `${usage},"stop_details":{"a":["}"]},"b":null}`)],
+  ["more keys after the usage", line.replace(`${usage}}`, `${usage},"stop_details":{"a":["}"]},"b":null}`)],
   ["a list before the message", line.replace('"cwd":"/a"', '"data":[1]')],
   ["another order in the message", line.replace('"id":"msg_1","type":"message"', '"type":"message","id":"msg_1"')],
   ["a synthetic answer, which does not count", line.replace("claude-opus-4-6", "<synthetic>")],
@@ -32,7 +32,7 @@ const others: readonly (readonly [name: string, line: string])[] = [
   ["a counter of null", line.replace('"output_tokens":5', '"output_tokens":null')],
   ["a usage inside the content", line.replace(`,"usage":${usage}`, "").replace('"a \\" b"}', `"a","usage":${usage}}`)],
   [
-    "a usage behind the message",
+    "a usage after the message",
     line.replace(`,"usage":${usage}`, "").replace(tail, `"result":{"usage":${usage}},${tail}`),
   ],
   ["a line of the user", line.replace('"type":"assistant","uuid"', '"type":"user","uuid"')],
@@ -68,7 +68,7 @@ describe("answers in their usual form", () => {
 });
 
 function read(table: UsageTable, search: ReturnType<typeof createByteSearch>, text: string): boolean {
-  // The line has another line before and behind it, as in a file.
+  // The line has another line before and after it, as in a file.
   const before = `${line}\n`;
   const all = Buffer.from(`${before}${text}\n${line}\n`);
   all.copy(search.buffer());

@@ -74,14 +74,14 @@ const cases: readonly (readonly [string, readonly (object | string)[], Partial<S
     { messageCount: 1, lastTime: time(5) },
   ],
   [
-    "a side chain that is marked behind the message",
+    "a side chain that is marked after the message",
     [{ type: "user", message: {}, isSidechain: true }],
     { messageCount: 1 },
   ],
   ["no id in the message", [{ ...answer, message: { model: "m", content: [] } }, answer], { messageCount: 3 }],
   ["a message id that is a number", [{ ...answer, message: { id: 7, content: [] } }], { messageCount: 2 }],
   [
-    "a message id behind a nested value",
+    "a message id after a nested value",
     [{ ...answer, message: { content: [{ id: "inner" }], id: "msg_9" } }],
     { messageCount: 2 },
   ],

@@ -61,9 +61,12 @@ console.log(JSON.stringify(said));
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test.each(MISSING)("without its package the part %s says what to install", (_, imported, sentence) => {
-  expect(said[imported]).toEqual({ code: "not_installed", message: sentence });
-});
+test.each(MISSING)(
+  "if the package of the optional part %s is not installed, the error says what to install",
+  (_, imported, sentence) => {
+    expect(said[imported]).toEqual({ code: "not_installed", message: sentence });
+  },
+);
 
 test("a missing module that is not the part's package is not hidden by that error", () => {
   expect(said["no-such-package"]).toMatchObject({ code: "ERR_MODULE_NOT_FOUND" });

@@ -119,11 +119,11 @@ test.each([
   ["an escape", "\u001B[31m", String.raw`\x1b[31m`],
   ["an 8-bit control", "\u009B31m", String.raw`\x9b31m`],
   ["a carriage return", "a\rb", String.raw`a\x0db`],
-  ["an end of line of Windows", "a\r\nb", "a\nb"],
+  ["a Windows line end", "a\r\nb", "a\nb"],
   ["a mark that reverses text", "\u202Ea", String.raw`\u202ea`],
   ["tag characters", "\u{E0041}", String.raw`\u{e0041}`],
   ["half of a surrogate pair", "\uD800", String.raw`\ud800`],
-  ["a family emoji with joiners", "👨‍👩‍👧", "👨‍👩‍👧"],
+  ["a family emoji with zero-width joiners", "👨‍👩‍👧", "👨‍👩‍👧"],
   ["tabs and other languages", "a\tü中", "a\tü中"],
 ])("%s is shown and has no effect", (_, text, expected) => {
   expect(visible(text)).toBe(expected);

@@ -14,7 +14,7 @@ test.each([
   ["a table of a schema", "SELECT * FROM claude.m", ["claude.messages"]],
   ["a column of the tables that are named", "FROM claude.messages WHERE t", ["text", "then", "timestamp", "to"]],
   ["a column of any table, if none is named", "SELECT cont", ["content"]],
-  ["a column behind the name of a table", "FROM claude.messages m WHERE m.t", ["m.text", "m.timestamp"]],
+  ["a column after a table's alias and a dot", "FROM claude.messages m WHERE m.t", ["m.text", "m.timestamp"]],
   ["a keyword, as it was begun", "SELECT * FR", ["FROM"]],
   ["nothing of nothing", "SELECT ", []],
 ])("completions of %s", (_, statement, expected) => {

@@ -595,7 +595,7 @@ describe("the effect of several facts", () => {
     ["a session with only a prompt is still idle", [created, prompt(message, run)], "idle"],
     ["a session with a run is running", running, "running"],
     ["a call that waits makes the session awaiting", [...one, opened], "awaiting"],
-    ["a call that waits beside a call that works keeps the session running", [...asked, opened], "running"],
+    ["a session with a call that waits and a call that works is running", [...asked, opened], "running"],
     ["an answer that the driver has not handled makes the session running", [...one, opened, answered], "running"],
     ["a session whose run has ended is idle", [...running, completed], "idle"],
   ] as const)("%s", (_, facts, status) => {

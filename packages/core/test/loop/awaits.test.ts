@@ -134,7 +134,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(results(end.conversationHistory)).toEqual(["blue", "red"]);
   });
 
-  test("a run with a slow tool beside a frontend tool pauses when the tool is done", async () => {
+  test("a run that calls a slow tool and a frontend tool pauses when the slow tool is done", async () => {
     const slow = defineTool({
       name: "slow",
       description: "Slow.",

@@ -217,7 +217,7 @@ test.each([
   [{ temperature: 0.5 }, "temperature"],
   [{ top_k: 5 }, "top_k"],
   [{ top_p: 0.5 }, "top_p"],
-])("%j beside thinking_tokens is rejected before it can fail a run", (api_kwargs, name) => {
+])("%j together with thinking_tokens is rejected before it can fail a run", (api_kwargs, name) => {
   expect(() => createAgent({ thinking_tokens: 2000, api_kwargs })).toThrow(`api_kwargs.${name}`);
   expect(() => createAgent({ thinking_tokens: 2000, api_kwargs: { temperature: 1, top_p: 0.95 } })).not.toThrow();
 });

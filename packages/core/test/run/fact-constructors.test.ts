@@ -50,7 +50,7 @@ describe("a fact that is constructed elsewhere is found", () => {
     ]);
   });
 
-  test("a fact from outside, which belongs to the sessions", () => {
+  test("a literal of a fact from outside a run", () => {
     expect(misplacedFacts(loop, 'append({ event_type: "prompt.accepted", data });')).toEqual([
       `${loop} constructs prompt.accepted. Call its constructor in packages/core/src/sessions/session-facts.ts instead.`,
     ]);

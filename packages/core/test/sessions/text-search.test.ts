@@ -8,7 +8,7 @@ import { createIds } from "@skein/protocol";
 test.each([
   ["what was said", '{"text":"Find the Needle here"}', "needle", "Find the Needle here"],
   ["nothing in the name of a field", '{"text":"Find it"}', "text", undefined],
-  ["a value behind a field of the same name", '{"error":"An error of the disk"}', "error", "An error of the disk"],
+  ["a value that contains the name of its field", '{"error":"An error of the disk"}', "error", "An error of the disk"],
   [
     "quotation marks and line ends as people see them",
     String.raw`{"text":"say \"a\nb\" twice"}`,

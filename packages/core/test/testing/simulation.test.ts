@@ -9,7 +9,7 @@ const MODES: readonly SimulationMode[] = ["safety", "liveness"];
 const seeds = (short: number): number => (process.env["SKEIN_LONG"] ? short * 4 : short);
 
 describe("the seeded simulation", () => {
-  test("the simulation finds nothing in 25 seeds of each mode", async () => {
+  test("the simulation finds no violated rule in 25 seeds of each mode", async () => {
     for (let seed = 1; seed <= seeds(25); seed++)
       for (const mode of MODES) {
         const { violations } = await simulate({ seed, mode });
@@ -17,7 +17,7 @@ describe("the seeded simulation", () => {
       }
   });
 
-  test("the simulation finds nothing in the real loop, with people who answer, in 15 seeds of each mode", async () => {
+  test("the simulation with the real loop and with people who answer finds no violated rule in 15 seeds of each mode", async () => {
     for (let seed = 1; seed <= seeds(15); seed++)
       for (const mode of MODES) {
         const { violations } = await simulate({ seed, mode, createRuntime: createLoopRuntime, answers: true });

@@ -8,7 +8,7 @@ export interface ReadFileOptions {
   /** Where to stop: if not given, at the end of the file; with `search`, at the end that it has when it is opened. */
   readonly until?: number;
   readonly maxLineBytes?: number;
-  /** The search whose memory to read into, so that regions can be searched. */
+  /** The file is read into the memory of this search, so that the search can read the regions without a copy. */
   readonly search?: ByteSearch;
   /** Memory to read into; it is not kept. */
   readonly buffer?: Buffer;

@@ -194,7 +194,7 @@ function orNone<T>(work: () => T): T | undefined {
 function mirrorFolder(config: LibraryConfig, name: SourceName, root: string): string {
   const cache = cacheFolder(config) ?? temporaryFolder();
   mkdirSync(cache, { recursive: true, mode: 0o700 });
-  // The real path, as in the roots of a list.
+  // A path without symbolic links, as the roots of a list are.
   return join(realpathSync(cache), "agents", `${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
 }
 

@@ -56,7 +56,7 @@ function report(path: string, error: unknown, problems?: Problem[]): void {
   if (code !== "ENOENT" && code !== "ENOTDIR") problems?.push({ path, message: code });
 }
 
-/** The text of a plain file, also behind a link. A pipe or a device, which may have no end, is an error. */
+/** The text of a plain file, also if the path is a symbolic link. A pipe or a device, which may have no end, is an error. */
 export function textAt(path: string): string {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

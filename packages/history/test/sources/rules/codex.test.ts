@@ -156,7 +156,7 @@ test("Codex: a subagent's own lines begin at the line that its head names, or wi
   const read = readOne("codex", { [place()]: numbered([head(3), ...copied, ...own]) });
   expect([saidBy(read), callsIn("codex", [read]).map(({ input }) => input)]).toEqual([["own", "done"], [30]]);
   const named = line("event_msg", { type: "thread_settings_applied", thread_id: ID });
-  // A rollout that was migrated names a line behind its last one.
+  // In a rollout that was migrated, the head names a line number that is larger than that of the last line.
   const migrated = readOne("codex", { [place()]: numbered([head(99), ...copied, named, ...own]) });
   expect(saidBy(migrated)).toEqual(["own", "done"]);
 });

@@ -22,7 +22,7 @@ test("a record that is nested too deeply is damage, and the records around it ar
   expect(read.damage).toEqual(["skein: line 2: a record that is nested too deeply or is too long"]);
 });
 
-test("a line with glued records, with bytes that are not UTF-8 or with NUL bytes is read, and is damage", () => {
+test("a line with several records, with bytes that are not UTF-8 or with NUL bytes is read, and is reported as damage", () => {
   const bytes = Buffer.concat([
     Buffer.from(prompt("one").trimEnd() + prompt("two")),
     Buffer.from(prompt("th*ee")).map((byte) => (byte === 0x2a ? 0xff : byte)),

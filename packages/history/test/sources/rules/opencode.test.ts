@@ -162,7 +162,7 @@ const readSecond = (...statements: readonly string[]) =>
     ].join("\n"),
   });
 
-test("opencode: a process that has listed an old database notices a later write, also behind a link and only in the log", () => {
+test("opencode: a process that has listed the sessions of an old database notices a later write, also if the path is a symbolic link or the write is only in the write-ahead log", () => {
   const root = folderWith({ "opencode-old.db": [FIRST, session("ses_1")].join("\n") });
   const [path, link] = [join(root, "opencode-old.db"), join(root, "opencode.db")];
   symlinkSync(path, link);
