@@ -80,7 +80,7 @@ async function questions(server: Served, times: number): Promise<readonly Result
   return [
     result("one question after the other", cold, "each waits for its process"),
     result("a question after a pause", waiting, "a process waits for the question"),
-    result("the same after a change", changed, "one session is copied first"),
+    result("a question after a change", changed, "one session is copied first"),
     result("the first question", first, "tries the sandbox, copies everything"),
   ];
 }

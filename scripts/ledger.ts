@@ -1,4 +1,4 @@
-/** `npm run ledger`: usage after cancels, cuts and kills equals the simulator's counts. */
+/** `npm run ledger`: compares the recorded usage of calls that were cancelled, cut off or killed with the simulator's counts. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -37,7 +37,7 @@ export async function firstPage(bench: Bench): Promise<readonly Line[]> {
   ];
 }
 
-/** The list of all sessions, and a jump into its middle. */
+/** Measures the list of all sessions, and a jump to the middle of the list. */
 export async function listOfSessions(bench: Bench): Promise<readonly Line[]> {
   const page = await openPage(bench, "/settings");
   const shown: number[] = [];
@@ -60,7 +60,7 @@ export async function listOfSessions(bench: Bench): Promise<readonly Line[]> {
   await page.close();
   return [
     line(`list of ${Number(total).toLocaleString("en")} sessions`, median(shown), { most: 300, unit: "ms" }),
-    line("a jump to the middle of it", median(jumped), { most: 300, unit: "ms" }),
+    line("jump to the middle of the list of sessions", median(jumped), { most: 300, unit: "ms" }),
   ];
 }
 
@@ -130,7 +130,7 @@ export async function longSession(bench: Bench): Promise<readonly Line[]> {
   await page.close();
   return [
     line("end of a session of 10,000 events", median(times), { most: 1000, unit: "ms" }),
-    line(`dropped frames while scrolling it (bare list ${floor.toFixed(1)} %)`, dropped, {
+    line(`dropped frames while the session of 10,000 events scrolls (bare list ${floor.toFixed(1)} %)`, dropped, {
       most: floor + 5,
       unit: "%",
     }),

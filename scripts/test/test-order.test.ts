@@ -9,7 +9,7 @@ test("long test files start first, and the others keep their order", () => {
   expect(longFirst(given, (path) => path)).toEqual([first, second, "/somewhere/b.test.ts", "/somewhere/a.test.ts"]);
 });
 
-test("every file that is named as long exists, and is named once", () => {
+test("every file in the list of long test files exists, and is listed once", () => {
   const missing = LONG_FILES.filter((name) => !existsSync(fileURLToPath(new URL(`../../${name}`, import.meta.url))));
   expect(missing).toEqual([]);
   expect(new Set(LONG_FILES).size).toBe(LONG_FILES.length);

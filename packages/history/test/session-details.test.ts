@@ -118,12 +118,12 @@ const cases: readonly (readonly [string, readonly (object | string)[], Partial<S
     { messageCount: 1 },
   ],
   [
-    "titles, of which the last line is empty",
+    "two titles, and a last title line without a title",
     [{ type: "ai-title", aiTitle: "one" }, { type: "ai-title", aiTitle: "two" }, { type: "ai-title" }],
     { messageCount: 1, aiTitle: null },
   ],
   [
-    "a custom title beside a generated one",
+    "a custom title after a generated one",
     [
       { type: "ai-title", aiTitle: "one" },
       { type: "custom-title", customTitle: "mine" },

@@ -170,7 +170,7 @@ test("spending counts after a restart, and with a lower cap nothing more is spen
   expect(model.ledger.calls().length).toBe(before);
 });
 
-test("a key sees its caps and their use, also of its tenant and its agents, but no other caps", async () => {
+test("a key sees the caps of itself, its tenant and its agents, how much of them is used, and no other caps", async () => {
   const server = await start({
     keys: { ci: { spendPerDayUsd: 1, spendAskAtPercent: 50, concurrentRuns: 4 }, other: { spendPerDayUsd: 3 } },
     tenants: { default: { spendPerDayUsd: 2, spendAskAtPercent: false } },

@@ -55,7 +55,7 @@ describe("a transcript is refused", () => {
     ],
     ["when text comes before the result", [hello, use("a"), says("wait"), result("a")], missing(1, "a")],
     ["when a result has no call", [hello, use("a"), result("a", "x")], unexpected("messages.2.content.1", "x")],
-    ["when a result stands alone", [result("x")], unexpected("messages.0.content.0", "x")],
+    ["when a conversation begins with a result", [result("x")], unexpected("messages.0.content.0", "x")],
     [
       "when a call has two results",
       [hello, use("a"), result("a", "a")],

@@ -2,7 +2,7 @@ import type { SandboxMode } from "./policy.ts";
 
 /** Who can reach a server. */
 export interface ServerSituation {
-  /** Whether only programs on the same machine can reach it. */
+  /** Whether only programs on the same machine can reach the server. */
   readonly isLoopback: boolean;
   /** The valid keys. */
   readonly keys: readonly { readonly name: string; readonly tenant: string; readonly scopes: readonly string[] }[];

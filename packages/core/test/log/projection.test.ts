@@ -183,7 +183,7 @@ describe("the rows of a message", () => {
   test.each([
     ["text", "hi", [["user", { text: "hi" }, null]]],
     ["no text at all", [], [["user", { text: "" }, null]]],
-    ["a call alone has no empty text before it", [call], [callRow]],
+    ["a call without text gets no row of empty text", [call], [callRow]],
     ["text and a call", [{ type: "text", text: "hi" }, call], [["user", { text: "hi" }, null], callRow]],
     ["an image keeps its text row", [{ type: "image", source: {} }], [["user", { text: "" }, null]]],
     [

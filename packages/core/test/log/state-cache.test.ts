@@ -46,7 +46,7 @@ test("the last states are kept, up to a number of characters of long texts", asy
   expect([await isKept(2), await isKept(1), await isKept(0)]).toEqual([true, true, false]);
 });
 
-test("short texts do not count, and a state that is too large alone is kept while it is the only one", async () => {
+test("short texts do not count towards the limit of the cache, and a state that is larger than the limit is kept while it is the only state", async () => {
   const small = await cached([1000, 1000, 1000], 100);
   expect([await small.isKept(0), await small.isKept(1), await small.isKept(2)]).toEqual([true, true, true]);
   const large = await cached([500_000], 100);

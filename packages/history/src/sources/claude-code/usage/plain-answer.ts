@@ -13,7 +13,7 @@ const call = newCall();
 export interface HitLine {
   readonly start: number;
   readonly end: number;
-  /** Where its only `usage` is. */
+  /** Where the line's only `usage` is. */
   readonly hit: number;
 }
 
