@@ -109,7 +109,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
     checkFiles: createFilesCheck(deps.files),
     webhooks,
     tracing: createTracing({ ...deps, report }),
-    viewOf: createTenantViews({ ...deps, ids, now }),
+    viewOf: createTenantViews({ ...deps, ids, now, mostQueued: limits.queuedPrompts }),
     ids,
     now,
     stopping: stopping.signal,

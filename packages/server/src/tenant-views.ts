@@ -31,7 +31,8 @@ export function createTenantViews({
   forget,
   ids,
   now,
-}: Pick<ServerDeps, "store" | "reserve" | "forget"> & { ids: Ids; now: () => number }): ViewOf {
+  mostQueued,
+}: Pick<ServerDeps, "store" | "reserve" | "forget"> & { ids: Ids; now: () => number; mostQueued: number }): ViewOf {
   const views = new Map<string, TenantView>();
   const readers = withHiddenPrompts(store);
   return (caller) => {
@@ -43,7 +44,7 @@ export function createTenantViews({
     const from = isReader ? readers : store;
     const { records } = from;
     const view = {
-      sessions: createSessions({ store: from, tenant, now, ids, reserve, keyName, forget }),
+      sessions: createSessions({ store: from, tenant, now, ids, reserve, keyName, mostQueued, forget }),
       agents: createAgents({ records, tenant, now, ids }),
       models: createModels({ records, tenant, now, ids }),
     };

@@ -29,6 +29,7 @@ import { applyChanges } from "../memory-store/memory-tables.ts";
 import type { FollowOptions } from "../log/followers.ts";
 import { forgetParked } from "../run/parking.ts";
 import { type ForkOptions, forkFacts } from "./fork.ts";
+import { NOWHERE, appendToFullQueue } from "./full-queue.ts";
 import { importedLog } from "./import-log.ts";
 import type { Engine, Taken } from "../ports/engine.ts";
 import { CreateOptions, EditOptions, PromptOptions, checkPrompt } from "./session-options.ts";
@@ -57,12 +58,11 @@ export interface SessionsDeps {
   readonly reserve?: Engine["reserve"] | undefined;
   /** The API key whose requests these are: its caps count for the runs that it asks for. */
   readonly keyName?: string | undefined;
+  /** How many prompts may wait in a session. Default: any number. */
+  readonly mostQueued?: number | undefined;
   /** Removes the data of a session outside its log, such as files and memories. May be called twice. */
   readonly forget?: ((session: { readonly tenant: string; readonly sessionId: string }) => Promise<void>) | undefined;
 }
-
-/** A sequence that no log has. */
-const NOWHERE = Number.MAX_SAFE_INTEGER;
 
 /** All operations on sessions. The server, the command line and the library use only this. */
 export interface Sessions extends DriverRequests {
@@ -123,6 +123,7 @@ export function createSessions({
   ids = createIds({ now }),
   reserve,
   keyName,
+  mostQueued = Infinity,
   forget,
 }: SessionsDeps): Sessions {
   const event = (fact: Fact): NewEvent => ({ ...fact, id: ids() });
@@ -207,6 +208,9 @@ export function createSessions({
     const begun = await appendPrompt({ store, now, reserve, tenant }, { id: sessionId, events: facts, key });
     if (begun) return acceptedOf(begun);
     const options = { tenant, dueAt: now(), ...(key && { key }) };
+    const isFull = Number.isFinite(mostQueued) && (await state(sessionId)).queue.length >= mostQueued;
+    if (isFull)
+      return acceptedOf(await appendToFullQueue(store, { id: sessionId, events: facts, options }, mostQueued));
     if (typeof input === "string" || !input.whenIdle) return acceptedOf(await store.append(sessionId, facts, options));
     let seenAt = typeof input.whenIdle === "object" ? input.whenIdle.seenAt : undefined;
     for (;;) {

@@ -12,6 +12,8 @@ export interface Limits {
   readonly allStreams: number;
   /** Sessions that a key may open per minute. */
   readonly sessionsPerMinute: number;
+  /** Prompts that may wait in a session. */
+  readonly queuedPrompts: number;
   /** Wrong keys that an address may send per minute. A valid key is never rejected because of them. */
   readonly wrongKeysPerMinute: number;
   /** Bytes of a body. Messages and imports have their own limits. */
@@ -48,6 +50,7 @@ export const DEFAULT_LIMITS: Limits = {
   streams: 100,
   allStreams: 2000,
   sessionsPerMinute: 600,
+  queuedPrompts: 100,
   wrongKeysPerMinute: 30,
   bodyBytes: 1024 * 1024,
   messageBytes: 32 * 1024 * 1024,

@@ -8,6 +8,7 @@ const NAMES = Object.keys({
   streams: 0,
   allStreams: 0,
   sessionsPerMinute: 0,
+  queuedPrompts: 0,
   wrongKeysPerMinute: 0,
   bodyBytes: 0,
   messageBytes: 0,

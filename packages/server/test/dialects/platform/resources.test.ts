@@ -100,6 +100,27 @@ test("runs are listed and read, with their actions, their cost, and the requests
   expect((await call("GET", `${path}/runs?limit=1`)).body["next_cursor"]).toEqual(expect.any(String));
 });
 
+test("a prompt beyond the limit of a session's queue is 409, unless its request is a repeated one", async () => {
+  const { call } = await testServer({ limits: { queuedPrompts: 2 } });
+  const { path } = await session(call, {});
+  await say(call, path, scripted("Slow.", [{ text: "Never.", hang: true }]));
+  await expect.poll(async () => (await call("GET", path)).body["activity"]).toBe("running");
+  const prompt = (text: string, key?: string) =>
+    call("POST", `${path}/messages`, { role: "user", content: { text } }, key ? { "idempotency-key": key } : {});
+  expect((await prompt("One.")).status).toBe(202);
+  const second = await prompt("Two.", "second");
+  expect(second.status).toBe(202);
+  const third = await prompt("Three.", "third");
+  expect(third).toMatchObject({
+    status: 409,
+    body: { error: { code: "conflict", message: expect.stringContaining("has 2 prompts that wait") } },
+  });
+  expect((await prompt("Two.", "second")).body["run_id"]).toBe(second.body["run_id"]);
+  await call("POST", `${path}/cancel`, { run_id: second.body["run_id"] });
+  expect((await prompt("Three.", "third")).status).toBe(202);
+  await call("POST", `${path}/cancel`, {});
+});
+
 test("a run that is queued, or was cancelled in the queue, can be read", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { frontend_tools: [pick] });
@@ -302,7 +323,7 @@ test("usage is exact at any time: after another run, and after a session was del
     const before = (await runsOf(path)).length;
     await say(call, path, `Hello ${before}.`);
     await expect
-      .poll(async () => (await runsOf(path)).map(({ outcome }) => outcome), { timeout: 20_000 })
+      .poll(async () => (await runsOf(path)).map(({ outcome }) => outcome))
       .toEqual(Array.from({ length: before + 1 }, () => "completed"));
   };
   const expectExact = async (...sessions: { id: string; path: string }[]) => {

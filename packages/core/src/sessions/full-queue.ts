@@ -1,0 +1,26 @@
+import { KnownError, type NewEvent, isKnownError } from "@skein/protocol";
+import type { AppendOptions, Appended, Store } from "../ports/store.ts";
+
+/** A sequence that no log has. An append that expects it succeeds only if it repeats an earlier append. */
+export const NOWHERE = Number.MAX_SAFE_INTEGER;
+
+/** A prompt for a session in which no more prompts may wait. Only a repeated request for a prompt that waits already succeeds. */
+export async function appendToFullQueue(
+  store: Store,
+  {
+    id,
+    events,
+    options,
+  }: { readonly id: string; readonly events: readonly NewEvent[]; readonly options: AppendOptions },
+  mostQueued: number,
+): Promise<Appended> {
+  try {
+    return await store.append(id, events, { ...options, expect: NOWHERE });
+  } catch (error) {
+    if (!isKnownError(error, "conflict")) throw error;
+    throw new KnownError(
+      "conflict",
+      `Session ${id} has ${mostQueued} prompts that wait, the most that are allowed. Send the prompt when one of them has been answered, or cancel some.`,
+    );
+  }
+}
