@@ -127,6 +127,8 @@ function projectEvent(changes: OpenChanges, event: Event): void {
     case "step.started":
       changes.sessionSet.status = "running";
       changes.sessionSet.current_step = event.data.step;
+      // Skein did not make this call, only observed it. So the session may name no model, or one that was not used.
+      if (event.data.max_tokens === 0) changes.sessionSet.model = displayText(event.data.model);
       return;
     case "step.generated": {
       const { data } = event;

@@ -335,10 +335,12 @@ test("a session is adopted once: adopting it again changes nothing", async () =>
   expect(await store.read(ID)).toEqual(events);
 });
 
-test("an adopted session begins with default permissions, whatever it was allowed in Claude Code", async () => {
+test("an adopted session has the model of its last answer and default permissions, whatever it was allowed in Claude Code", async () => {
   const root = dataWith([typed(1, "hello", { permissionMode: "bypassPermissions" }), spoke(2, "m1", text("hi"))]);
-  const { state } = await adopted(root, 0);
-  expect(state.agent).toMatchObject({ name: "Claude Code", runtime: "claude-code" });
+  const { state, row } = await adopted(root, 0);
+  // The model is that of the last answer, and no model is requested: Claude Code's settings decide how the session continues.
+  expect(row.model).toBe("claude-sonnet-4-5");
+  expect(state.agent).toMatchObject({ name: "Claude Code", runtime: "claude-code", model: "default" });
   expect(state.agent?.extras["claude"]).toMatchObject({
     permission_mode: "default",
     allowed_tools: [],
