@@ -46,8 +46,8 @@ function schemasOf(sql: string): ReadonlySet<string> {
 /** Example queries about a platform's own rows. Each title is the question that the query answers. */
 export const QUESTIONS: readonly Question[] = [
   {
-    title: "Which tools fail most?",
-    sql: `-- Which tools fail most, and how long do they take?
+    title: "How often does each tool fail in Skein's sessions, and how long does it take?",
+    sql: `-- How often does each tool fail in Skein's sessions, and how long does it take?
 SELECT data ->> '$.name' AS tool, count(*) AS calls,
        count(*) FILTER ((data ->> '$.outcome') = 'failed') AS failed,
        count(*) FILTER ((data ->> '$.outcome') = 'unknown') AS unknown,
