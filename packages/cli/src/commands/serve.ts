@@ -7,7 +7,7 @@ import { shellQuoted } from "../terminal/shell-quoted.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 
 /** The delay between the pieces of a simulated answer, so that people see it being written. */
-const DEMO_DELAY_MS = 20;
+const DEMO_DELAY_MS = 100;
 /** How long stopping may take. Runs that are not finished by then are resumed at the next start. */
 const STOP_MS = 9500;
 /** How often a server of `npm start` checks that its shell still runs. */
