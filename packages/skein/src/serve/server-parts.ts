@@ -111,27 +111,17 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     ...(claude && { runtimes: claude.runtimes }),
     report,
   });
-  let apis = 1;
-  const worker = workerOf(options, { model, runtimes: claude ? ["loop", "claude-code"] : ["loop"] });
-  const isForMachines = /^postgres(ql)?:/.test(options.storeUrl);
-  const heartbeat = isForMachines
-    ? createHeartbeat({
-        store,
-        workers: createWorkers(store.records),
-        worker: () => worker,
-        isDead: isDeadOwner,
-        onFreed: host.engine.look,
-        onSeen: (workers) => void (apis = Math.max(1, workers.filter(({ role }) => role !== "worker").length)),
-        report,
-      })
-    : undefined;
-  heartbeat?.start();
-  const registration = isForMachines ? undefined : await registerWorker(store, worker);
+  const workers = await joinWorkers(store, options, {
+    model,
+    runtimes: claude ? ["loop", "claude-code"] : ["loop"],
+    onFreed: host.engine.look,
+    report,
+  });
   return {
     host,
     engineCheck: engine.check,
-    apiProcesses: () => apis,
-    others: registration?.others ?? [],
+    apiProcesses: workers.apiProcesses,
+    others: workers.others,
     model,
     files,
     bus,
@@ -141,7 +131,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     history,
     workplaces,
     async stop() {
-      await Promise.all([host.stop(), sql.close(), heartbeat?.stop(), registration?.leave()]);
+      await Promise.all([host.stop(), sql.close(), workers.leave()]);
       await engine.close();
     },
     async close() {
@@ -162,12 +152,21 @@ function oauthOf({ claudeOauthToken: token, anthropicBaseUrl: baseUrl }: StartOp
   return token === undefined ? undefined : { token, baseUrl };
 }
 
-/** This process in the list of workers. */
-function workerOf(
-  { engine, code }: StartOptions,
-  { model, runtimes }: { readonly model: OpenModel; readonly runtimes: WorkerInfo["runtimes"] },
-): WorkerInfo {
-  return {
+interface WorkerDeps {
+  readonly model: OpenModel;
+  readonly runtimes: WorkerInfo["runtimes"];
+  /** Called when leases of a dead worker were freed. */
+  readonly onFreed: () => void;
+  readonly report: (error: unknown) => void;
+}
+
+/** Adds this process to the list of workers of its store: with heartbeats if several machines may use the store. */
+async function joinWorkers(
+  store: Store,
+  { engine, storeUrl, code }: StartOptions,
+  { model, runtimes, onFreed, report }: WorkerDeps,
+): Promise<Pick<ServerParts, "apiProcesses" | "others"> & { leave(): Promise<void> }> {
+  const worker: WorkerInfo = {
     role: engine?.role ?? "all",
     owner: thisOwner(),
     runtimes,
@@ -176,6 +175,22 @@ function workerOf(
     skills: code.skills?.map(({ name }) => name) ?? [],
     model: model.description,
   };
+  if (!/^postgres(ql)?:/.test(storeUrl)) {
+    const { others, leave } = await registerWorker(store, worker);
+    return { apiProcesses: () => 1, others, leave };
+  }
+  let apis = 1;
+  const heartbeat = createHeartbeat({
+    store,
+    workers: createWorkers(store.records),
+    worker: () => worker,
+    isDead: isDeadOwner,
+    onFreed,
+    onSeen: (all) => void (apis = Math.max(1, all.filter(({ role }) => role !== "worker").length)),
+    report,
+  });
+  heartbeat.start();
+  return { apiProcesses: () => apis, others: [], leave: heartbeat.stop };
 }
 
 /** Opens the bus. Its code is loaded only if there are several machines. */
