@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Api, HistoryMessage } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { serverNow } from "../api/server-clock.ts";
 import { streamInTurns } from "../api/stream-turns.ts";
 import type { SessionView } from "../session/view.ts";
 import { viewOfMessages } from "./history-view.ts";
@@ -10,14 +11,23 @@ export interface Transcript {
   readonly version: number;
   readonly phase: "loading" | "live" | "failed";
   readonly error: unknown;
-  /** Whether there are messages before those that are shown. */
+  /** Whether there are messages before, or after, those that are shown. */
   readonly hasMore: boolean;
+  readonly hasLater: boolean;
+  /** The end of the transcript that was read first, and is shown first. */
+  readonly opensAt: End;
   readonly sizeBytes: number;
   readonly damaged: number;
   readonly more: () => Promise<void>;
+  readonly later: () => Promise<void>;
+  /** Reads the transcript again, from this end. */
+  readonly openAt: (end: End) => void;
 }
 
+type End = "beginning" | "end";
+
 interface Loaded {
+  readonly opensAt: End;
   readonly messages: readonly HistoryMessage[];
   readonly before: number | null;
   readonly after: number;
@@ -33,7 +43,13 @@ interface TranscriptOptions {
   readonly withRewound: boolean;
 }
 
-/** Reads a transcript of Claude Code from its end, or around a position, and follows the file as it grows. */
+/** A session without a message for this long is over, and is read from its beginning. */
+const OVER_MS = 10 * 60_000;
+
+/**
+ * Reads a transcript of Claude Code, and follows the file as it grows: a session that may still run from its end, any other from
+ * its beginning, or around a position.
+ */
 export function useTranscript({ id, agentId, at, withRewound }: TranscriptOptions): Transcript {
   const api = useApi();
   const [loaded, setLoaded] = useState<Loaded>();
@@ -41,14 +57,17 @@ export function useTranscript({ id, agentId, at, withRewound }: TranscriptOption
   const latest = useRef(loaded);
   latest.current = loaded;
   const isBusy = useRef(false);
-  const firstAt = useRef(at);
+  const [place, setPlace] = useState<Place>(at);
 
   const extend = useCallback(
     async (signal?: AbortSignal): Promise<void> => {
       const known = latest.current;
       if (!known) return;
       const page = await api.historyMessages(id, { after: known.after, agentId }, signal);
-      if (page.data.length > 0) setLoaded((was) => was && joined(was, { ...page, data: page.data }, "after"));
+      // Also without messages: the lines that were read are not read again.
+      if (page.next_after > known.after)
+        // The transcript may have been read again from another place in the meantime.
+        setLoaded((was) => (was?.after === known.after ? joined(was, page, "after") : was));
     },
     [api, id, agentId],
   );
@@ -57,12 +76,12 @@ export function useTranscript({ id, agentId, at, withRewound }: TranscriptOption
     const stop = new AbortController();
     setLoaded(undefined);
     setError(null);
-    void read(api, { id, agentId, at: firstAt.current }, stop.signal).then(setLoaded, (problem: unknown) => {
+    void read(api, { id, agentId, place }, stop.signal).then(setLoaded, (problem: unknown) => {
       if (!stop.signal.aborted) setError(problem);
     });
     void followFile({ api, id, signal: stop.signal, extend }).catch(() => undefined);
     return () => stop.abort();
-  }, [api, id, agentId, extend]);
+  }, [api, id, agentId, place, extend]);
 
   const more = useCallback(async (): Promise<void> => {
     const known = latest.current;
@@ -70,13 +89,21 @@ export function useTranscript({ id, agentId, at, withRewound }: TranscriptOption
     isBusy.current = true;
     try {
       const page = await api.historyMessages(id, { before: known.before, agentId, limit: 300 });
-      setLoaded((was) => was && joined(was, page, "before"));
+      setLoaded((was) => (was?.before === known.before ? joined(was, page, "before") : was));
     } catch {
       // Errors are ignored: scrolling again retries.
     } finally {
       isBusy.current = false;
     }
   }, [api, id, agentId]);
+
+  const later = useCallback(async (): Promise<void> => {
+    if (isBusy.current) return;
+    isBusy.current = true;
+    // Errors are ignored: scrolling again retries.
+    await extend().catch(() => undefined);
+    isBusy.current = false;
+  }, [extend]);
 
   const view = useMemo(() => viewOfMessages(loaded?.messages ?? [], withRewound), [loaded, withRewound]);
   return {
@@ -85,9 +112,13 @@ export function useTranscript({ id, agentId, at, withRewound }: TranscriptOption
     phase: error !== null ? "failed" : loaded ? "live" : "loading",
     error,
     hasMore: loaded?.before !== null,
+    hasLater: loaded !== undefined && loaded.after < loaded.sizeBytes,
+    opensAt: loaded?.opensAt ?? "end",
     sizeBytes: loaded?.sizeBytes ?? 0,
     damaged: loaded?.damaged ?? 0,
     more,
+    later,
+    openAt: setPlace,
   };
 }
 
@@ -97,6 +128,7 @@ function joined(was: Loaded, page: Page, where: "before" | "after"): Loaded {
   const known = new Set(was.messages.map(({ offset }) => offset));
   const fresh = page.data.filter(({ offset }) => !known.has(offset));
   return {
+    opensAt: was.opensAt,
     messages: where === "before" ? [...fresh, ...was.messages] : [...was.messages, ...fresh],
     before: where === "before" ? page.next_before : was.before,
     after: where === "after" ? page.next_after : was.after,
@@ -105,30 +137,51 @@ function joined(was: Loaded, page: Page, where: "before" | "after"): Loaded {
   };
 }
 
+/** Where to begin: at a position, at an end, or null for the end that a reader expects. */
+type Place = number | End | null;
+
 async function read(
   api: Api,
-  { id, agentId, at }: { id: string; agentId: string | null; at: number | null },
+  { id, agentId, place }: { id: string; agentId: string | null; place: Place },
   signal: AbortSignal,
 ): Promise<Loaded> {
-  if (at === null) {
-    const page = await api.historyMessages(id, { agentId }, signal);
-    return {
-      messages: page.data,
-      before: page.next_before,
-      after: page.next_after,
-      sizeBytes: page.size_bytes,
-      damaged: page.damaged,
-    };
-  }
+  if (typeof place === "number") return await readAround(api, { id, agentId, at: place }, signal);
+  const last = place === "beginning" ? undefined : await api.historyMessages(id, { agentId }, signal);
+  if (last && (place === "end" || isRecent(last))) return { ...loadedOf(last), opensAt: "end" };
+  if (last?.next_before === null) return { ...loadedOf(last), opensAt: "beginning" };
+  const first = await api.historyMessages(id, { after: 0, agentId, limit: 200 }, signal);
+  return { ...loadedOf(first), before: null, opensAt: "beginning" };
+}
+
+function isRecent({ data }: Page): boolean {
+  const last = data.at(-1);
+  return last !== undefined && serverNow() - Date.parse(last.created_at) < OVER_MS;
+}
+
+function loadedOf(page: Page): Omit<Loaded, "opensAt"> {
+  return {
+    messages: page.data,
+    before: page.next_before,
+    after: page.next_after,
+    sizeBytes: page.size_bytes,
+    damaged: page.damaged,
+  };
+}
+
+async function readAround(
+  api: Api,
+  { id, agentId, at }: { id: string; agentId: string | null; at: number },
+  signal: AbortSignal,
+): Promise<Loaded> {
   const [before, after] = await Promise.all([
     at === 0 ? undefined : api.historyMessages(id, { before: at, agentId, limit: 60 }, signal),
     api.historyMessages(id, { after: at, agentId, limit: 200 }, signal),
   ]);
   return {
+    ...loadedOf(after),
+    opensAt: "end",
     messages: [...(before?.data ?? []), ...after.data],
     before: before?.next_before ?? null,
-    after: after.next_after,
-    sizeBytes: after.size_bytes,
     damaged: (before?.damaged ?? 0) + after.damaged,
   };
 }

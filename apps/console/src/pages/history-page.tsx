@@ -16,7 +16,10 @@ import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
-/** One session of Claude Code, read from its own file: first the end of the file, then whatever is added to it. */
+/**
+ * One session of Claude Code, read from its own files, and following as it grows. It opens at its end while it may still run,
+ * and at its beginning when it is over.
+ */
 export function HistoryPage({ id }: { id: string }) {
   const api = useApi();
   const [agentId] = useQueryValue("agent");
@@ -50,6 +53,7 @@ export function HistoryPage({ id }: { id: string }) {
     o: () => setAllOpen((open) => open !== true),
     i: () => setDrawer((open) => !open),
     ...(isDrawer && { Escape: () => setDrawer(false) }),
+    Home: () => transcript.current?.toBeginning(),
     End: () => transcript.current?.follow(),
   });
   if (read.phase === "failed")
@@ -121,6 +125,7 @@ function Reading({ read, agentId, at, allOpen, handle, onRaw, onVisible }: Readi
   return (
     <Transcript
       key={agentId ?? ""}
+      opensAt={read.opensAt}
       view={read.view}
       version={read.version}
       sessionId={null}
@@ -131,6 +136,8 @@ function Reading({ read, agentId, at, allOpen, handle, onRaw, onVisible }: Readi
       onRaw={onRaw}
       onVisible={onVisible}
       onTop={read.hasMore ? () => void read.more() : undefined}
+      onBottom={read.hasLater ? () => void read.later() : undefined}
+      onEnd={read.openAt}
     />
   );
 }

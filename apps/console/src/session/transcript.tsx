@@ -18,6 +18,7 @@ export interface Visible {
 export interface TranscriptHandle {
   readonly show: (sequence: number) => void;
   readonly follow: () => void;
+  readonly toBeginning: () => void;
   readonly step: (direction: 1 | -1) => void;
 }
 
@@ -31,26 +32,36 @@ interface TranscriptProps {
   readonly allOpen: CallsOpen;
   /** The event that the URL names. */
   readonly at: number | null;
+  /** Which end is shown first, if the URL names no event. Default: the end. */
+  readonly opensAt?: "beginning" | "end";
   readonly handle: RefObject<TranscriptHandle | null>;
   readonly onFork: ((messageId: string) => void) | undefined;
   readonly onRaw: (sequence: number) => void;
   readonly onVisible: (visible: Visible) => void;
   /** Called when the reader scrolls near the first loaded item, if there is more before it. */
   readonly onTop?: (() => void) | undefined;
+  /** Called when the reader scrolls near the last loaded item, if there is more after it. */
+  readonly onBottom?: (() => void) | undefined;
+  /** Loads the transcript again from an end that is not loaded. Without it, the view scrolls as far as it can. */
+  readonly onEnd?: ((end: "beginning" | "end") => void) | undefined;
 }
 
 /** If the view is closer to the end than this, it follows the end as the text grows. */
 const END_PX = 60;
 
-/** If the view is closer to the beginning than this, earlier items are loaded. */
-const NEAR_TOP_PX = 1500;
+/** If the view is farther from an end than this, a button leads there. */
+const FAR_PX = 200;
+
+/** If the view is closer than this to a place where items are not loaded, more is loaded. */
+const NEAR_PX = 1500;
 
 /**
  * The messages and steps of a session. Only visible rows are in the DOM. The view follows the end only if it was at the
  * end.
  */
 export function Transcript(props: TranscriptProps) {
-  const { view, version, sessionId, allOpen, at, handle, onFork, onRaw, onVisible, onTop } = props;
+  const { view, version, sessionId, allOpen, at, handle, onFork, onRaw, onVisible, onTop, onBottom, onEnd } = props;
+  const { opensAt = "end" } = props;
   const list = useRef<VListHandle>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(() => new Set());
   const folds = useRef<Map<string, number> | undefined>(undefined);
@@ -65,15 +76,26 @@ export function Transcript(props: TranscriptProps) {
   useLayoutEffect(() => {
     first.current = rows[0]?.key;
   }, [rows]);
-  const isAtEnd = useRef(at === null);
+  const isAtEnd = useRef(at === null && opensAt === "end");
   const [hasNews, setNews] = useState(false);
+  // Whether each end is out of sight.
+  const [isFarFrom, setFarFrom] = useState({ beginning: false, end: false });
   const marked = useMemo(() => (at === null ? null : markedCall(view, at)), [view, at]);
 
+  const hasLater = onBottom !== undefined;
   const toEnd = useCallback(() => {
+    if (hasLater && onEnd) return onEnd("end");
     isAtEnd.current = true;
     setNews(false);
     list.current?.scrollToIndex(rows.length - 1, { align: "end" });
-  }, [rows.length]);
+  }, [rows.length, hasLater, onEnd]);
+
+  const hasEarlier = onTop !== undefined;
+  const toBeginning = useCallback(() => {
+    if (hasEarlier && onEnd) return onEnd("beginning");
+    isAtEnd.current = false;
+    list.current?.scrollToIndex(0, { align: "start" });
+  }, [hasEarlier, onEnd]);
 
   const show = useCallback(
     (sequence: number) => {
@@ -89,6 +111,7 @@ export function Transcript(props: TranscriptProps) {
     handle.current = {
       show,
       follow: toEnd,
+      toBeginning,
       step: (direction) => {
         const first = list.current?.findItemIndex((list.current?.scrollOffset ?? 0) + 20) ?? 0;
         const next =
@@ -98,7 +121,7 @@ export function Transcript(props: TranscriptProps) {
         if (next !== -1) list.current?.scrollToIndex(next, { align: "start", offset: -12 });
       },
     };
-  }, [handle, rows, show, toEnd]);
+  }, [handle, rows, show, toEnd, toBeginning]);
 
   const shownAt = useRef(at);
   useEffect(() => {
@@ -108,9 +131,14 @@ export function Transcript(props: TranscriptProps) {
     // oxlint-disable-next-line exhaustive-deps
   }, [at]);
 
+  // Undefined until the first items are shown.
+  const hadLater = useRef<boolean | undefined>(undefined);
   useLayoutEffect(() => {
     if (isAtEnd.current) list.current?.scrollToIndex(rows.length - 1, { align: "end" });
-    else setNews(true);
+    // Items that the reader has loaded by scrolling are not new.
+    else if (hadLater.current === false && !isPrepended) setNews(true);
+    hadLater.current = hasLater;
+    // oxlint-disable-next-line exhaustive-deps -- only what is shown counts, not whether more can be loaded.
   }, [version, rows.length]);
 
   const lastOffset = useRef(0);
@@ -119,16 +147,26 @@ export function Transcript(props: TranscriptProps) {
     if (!current) return;
     // Only scrolling up stops following the end; growing text does not.
     const isNear = current.scrollSize - offset - current.viewportSize < END_PX;
-    if (isNear) isAtEnd.current = true;
+    if (isNear && !hasLater) isAtEnd.current = true;
     else if (offset < lastOffset.current - 1) isAtEnd.current = false;
     lastOffset.current = offset;
     if (isAtEnd.current) setNews(false);
-    if (offset < NEAR_TOP_PX) onTop?.();
+    if (offset < NEAR_PX) onTop?.();
+    if (current.scrollSize - offset - current.viewportSize < NEAR_PX) onBottom?.();
     tellVisible(offset);
+    lookAround();
   };
 
   const stayAtEnd = (): void => {
     if (isAtEnd.current) list.current?.scrollToIndex(rows.length - 1, { align: "end" });
+  };
+
+  const lookAround = (): void => {
+    const current = list.current;
+    if (!current) return;
+    const beginning = hasEarlier || current.scrollOffset > FAR_PX;
+    const end = hasLater || current.scrollSize - current.scrollOffset - current.viewportSize > FAR_PX;
+    setFarFrom((was) => (was.beginning === beginning && was.end === end ? was : { beginning, end }));
   };
 
   const tellVisible = (offset: number): void => {
@@ -139,11 +177,15 @@ export function Transcript(props: TranscriptProps) {
     if (from && to) onVisible({ from: from.items[0]?.at ?? 0, to: endOf(to.items.at(-1)) });
   };
 
-  useEffect(() => tellVisible(list.current?.scrollOffset ?? 0));
+  useEffect(() => {
+    tellVisible(list.current?.scrollOffset ?? 0);
+    lookAround();
+  });
   const isShort = rows.length < 30;
   useEffect(() => {
     // A page that does not fill the screen cannot be scrolled.
     if (isShort) onTop?.();
+    if (isShort) onBottom?.();
     // oxlint-disable-next-line exhaustive-deps -- asked once for each page.
   }, [isShort, rows.length]);
 
@@ -180,10 +222,45 @@ export function Transcript(props: TranscriptProps) {
           </div>
         )}
       </VList>
-      {hasNews && (
-        <button type="button" className="btn newer" onClick={toEnd}>
+      <EndButtons isFarFrom={isFarFrom} hasNews={hasNews} onBeginning={toBeginning} onEnd={toEnd} />
+    </div>
+  );
+}
+
+interface EndButtonsProps {
+  readonly isFarFrom: { readonly beginning: boolean; readonly end: boolean };
+  /** Whether something that nobody has seen was added at the end. */
+  readonly hasNews: boolean;
+  readonly onBeginning: () => void;
+  readonly onEnd: () => void;
+}
+
+/** The ways to the ends of the transcript that are out of sight. */
+function EndButtons({ isFarFrom, hasNews, onBeginning, onEnd }: EndButtonsProps) {
+  return (
+    <div className="ends">
+      {isFarFrom.beginning && (
+        <button
+          type="button"
+          className="btn"
+          aria-label="Beginning"
+          title="Go to the beginning (Home)"
+          onClick={onBeginning}
+        >
+          <Icon name="down" small className="upwards" />
+          <span className="desk-only">Beginning</span>
+        </button>
+      )}
+      {(hasNews || isFarFrom.end) && (
+        <button
+          type="button"
+          className="btn"
+          aria-label={hasNews ? "New below" : "End"}
+          title="Go to the end (End)"
+          onClick={onEnd}
+        >
           <Icon name="down" small />
-          New below
+          {hasNews ? "New below" : <span className="desk-only">End</span>}
         </button>
       )}
     </div>

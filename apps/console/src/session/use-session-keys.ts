@@ -27,6 +27,7 @@ export function useSessionKeys({ id, transcript, onFork, onAllCalls, inspector }
     w: () => go(`/sessions/${id}/context`),
     p: () => document.getElementById("prompt")?.focus(),
     y: () => void copyText(location.href),
+    Home: () => transcript.current?.toBeginning(),
     End: () => transcript.current?.follow(),
     "shift+f": () => onFork(),
   });

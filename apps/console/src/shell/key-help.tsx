@@ -44,6 +44,7 @@ const KEYS: readonly (readonly [place: string, keys: readonly (readonly [keys: s
       ["W", "What the model saw"],
       ["⇧F", "Fork at the end"],
       ["Y", "Copy the link"],
+      ["Home", "Go to the beginning"],
       ["End", "Go to the end and follow it"],
       ["P", "Write to the agent"],
     ],
