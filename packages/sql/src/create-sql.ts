@@ -107,6 +107,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   const loadTables = createTableLoader({
     connection,
     library,
+    folder,
     openStore: storeOpener(options.store),
     warn: options.onWarning ?? (() => {}),
   });

@@ -175,7 +175,7 @@ test.skipIf(!hasBubblewrap)(
           return false;
         }
       });
-    await expect.poll(left, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(left).toEqual([]);
     expect(readdirSync(place)).toEqual([]);
   },
 );

@@ -11,6 +11,8 @@ export interface SourceDeps {
   readonly connection: DuckDBConnection;
   /** Where Claude Code's files are. */
   readonly library: LibraryConfig;
+  /** A folder for temporary files, which the caller removes. */
+  readonly folder: string;
   /** Opens the platform's store; undefined if there is none. */
   openStore(): Promise<Store | undefined>;
   /** Receives warnings that are not in the rows of an answer. */
@@ -25,7 +27,7 @@ export function createTableLoader(deps: SourceDeps): LoadTables {
   };
 }
 
-async function loadOne({ connection, library, openStore, warn }: SourceDeps, load: Load): Promise<void> {
+async function loadOne({ connection, library, folder, openStore, warn }: SourceDeps, load: Load): Promise<void> {
   switch (load.kind) {
     case "platform": {
       const store = await openStore();
@@ -35,7 +37,7 @@ async function loadOne({ connection, library, openStore, warn }: SourceDeps, loa
     }
     case "read-function": {
       const { loadReadFunction } = await import("./read-functions.ts");
-      return loadReadFunction(connection, load.call, library, warn);
+      return loadReadFunction(connection, load.call, { library, folder, warn });
     }
     case "small-table": {
       const { loadSmallTable } = await import("./small-files.ts");

@@ -65,6 +65,15 @@ const COLUMNS: Readonly<Record<ReadFunction, Readonly<Record<string, string>>>> 
 /** Claude Code's own name in `agent_data`. */
 const CLAUDE = "claude";
 
+interface ReadDeps {
+  /** Where Claude Code's files are. */
+  readonly library: LibraryConfig;
+  /** A folder for temporary files, which the caller removes. */
+  readonly folder: string;
+  /** Receives warnings that are not in the rows of an answer. */
+  warn(text: string): void;
+}
+
 /**
  * Makes the table of one call. It is empty if the path does not exist. `warn` is called with problems that are not in
  * the rows.
@@ -72,8 +81,7 @@ const CLAUDE = "claude";
 export async function loadReadFunction(
   connection: DuckDBConnection,
   call: ReadCall,
-  defaults: LibraryConfig,
-  warn: (text: string) => void,
+  { library: defaults, folder, warn }: ReadDeps,
 ): Promise<void> {
   const { name, path, table } = call;
   const columns = COLUMNS[name];
@@ -86,7 +94,10 @@ export async function loadReadFunction(
   }
   const source = sourceOf(call, given, warn);
   try {
-    const { library, problems } = await libraryOf(source, given, defaults);
+    const { library, problems } = await libraryOf(source, given, {
+      ...defaults,
+      cacheFolder: defaults.cacheFolder ?? folder,
+    });
     for (const { path: at, message } of problems) warn(`${source}: ${at}: ${message}`);
     const named = source === "claude-code" ? CLAUDE : source;
     for await (const rows of rowsOf(name, library))
