@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { PATIENCE_MS } from "./scripts/patience.ts";
 import { LongFirst } from "./scripts/test-order.ts";
 import { quickTests } from "./scripts/quick-tests.ts";
 
@@ -17,6 +18,7 @@ export default defineConfig({
     include: isQuick ? [...quickTests(import.meta.dirname)] : EVERYTHING,
     exclude: ["**/node_modules/**"],
     globalSetup: isQuick ? [] : ["scripts/test-services.ts"],
+    setupFiles: ["scripts/test-exit.ts"],
     // Node imports the sources as they are, as it does for `skein` in a clone: nothing is transformed, and the compile cache
     // that scripts/test.ts names serves the workers and the processes that tests start.
     experimental: { viteModuleRunner: false },
@@ -24,6 +26,7 @@ export default defineConfig({
     // Tests wait for conditions, never for time. These limits only end tests that hang, also on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: PATIENCE_MS } },
     pool: "forks",
     // Files that run in the same worker share what they import: importing the server takes a second of processor time.
     // So a file leaves nothing behind: its servers are closed, and its changes to the process are undone.

@@ -75,25 +75,25 @@ test("a second worker takes over the session of a dead worker within the length 
   await client.feed();
   const second = await startWorker(task);
   onTestFinished(() => kill(second));
-  await expect.poll(() => effects.effects.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => effects.effects.length).toBeGreaterThan(0);
   const holder = effects.effects[0]?.by === String(first.pid) ? first : second;
   await kill(holder);
   const killed = Date.now();
   const owned = async (): Promise<boolean> => (await store.owners()).some((owner) => owner.includes(`/${holder.pid}/`));
   await expect.poll(owned, { timeout: LEASE_MS + 1500, interval: 20 }).toBe(false);
   expect(Date.now() - killed).toBeLessThan(LEASE_MS + 1500);
-  await expect.poll(() => client.finished(), { timeout: 60_000 }).toBe(true);
+  await expect.poll(() => client.finished()).toBe(true);
 }, 40_000);
 
 test("a worker that was stopped for longer than its lease writes nothing afterwards", async () => {
   const { task, store, effects, first, client } = await twoWorkers(50);
   await client.feed();
-  await expect.poll(() => effects.effects.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => effects.effects.length).toBeGreaterThan(0);
   first.kill("SIGSTOP");
   await sleep(LEASE_MS + 200);
   const second = await startWorker(task);
   onTestFinished(() => kill(second));
-  await expect.poll(() => client.finished(), { timeout: 60_000 }).toBe(true);
+  await expect.poll(() => client.finished()).toBe(true);
   const counts = (): Promise<number[]> =>
     Promise.all(client.sessionIds.map(async (id) => (await store.read(id)).length));
   const before = await counts();

@@ -10,7 +10,7 @@ test("PostgreSQL that the Ctrl-C of a terminal has ended is stopped without an e
   const folder = join(tmpdir(), readdirSync(tmpdir()).find((name) => name.startsWith(prefix)) ?? "");
   const pidFile = join(folder, "data/postmaster.pid");
   process.kill(Number(readFileSync(pidFile, "utf8").split("\n")[0]), "SIGINT");
-  await expect.poll(() => existsSync(pidFile), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => existsSync(pidFile)).toBe(false);
   await server.stop();
   expect(existsSync(folder)).toBe(false);
 });

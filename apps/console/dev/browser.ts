@@ -1,5 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type BrowserContext, chromium } from "playwright-core";
+import { PATIENCE_MS } from "../../../scripts/patience.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -32,8 +35,11 @@ export interface OpenBrowser {
 export async function openBrowser(screen: Screen): Promise<OpenBrowser> {
   const executablePath = chromiumPath();
   if (executablePath === undefined) throw new Error("Chromium is not installed. On Debian: apt-get install chromium.");
+  // Chromium leaves files in its temporary folder when it is ended.
+  const folder = mkdtempSync(join(tmpdir(), "skein-chromium-"));
   const browser = await chromium.launch({
     executablePath,
+    env: { ...process.env, TMPDIR: folder },
     headless: true,
     ...(screen.keepsPages === true && { ignoreDefaultArgs: ["--disable-back-forward-cache"] }),
     args: [
@@ -46,8 +52,8 @@ export async function openBrowser(screen: Screen): Promise<OpenBrowser> {
       "--disable-sync",
     ],
   });
-  const newContext = (timeZone?: string): Promise<BrowserContext> =>
-    browser.newContext({
+  const newContext = async (timeZone?: string): Promise<BrowserContext> => {
+    const context = await browser.newContext({
       viewport: { width: screen.width, height: screen.height },
       deviceScaleFactor: screen.scale ?? 1,
       colorScheme: screen.dark === true ? "dark" : "light",
@@ -56,5 +62,15 @@ export async function openBrowser(screen: Screen): Promise<OpenBrowser> {
       locale: "en-GB",
       ...(timeZone !== undefined && { timezoneId: timeZone }),
     });
-  return { context: await newContext(), newContext, close: () => browser.close() };
+    context.setDefaultTimeout(PATIENCE_MS);
+    return context;
+  };
+  return {
+    context: await newContext(),
+    newContext,
+    async close() {
+      await browser.close();
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
 }

@@ -7,7 +7,7 @@ import { type Redis, noRedis, startRedis } from "../../../scripts/redis.ts";
 import { createMemoryHub } from "../src/buses/memory.ts";
 import { createRedisBus } from "../src/buses/redis.ts";
 
-const SOON = { timeout: 15_000, interval: 10 };
+const SOON = { interval: 10 };
 
 const hub = createMemoryHub();
 describeBus("memory", async () => hub.connect());

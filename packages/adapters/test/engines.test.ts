@@ -61,7 +61,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
 
   describeEngine("restate", openRestate);
 
-  const SOON = { timeout: 20_000, interval: 10 };
+  const SOON = { interval: 10 };
   const ids = createIds();
   const nobodyListens = "http://127.0.0.1:9";
 

@@ -4,7 +4,7 @@ import { createScript } from "@skein/core/testing";
 import { KnownError, createIds } from "@skein/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
-const SOON = { timeout: 20_000, interval: 10 };
+const SOON = { interval: 10 };
 const ids = createIds();
 const info = (owner: string): WorkerInfo => ({
   role: "worker",

@@ -40,7 +40,7 @@ logfile = ${folder}/log
     await database.drop();
     rmSync(folder, { recursive: true, force: true });
   });
-  await expect.poll(() => answers(port), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => answers(port)).toBe(true);
   return `postgres://${username}@127.0.0.1:${port}${pathname}`;
 }
 

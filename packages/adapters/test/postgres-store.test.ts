@@ -451,7 +451,7 @@ describe("postgres: what can go wrong", () => {
     await script.append([edited]);
     await other.append(script.sessionId, [script.event(edited)]);
     expect(await store.read(script.sessionId)).toHaveLength(3);
-    await expect.poll(() => seen, { timeout: 5000 }).toEqual([1, 2, 3]);
+    await expect.poll(() => seen).toEqual([1, 2, 3]);
     stop.abort();
     await following;
   });
@@ -474,7 +474,7 @@ describe("postgres: what can go wrong", () => {
       select session_id, 2, gen_random_uuid(), 1, 'session.edited', '{"title":"silent"}', now() from head`,
       [script.sessionId],
     );
-    await expect.poll(() => seen, { timeout: 5000 }).toEqual([1, 2]);
+    await expect.poll(() => seen).toEqual([1, 2]);
     stop.abort();
     await following;
   });

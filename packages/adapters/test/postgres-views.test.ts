@@ -662,7 +662,7 @@ describe("a write that violates a constraint is rejected", () => {
 });
 
 describe("every lookup for which the specification names an index uses an index", () => {
-  beforeAll(fill, 30_000);
+  beforeAll(fill);
 
   /** Many rows, created by the database itself. */
   async function fill(): Promise<void> {

@@ -94,7 +94,7 @@ test("a session is reserved once, and a prompt that took no lease is driven when
   await new Promise((resolve) => setImmediate(resolve));
   expect(counting.begun).toEqual([]);
   place?.settle(null);
-  await expect.poll(() => counting.begun, { timeout: 10_000, interval: 5 }).toEqual([sessionId]);
-  await expect.poll(() => engine.queue().taken, { timeout: 10_000, interval: 5 }).toBe(0);
+  await expect.poll(() => counting.begun, { interval: 5 }).toEqual([sessionId]);
+  await expect.poll(() => engine.queue().taken, { interval: 5 }).toBe(0);
   expect(engine.reserve(sessionId, "default")).toBeDefined();
 });

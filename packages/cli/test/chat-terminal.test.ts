@@ -109,7 +109,7 @@ test.skipIf(!hasScript)(
     let text = "";
     child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece));
     const says = async (what: string | RegExp): Promise<void> =>
-      expect.poll(() => text, { timeout: 30_000, interval: 20 }).toMatch(what);
+      expect.poll(() => text, { interval: 20 }).toMatch(what);
 
     await says("What was said before.");
     await says(/\[\?2004h[^]*> /);

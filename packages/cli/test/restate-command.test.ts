@@ -44,7 +44,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     }
 
     // A Restate server that has just started does not know its deployments yet.
-    await expect.poll(async () => (await skein("status")).code, { timeout: 20_000 }).toBe(0);
+    await expect.poll(async () => (await skein("status")).code).toBe(0);
     expect((await skein("status")).err).toContain("skein restate register");
     const held = Promise.withResolvers<void>();
     const old = await version(() => held.promise);
@@ -56,7 +56,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     const script = createScript({ store, ids });
     await script.create();
     await script.prompt("hi");
-    await expect.poll(() => old.driving(), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => old.driving()).toBe(1);
 
     const next = await version(async () => {});
     await skein("register", "--workers", next.address);
@@ -69,7 +69,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect((await skein("status")).out).toContain(`${old.address}/  1 session`);
 
     held.resolve();
-    await expect.poll(async () => (await skein("drain")).code, { timeout: 20_000 }).toBe(0);
+    await expect.poll(async () => (await skein("drain")).code).toBe(0);
     const left = (await skein("status", "--json")).out;
     expect(JSON.parse(left)).toMatchObject({ workers: `${next.address}/`, open: 0, current: true });
   });

@@ -75,7 +75,7 @@ test.skipIf(process.platform === "win32")(
     onTestFinished(() => endGroup(shell.pid));
     let out = "";
     shell.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
-    await expect.poll(() => /http:\S+:\d+/.exec(out)?.[0], { timeout: 60_000 }).toBeDefined();
+    await expect.poll(() => /http:\S+:\d+/.exec(out)?.[0]).toBeDefined();
     const closed = once(shell.stdout, "close");
     shell.kill("SIGTERM");
     // The pipe closes when the server, which holds its other end, has ended.
@@ -187,7 +187,7 @@ test("a prompt that waits for its turn is shown with its queue position: by run,
   const waiting = start(folder, args);
   waiting.child.stdin?.end();
   const queued = 'queued, place 1: The tenant "default" may have 1 run at the same time, and 1 is running.';
-  await expect.poll(async () => (await call("sessions", "list")).out, { timeout: 20_000 }).toContain("queued (1)");
+  await expect.poll(async () => (await call("sessions", "list")).out).toContain("queued (1)");
   const [other = ""] = (await call("sessions", "list")).out.split("\n").filter((line) => line.includes("queued (1)"));
   const shown = await call("sessions", "show", other.split(" ")[0] ?? "");
   expect(shown.out).toContain(queued);

@@ -100,7 +100,7 @@ test("the package eventsource reads the same frames as the list of events", asyn
   const read: Read[] = [];
   for (const type of types)
     source.addEventListener(type, ({ lastEventId, data }) => read.push([lastEventId, type, String(data)]));
-  await expect.poll(() => read.length, { timeout: 20_000 }).toBe(expected.length);
+  await expect.poll(() => read.length).toBe(expected.length);
   expect(read).toEqual(expected);
 });
 
@@ -116,7 +116,7 @@ test("eventsource-client reads the same frames, and continues after a cut", asyn
     onMessage: ({ id, event, data }) => void read.push([id ?? "", event ?? "", data]),
   });
   onTestFinished(() => source.close());
-  await expect.poll(() => read.at(-1)?.[0], { timeout: 25_000 }).toBe(expected.at(-1)?.[0]);
+  await expect.poll(() => read.at(-1)?.[0]).toBe(expected.at(-1)?.[0]);
   expect(connections).toBeGreaterThan(2);
   expect(read).toEqual(expected);
 }, 40_000);

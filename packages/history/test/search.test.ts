@@ -295,4 +295,4 @@ test("a search for a frequent word returns the same page as reading everything, 
       expect(page.pagination.total).toBeLessThanOrEqual(everything.pagination.total);
     }
   }
-}, 30_000);
+});

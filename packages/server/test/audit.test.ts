@@ -137,7 +137,7 @@ describe("the audit log of a server", () => {
     const frontend_tools = [{ name: "pick", description: "Picks.", input_schema: { type: "object" } }];
     const { id, path } = await session(call, { frontend_tools });
     await say(call, path, scripted("Pick.", [{ tools: [{ name: "pick", id: "toolu_pick" }] }, { text: "Done." }]));
-    await expect.poll(async () => (await call("GET", `${path}/awaits`)).body.data.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await call("GET", `${path}/awaits`)).body.data.length).toBe(1);
     const socket = new WebSocket(`${url.replace("http", "ws")}/v1/ws`, { headers: { "x-api-key": key } });
     const answer = { type: "answer", id: "1", session_id: id, tool_use_id: "toolu_pick", content: "blue" };
     const heard = await new Promise<string>((resolve, reject) => {

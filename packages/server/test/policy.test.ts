@@ -224,7 +224,7 @@ describe("the state of the sandbox", () => {
       const store = await openStore(storeUrl);
       await createKeys({ records: store.records }).make({ name: "second", scopes: ["run"], tenant: "default" });
       await store.close();
-      await expect.poll(() => detail(alone), { timeout: 10_000 }).toContain('required, because the key "second"');
+      await expect.poll(() => detail(alone)).toContain('required, because the key "second"');
     },
   );
 });

@@ -18,9 +18,7 @@ test("a server deletes sessions that are older than their tenant's retention, lo
   const waiting = await session(call, { frontend_tools: [ask] });
   const text = scripted("Ask.", [{ tools: [{ name: "ask", id: "call_1" }] }]);
   await call("POST", `${waiting.path}/messages`, { role: "user", content: { text } });
-  await expect
-    .poll(async () => (await call("GET", waiting.path)).body["activity"], { timeout: 20_000 })
-    .toBe("awaiting");
+  await expect.poll(async () => (await call("GET", waiting.path)).body["activity"]).toBe("awaiting");
   await first.close();
 
   const client = new pg.Client(url);
@@ -31,7 +29,7 @@ test("a server deletes sessions that are older than their tenant's retention, lo
   }
   const second = await testServer({ store: url, config: { retention: { "*": 30, other: 1 } } });
   const passes = () => second.logged.filter(({ event }) => event === "retention.pass");
-  await expect.poll(() => passes().length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => passes().length).toBe(2);
   expect(passes()).toContainEqual({
     level: "info",
     event: "retention.pass",

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { SkeinConfig } from "../../skein/src/serve/config-file.ts";
 import { type Caller, type TestServer, caller, folder, say, scripted, session, settled, testServer } from "./world.ts";
 
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { interval: 20 };
 
 /** A tool that runs until its gate opens, and counts how many calls run at once. */
 function gatedTool() {

@@ -11,7 +11,7 @@ import { type ClaudeServer, claudeServer } from "./dialects/claude/server.ts";
 import { type Caller, caller, say, scripted, settled } from "./world.ts";
 
 const MODEL = "claude-sonnet-4-5";
-const SOON = { timeout: 30_000, interval: 50 };
+const SOON = { interval: 50 };
 /** 20 cents at $3 per million tokens. */
 const DEAR = { input_tokens: 66_667, output_tokens: 1, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
 /** More than the longest answer of Claude Code (32,000 tokens at $15 per million) and its input. */

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { interval: 20 };
 const AGENT = { name: "Spender", model: "claude-sonnet-4-5", max_tokens: 100 };
 
 function start(policy: NonNullable<SkeinConfig["policy"]>, store?: string): Promise<TestServer> {

@@ -261,9 +261,9 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
       const text = await (await fetch(`${url}/metrics`, { headers: { "x-api-key": key } })).text();
       return Number(new RegExp(`${state}\\{[^}]*"statements"[^}]*\\} (\\d+)`).exec(text)?.[1]);
     };
-    await expect.poll(() => figure("taken"), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => figure("taken")).toBe(1);
     const next = ask(url, key, "SELECT 1");
-    await expect.poll(() => figure("waiting"), { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => figure("waiting")).toBe(1);
     expect((await fetch(`${url}/health`)).status).toBe(200);
     leave.abort();
     await slow;

@@ -12,7 +12,7 @@ import { all, only, open } from "./dialects/claude/world.ts";
 import { type Caller, type Frame, caller, folder, frames, say, session, settled } from "./world.ts";
 
 const postgres = inject("postgres");
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { interval: 20 };
 
 type Asked = Parameters<typeof open>[0];
 

@@ -40,7 +40,7 @@ test("a notice of a run has a valid signature, and a failed notice is retried wi
   const { path, id } = await session(call);
   await say(call, path, scripted("Hi.", [{ text: "Hello." }]));
   await settled(call, path);
-  await expect.poll(() => received.length, { timeout: 20_000 }).toBe(3);
+  await expect.poll(() => received.length).toBe(3);
   const key = Buffer.from(String(made.body["secret"]).slice("whsec_".length), "base64");
   for (const { headers, body } of received) {
     const text = `${String(headers["webhook-id"])}.${String(headers["webhook-timestamp"])}.${body}`;
@@ -53,7 +53,7 @@ test("a notice of a run has a valid signature, and a failed notice is retried wi
   expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
   const deliveries = async () => (await call("GET", `/v1/webhooks/${made.body.id}/deliveries`)).body.data;
   await expect
-    .poll(deliveries, { timeout: 20_000 })
+    .poll(deliveries)
     .toMatchObject([{ state: "delivered", attempts: 3, last_status: 204, last_error: null }]);
   expect(JSON.stringify((await call("GET", "/v1/webhooks")).body)).not.toContain("whsec_");
   expect((await call("DELETE", `/v1/webhooks/${made.body.id}`)).status).toBe(204);
@@ -70,12 +70,12 @@ test("a notice that was not delivered when the server stopped is delivered by th
   const { body: webhook } = await first.call("POST", "/v1/webhooks", { url, events: ["session.completed"] });
   const { path } = await session(first.call);
   await say(first.call, path, "Hi.");
-  await expect.poll(() => received.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => received.length).toBe(1);
   const deliveries = async () => (await first.call("GET", `/v1/webhooks/${webhook.id}/deliveries`)).body.data;
-  await expect.poll(deliveries, { timeout: 20_000 }).toMatchObject([{ state: "pending", last_status: 503 }]);
+  await expect.poll(deliveries).toMatchObject([{ state: "pending", last_status: 503 }]);
   await first.close();
   await testServer({ store, webhookAddresses: ["127.0.0.1"] });
-  await expect.poll(() => received.length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => received.length).toBe(2);
 });
 
 test("if a process dies between a fact and its notice, the next process sends the notice once", async () => {
@@ -85,7 +85,7 @@ test("if a process dies between a fact and its notice, the next process sends th
   const { body: webhook } = await first.call("POST", "/v1/webhooks", { url, events: ["session.edited"] });
   const { path, id } = await session(first.call);
   await first.call("PATCH", path, { title: "Told at once" });
-  await expect.poll(() => received.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => received.length).toBe(1);
   await first.close();
   // A writer that announces nothing, like a process that is killed right after its commit.
   const silent = await openStore(store);
@@ -93,12 +93,12 @@ test("if a process dies between a fact and its notice, the next process sends th
   await silent.close();
   const titles = () => received.map(({ body }) => (JSON.parse(body) as Told).data.data.title);
   const second = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
-  await expect.poll(titles, { timeout: 20_000 }).toEqual(["Told at once", "Told later"]);
+  await expect.poll(titles).toEqual(["Told at once", "Told later"]);
   // The second delivery cannot be stored unless the record of the first was read again.
   const deliveries = (await second.call("GET", `/v1/webhooks/${webhook.id}/deliveries`)).body.data;
   expect(deliveries.map(({ event_sequence }) => event_sequence)).toEqual([3, 2]);
   await second.call("PATCH", path, { title: "Told by the second" });
-  await expect.poll(titles, { timeout: 20_000 }).toEqual(["Told at once", "Told later", "Told by the second"]);
+  await expect.poll(titles).toEqual(["Told at once", "Told later", "Told by the second"]);
 });
 
 test("notices about facts of another process are sent by the server that learns of them", async () => {
@@ -110,7 +110,7 @@ test("notices about facts of another process are sent by the server that learns 
   const other = await openStore(store);
   onTestFinished(() => other.close());
   await createSessions({ store: other }).edit(id, { title: "From elsewhere" });
-  await expect.poll(() => received.length, { timeout: 25_000 }).toBe(1);
+  await expect.poll(() => received.length).toBe(1);
 });
 
 test.each([
@@ -170,9 +170,7 @@ test("a webhook is changed under the same secret, and a notice whose retries are
   const { path: at } = await session(call);
   await say(call, at, scripted("Hi.", [{ text: "Hello." }]));
   const deliveries = async () => (await call("GET", `${path}/deliveries`)).body.data;
-  await expect
-    .poll(deliveries, { timeout: 20_000 })
-    .toMatchObject([{ state: "failed", attempts: 1, last_status: 500 }]);
+  await expect.poll(deliveries).toMatchObject([{ state: "failed", attempts: 1, last_status: 500 }]);
   const [delivery] = await deliveries();
 
   const changed = await call("PATCH", path, { url: second.url });
@@ -183,7 +181,7 @@ test("a webhook is changed under the same secret, and a notice whose retries are
     202,
     expect.objectContaining({ id: delivery?.["id"], state: "pending" }),
   ]);
-  await expect.poll(deliveries, { timeout: 20_000 }).toMatchObject([{ state: "delivered", last_status: 204 }]);
+  await expect.poll(deliveries).toMatchObject([{ state: "delivered", last_status: 204 }]);
   expect(second.received[0]?.headers["webhook-id"]).toBe(first.received[0]?.headers["webhook-id"]);
   const key = Buffer.from(String(made.body["secret"]).slice("whsec_".length), "base64");
   const { headers, body } = second.received[0] ?? { headers: {}, body: "" };

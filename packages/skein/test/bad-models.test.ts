@@ -324,5 +324,5 @@ test("createServer accepts an AI SDK model that the calling program made", async
   const content = { text: script([{ text: "Hello from llama." }]) };
   await call("POST", `/v1/sessions/${String(session["id"])}/messages`, { role: "user", content });
   const runs = async () => (await call("GET", `/v1/sessions/${String(session["id"])}/runs`))["data"];
-  await expect.poll(runs, { timeout: 10_000 }).toMatchObject([{ final_response: "Hello from llama." }]);
+  await expect.poll(runs).toMatchObject([{ final_response: "Hello from llama." }]);
 });

@@ -54,6 +54,6 @@ test("a host drives its sessions with the engine that it was given", async () =>
   // The local engine would have put the first step into the same append.
   expect(await types()).toEqual(["session.created", "prompt.accepted"]);
   host.engine.wake(sessionId);
-  await expect.poll(types, { timeout: 10_000 }).toContain("session.completed");
+  await expect.poll(types).toContain("session.completed");
   expect(problems).toEqual([]);
 });

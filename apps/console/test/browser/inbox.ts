@@ -36,7 +36,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       const ended = async (id: string) =>
         (await world.client.listRuns({ params: { session_id: id } })).data[0]?.final_response;
       await expect
-        .poll(() => Promise.all(ids.map(ended)), { timeout: 10_000 })
+        .poll(() => Promise.all(ids.map(ended)))
         .toEqual([expect.stringContaining("Green"), "Moved.", expect.stringContaining("label 1 printed")]);
       await page.close();
     });
@@ -148,7 +148,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.locator("article.ask", { hasText: "While somebody looks" }).waitFor();
       await page.evaluate("window.isAway = true");
       await ask("While nobody looks");
-      await expect.poll(titles, { timeout: 10_000 }).toContain("While nobody looks");
+      await expect.poll(titles).toContain("While nobody looks");
       expect(await titles()).not.toContain("While somebody looks");
       expect((await told()).find(([, body]) => body === "While nobody looks")?.[0]).toBe("A question waits for you");
       await page.close();

@@ -32,13 +32,10 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.locator(".transcript .scroll").hover();
       const read = page.getByText("Line 20 of an earlier answer.");
       await expect
-        .poll(
-          async () => {
-            await page.mouse.wheel(0, -300);
-            return (await read.isVisible()) && ((await read.boundingBox())?.y ?? 0) > 200;
-          },
-          { timeout: 20_000 },
-        )
+        .poll(async () => {
+          await page.mouse.wheel(0, -300);
+          return (await read.isVisible()) && ((await read.boundingBox())?.y ?? 0) > 200;
+        })
         .toBe(true);
       const seen = (await page.evaluate(`new Promise((done) => {
         const places = { head: ".top", timeline: ".tl", prompt: ".pbox", tabs: ".insp [role=tablist]" };
@@ -111,7 +108,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       const page = await world.open(`/sessions/${id}`);
       await page.getByText("Three.", { exact: true }).waitFor();
       await expect
-        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).activity, { timeout: 20_000 })
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).activity)
         .toBe("idle");
       await world.client.deleteSession({ params: { session_id: id } });
       await page.getByText("This session was deleted").waitFor();

@@ -115,10 +115,10 @@ export function describePages(shared: { readonly world: World }): void {
       await page.locator(".srow", { hasText: "A needle in the list" }).waitFor();
       await page.keyboard.press("/");
       await page.keyboard.type("needle");
-      await expect.poll(() => page.locator(".srow:not(.shead)").count(), { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => page.locator(".srow:not(.shead)").count()).toBe(1);
       await expect.poll(() => page.url()).toContain("q=needle");
       await page.getByRole("searchbox").fill("said only in an answer");
-      await page.locator(".excerpt", { hasText: "said only in an answer" }).waitFor({ timeout: 20_000 });
+      await page.locator(".excerpt", { hasText: "said only in an answer" }).waitFor();
       expect(await page.getByText("cannot be searched").count()).toBe(0);
       await page.keyboard.press("Escape");
       await page.keyboard.press("j");
@@ -151,9 +151,7 @@ export function describePages(shared: { readonly world: World }): void {
         const { world } = shared;
         const id = await world.begin("Helper", "For SQL", [{ text: "Asked." }]);
         await expect
-          .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, {
-            timeout: 10_000,
-          })
+          .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome)
           .toBe("completed");
         // The first statement of a server starts its sandbox, and statements of closed pages may still be running.
         const headers = { "x-api-key": world.platform.key, "content-type": "application/json" };
@@ -209,7 +207,7 @@ export function describePages(shared: { readonly world: World }): void {
         { text: "Read." },
       ]);
       await expect
-        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, { timeout: 20_000 })
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome)
         .toBe("completed");
       const log = await world.client.exportSession({ params: { session_id: id }, query: { format: "json" } });
       const { events } = log as { events: { event_type: string; data: Record<string, unknown> }[] };
@@ -262,7 +260,7 @@ export function describePages(shared: { readonly world: World }): void {
       const { world } = shared;
       const id = await world.begin("Helper", "Spend something", [{ text: "Spent." }]);
       await expect
-        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome, { timeout: 20_000 })
+        .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome)
         .toBe("completed");
       const context = await world.newContext("Pacific/Kiritimati");
       const asked: string[] = [];
@@ -315,14 +313,14 @@ export function describePages(shared: { readonly world: World }): void {
       const url = `http://127.0.0.1:${(hooked.address() as AddressInfo).port}/hook`;
       const { id } = await world.client.createWebhook({ body: { url, events: ["session.completed"] } });
       await world.begin("Helper", "Tell the hook", [{ text: "Told." }]);
-      await expect.poll(() => received.length, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => received.length).toBeGreaterThan(0);
       const page = await world.open("/settings/webhooks");
       const row = page.locator("li", { hasText: url });
       await row.getByRole("button", { name: "Deliveries" }).click();
       const repeated = (): number => received.length - new Set(received).size;
       expect(repeated()).toBe(0);
       await row.getByRole("button", { name: "Send again" }).first().click();
-      await expect.poll(repeated, { timeout: 20_000 }).toBe(1);
+      await expect.poll(repeated).toBe(1);
       await world.client.deleteWebhook({ params: { webhook_id: id } });
       await page.close();
       hooked.close();
@@ -344,7 +342,7 @@ export function describePages(shared: { readonly world: World }): void {
       expect(await page.content()).not.toContain("a-key-that-is-sealed");
       await row.getByRole("button", { name: "Test" }).click();
       await row.getByRole("button", { name: "Make nine small calls?" }).click();
-      await row.locator(".trials li", { hasText: "text" }).waitFor({ timeout: 20_000 });
+      await row.locator(".trials li", { hasText: "text" }).waitFor();
       await row.getByRole("button", { name: "Remove" }).click();
       await row.getByRole("button", { name: "Really remove?" }).click();
       await row.waitFor({ state: "detached" });

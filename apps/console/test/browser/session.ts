@@ -68,7 +68,7 @@ export function describeSession(shared: { readonly world: World }): void {
       const { world } = shared;
       const id = await world.begin("Helper", "Take three seconds", [{ text: "Done.", delayMs: 3000 }]);
       const page = await world.open(`/sessions/${id}`);
-      await page.locator(".top .pill.done").waitFor({ timeout: 20_000 });
+      await page.locator(".top .pill.done").waitFor();
       const marks = (): Promise<readonly string[]> => page.locator(".tl-axis span").allInnerTexts();
       const whole = await marks();
       expect(new Set(whole).size).toBe(whole.length);
@@ -90,7 +90,7 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.getByText("Waiting 11").waitFor();
       const top = (await page.locator(".pbox").boundingBox())?.y ?? 0;
       expect(top).toBeGreaterThan(300);
-      await page.getByRole("textbox", { name: /Write to/ }).click({ timeout: 5000 });
+      await page.getByRole("textbox", { name: /Write to/ }).click();
       await world.client.cancelSession({ params: { session_id: id }, body: {} });
       await page.close();
     });
@@ -140,7 +140,7 @@ export function describeSession(shared: { readonly world: World }): void {
         await page.locator(".transcript .scroll").evaluate((one) => (one.scrollTop = 0));
         return page.locator(".you", { hasText: /Prompt number 0$/ }).count();
       };
-      await expect.poll(toTop, { timeout: 15_000 }).toBe(1);
+      await expect.poll(toTop).toBe(1);
       await page.close();
     });
 

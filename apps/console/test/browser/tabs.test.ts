@@ -5,8 +5,6 @@ import { type World, createWorld, removeBuilt } from "./world.ts";
 
 /** A browser opens six connections to a server, and these tests open more pages than that. */
 const MANY = 8;
-const PATIENT = { timeout: 15_000 };
-
 /** Pages of one browser share its connections to the server: many tabs, hidden tabs, and pages that were left. */
 describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
   let world: World;
@@ -40,23 +38,23 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
       await world.say(id, `Again in tab ${number}`, [{ text: `Second in tab ${number}.` }]);
     for (const [number, { page }] of tabs.entries()) await page.getByText(`Second in tab ${number}.`).waitFor();
     await context.close();
-    await expect.poll(streams, PATIENT).toBe(0);
+    await expect.poll(streams).toBe(0);
   });
 
   test("a tab that is hidden has no stream, and shows everything when it is shown again", async () => {
     const id = await world.begin("Helper", "Before it is hidden", [{ text: "Said while shown." }]);
     const page = await world.open(`/sessions/${id}`);
     await page.getByText("Said while shown.").waitFor();
-    await expect.poll(streams, PATIENT).toBe(2);
+    await expect.poll(streams).toBe(2);
     await setHidden(page, true);
-    await expect.poll(streams, PATIENT).toBe(0);
+    await expect.poll(streams).toBe(0);
     await world.say(id, "While it is hidden", [{ text: "Said while hidden." }]);
     await setHidden(page, false);
     await page.getByText("Said while hidden.").waitFor();
     await world.say(id, "Now it is shown", [{ text: "Said when shown again." }]);
     await page.getByText("Said when shown again.").waitFor();
     await page.close();
-    await expect.poll(streams, PATIENT).toBe(0);
+    await expect.poll(streams).toBe(0);
   });
 
   test("with notifications on, one hidden tab keeps its stream, and when that tab is closed, another hidden tab gets a stream", async () => {
@@ -67,21 +65,21 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     await one.locator(".app").waitFor();
     await one.evaluate(`localStorage.setItem("skein.notices", "on")`);
     await two.goto(world.url);
-    await expect.poll(streams, PATIENT).toBe(2);
+    await expect.poll(streams).toBe(2);
     await setHidden(one, true);
     await setHidden(two, true);
     const keepers = async (page: Page): Promise<unknown> =>
       page.evaluate(`navigator.locks.query().then(({ held, pending }) =>
         [held, pending].map((locks) => locks.filter(({ name }) => name === "skein.keeper").length))`);
-    await expect.poll(() => keepers(two), PATIENT).toEqual([1, 1]);
-    await expect.poll(streams, PATIENT).toBe(1);
+    await expect.poll(() => keepers(two)).toEqual([1, 1]);
+    await expect.poll(streams).toBe(1);
     await one.close();
-    await expect.poll(() => keepers(two), PATIENT).toEqual([1, 0]);
-    await expect.poll(streams, PATIENT).toBe(1);
+    await expect.poll(() => keepers(two)).toEqual([1, 0]);
+    await expect.poll(streams).toBe(1);
     await setHidden(two, false);
-    await expect.poll(() => keepers(two), PATIENT).toEqual([0, 0]);
+    await expect.poll(() => keepers(two)).toEqual([0, 0]);
     await context.close();
-    await expect.poll(streams, PATIENT).toBe(0);
+    await expect.poll(streams).toBe(0);
   });
 
   test("pages in the back/forward cache have no streams, and are current after going back to them", async () => {
@@ -98,7 +96,7 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
       await page.evaluate("window.isSamePage = true");
       await page.goto(`${world.url}/usage`);
       await page.locator("h1", { hasText: "Usage" }).waitFor();
-      await expect.poll(streams, PATIENT).toBe(1);
+      await expect.poll(streams).toBe(1);
       await world.say(id, "While it is left", [{ text: "Said meanwhile." }]);
       await page.evaluate("history.back()");
       await page.getByText("Said meanwhile.").waitFor();
@@ -108,7 +106,7 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     } finally {
       await browser.close();
     }
-    await expect.poll(streams, PATIENT).toBe(0);
+    await expect.poll(streams).toBe(0);
   });
 });
 

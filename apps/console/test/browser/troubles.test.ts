@@ -41,8 +41,8 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     const id = await world.begin("Helper", prompt, [{ text: words, chunk: 8, chunkDelayMs: 25 }]);
     const page = await world.open(`/sessions/${id}`);
     await page.locator(".md", { hasText: "word3" }).waitFor();
-    await world.crash(() => page.getByText(NO_CONNECTION).waitFor({ timeout: 15_000 }));
-    await page.locator(".top .pill.done").waitFor({ timeout: 25_000 });
+    await world.crash(() => page.getByText(NO_CONNECTION).waitFor());
+    await page.locator(".top .pill.done").waitFor();
     await page.getByText(NO_CONNECTION).waitFor({ state: "detached" });
     const text = await page.locator(".transcript").innerText();
     expect(text.split("word59")).toHaveLength(2);
@@ -90,7 +90,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await row.getByRole("button", { name: "Revoke" }).click();
     await row.getByRole("button", { name: "Really revoke?" }).click();
     await row.getByText("revoked").waitFor();
-    await page.getByText("You are not logged in").waitFor({ timeout: 20_000 });
+    await page.getByText("You are not logged in").waitFor();
     await page.getByLabel("Key").fill(world.platform.key);
     await page.getByRole("button", { name: "Log in" }).click();
     await page.getByText("Six.", { exact: true }).waitFor();
@@ -116,7 +116,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     limit("unlimited:unlimited");
     world.model.plays("Say eight", [{ text: "Eight." }]);
     await field.press("Enter");
-    await page.getByText("Eight.", { exact: true }).waitFor({ timeout: 20_000 });
+    await page.getByText("Eight.", { exact: true }).waitFor();
     await page.close();
   });
 
@@ -142,7 +142,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await prompt.hover();
     await prompt.getByRole("button", { name: "Rewind to here…" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("1 file would change").waitFor({ timeout: 20_000 });
+    await dialog.getByText("1 file would change").waitFor();
     await dialog.locator(".diff .d", { hasText: "second note" }).waitFor();
     await dialog.locator(".diff .a", { hasText: "first note" }).waitFor();
     expect(readFileSync(file, "utf8")).toBe("second note\n");
@@ -192,7 +192,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     const page = await world.open(`/sessions/${id}`);
     await page.locator(".top .pill.done").waitFor();
     await world.say(id, "And again", []);
-    await page.getByText("This session waits: no worker runs its agent").waitFor({ timeout: 20_000 });
+    await page.getByText("This session waits: no worker runs its agent").waitFor();
     await page.locator(".net", { hasText: /"Bash".* of the agent "Fixer"/ }).waitFor();
     await page.locator(".top .pill.queued").waitFor();
     await page.goto(`${world.url}/usage`);
@@ -208,7 +208,7 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     const file = join(project, `${id}.jsonl`);
     writeHuge(file, id);
     const page = await world.open(`/history/${id}`);
-    await page.getByText("The last line of all.").waitFor({ timeout: 30_000 });
+    await page.getByText("The last line of all.").waitFor();
     expect(await page.locator("body").innerText()).not.toContain("cannot be read");
     await page.close();
     rmSync(file);

@@ -284,13 +284,13 @@ test.each([
   const call = request({ socketPath: pass.socket, path: "/v1/messages", method: "POST", headers });
   call.on("error", () => {}).end(body);
   const open = (): number => simulator.ledger.calls({ outcome: "open" }).length;
-  await expect.poll(open, { timeout: 5000 }).toBe(1);
+  await expect.poll(open).toBe(1);
   call.destroy();
-  await expect.poll(() => told.length, { timeout: 5000 }).toBe(1);
+  await expect.poll(() => told.length).toBe(1);
   expect(told[0]?.input_tokens).toBeGreaterThan(0);
   expect(told[0]?.output_tokens).toBeGreaterThanOrEqual(least);
   expect(told[0]?.output_tokens).toBeLessThanOrEqual(most);
-  await expect.poll(open, { timeout: 5000 }).toBe(0);
+  await expect.poll(open).toBe(0);
 });
 
 test("a pass works only while it is open, and closing it aborts a call in progress", async () => {
@@ -302,7 +302,7 @@ test("a pass works only while it is open, and closing it aborts a call in progre
   pass.open();
   expect((await ask(pass)).status).toBe(200);
   const silent = ask(pass, { stream: true, prompt: script([{ text: "slow", hang: true }]) }).catch(() => "cut");
-  await expect.poll(() => simulator.ledger.calls({ outcome: "open" }).length, { timeout: 5000 }).toBe(1);
+  await expect.poll(() => simulator.ledger.calls({ outcome: "open" }).length).toBe(1);
   pass.shut();
   expect(await Promise.race([silent, new Promise((resolve) => setTimeout(resolve, 5000, "still open"))])).not.toBe(
     "still open",

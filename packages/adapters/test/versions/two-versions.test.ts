@@ -76,7 +76,7 @@ test("a server of the previous version keeps working while the new one migrates,
   const now = await opened(createPostgresStore, url);
   const newcomer = createScript({ store: now, ids, sessionId: scripts[1]?.sessionId ?? "" });
   await newcomer.toolTurn("from the new version");
-  await expect.poll(async () => (await client.query(SINGLE)).rows, { timeout: 30_000 }).toEqual([]);
+  await expect.poll(async () => (await client.query(SINGLE)).rows).toEqual([]);
   over.abort();
   await working;
 
@@ -118,7 +118,7 @@ test("events that were not moved yet are read, repeated, scanned and deleted lik
   expect((await client.query(SINGLE)).rows).toEqual([{ name: "events_single" }]);
 
   await release();
-  await expect.poll(async () => (await client.query(SINGLE)).rows, { timeout: 20_000 }).toEqual([]);
+  await expect.poll(async () => (await client.query(SINGLE)).rows).toEqual([]);
   expect(wholeLog(await now.read(id))).toEqual(counted(stored.length + 1));
   const { rows } = await client.query("select count(distinct position) = count(*) as once from skein.events");
   expect(rows).toEqual([{ once: true }]);
@@ -131,7 +131,7 @@ test("a migration that waits for a table lets running servers go first", async (
   const opening = opened(createPostgresStore, url);
   const client = await connected(url);
   const waits = "select count(*)::integer as waiting from pg_locks where not granted and mode = 'AccessExclusiveLock'";
-  await expect.poll(async () => (await client.query(waits)).rows, { timeout: 10_000 }).toEqual([{ waiting: 1 }]);
+  await expect.poll(async () => (await client.query(waits)).rows).toEqual([{ waiting: 1 }]);
   await scripts[0]?.toolTurn("meanwhile");
   await reader.query("commit");
   const now = await opening;
@@ -157,7 +157,7 @@ test("the end of a move of events never causes a deadlock for a server of the pr
   await reader.query("begin; select from skein.events_single limit 1");
   await release();
   // Everything is moved. Only the table itself, which is in use, is still to be dropped.
-  await expect.poll(() => waitedFor(client), { interval: 5, timeout: 10_000 }).toContain("events_single");
+  await expect.poll(() => waitedFor(client), { interval: 5 }).toContain("events_single");
   const [first, second] = scripts;
   const appending = [first, second].map((script) =>
     script?.append([{ event_type: "session.edited", data: { title: "meanwhile" } }]),
@@ -165,7 +165,7 @@ test("the end of a move of events never causes a deadlock for a server of the pr
   await Promise.race([Promise.all(appending), expect.poll(() => waitedFor(client), { interval: 5 }).not.toEqual([])]);
   await reader.query("commit");
   await Promise.all(appending);
-  await expect.poll(async () => (await client.query(SINGLE)).rows, { timeout: 20_000 }).toEqual([]);
+  await expect.poll(async () => (await client.query(SINGLE)).rows).toEqual([]);
   expect((await now.read(first?.sessionId ?? "")).at(-1)).toMatchObject({ data: { title: "meanwhile" } });
 });
 
@@ -179,7 +179,7 @@ test("a migration never causes a deadlock for a server of the previous version",
   // Holds the migration between its first lock and its second.
   await other.query("begin; create table skein.open_runs (run_id uuid)");
   const opening = opened(createPostgresStore, url);
-  await expect.poll(() => waitedFor(client), { interval: 5, timeout: 10_000 }).not.toEqual([]);
+  await expect.poll(() => waitedFor(client), { interval: 5 }).not.toEqual([]);
   const changing = server.query("update skein.sessions set status = status where id = $1", [id]);
   await Promise.race([changing, expect.poll(() => waitedFor(client), { interval: 5 }).toContain("sessions")]);
   await other.query("rollback");

@@ -112,7 +112,7 @@ test("the index is built after the first answer, which does not wait for it", as
   const connection = await connected(world);
   expect(existsSync(index)).toBe(false);
   await call(connection, "history_outline", { session: first });
-  await expect.poll(() => existsSync(index), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => existsSync(index)).toBe(true);
 });
 
 test("answers are limited and say how to continue, and contain no control characters", async () => {
@@ -159,7 +159,7 @@ test.skipIf(!hasBubblewrap)(
       "true",
     );
     expect(copies()).toEqual([]);
-    await expect.poll(copies, { timeout: 60_000 }).toHaveLength(1);
+    await expect.poll(copies).toHaveLength(1);
     const databases = await ask("PRAGMA database_list");
     expect(databases).toContain("skein_copy");
     expect(databases).not.toContain(world.folder);

@@ -284,7 +284,7 @@ describe("skein sql cache", () => {
       await expect.poll(isMade, { timeout: 120_000 }).toBe(true);
       // The builder holds its lock until it ends.
       const build = async (): Promise<string> => (await skein(folder, "sql", "cache", "build")).out;
-      await expect.poll(build, { timeout: 60_000, interval: 500 }).toBe("The copy is up to date.\n");
+      await expect.poll(build, { interval: 500 }).toBe("The copy is up to date.\n");
       const status = await skein(folder, "sql", "cache");
       expect(status.out).toContain(" MB, of ");
       const [copy = ""] = status.out.split("\n");

@@ -12,7 +12,7 @@ import { openStore } from "../../../skein/src/open-store.ts";
 import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 import { type Caller, caller, folder, say, scripted, session, settled, testServer } from "../world.ts";
 
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { interval: 20 };
 
 /** A server with two tenants: `flood` calls it for one, `calm` for the other, whose requests must not be delayed. */
 async function twoTenants(options: Parameters<typeof testServer>[0] = {}) {

@@ -42,18 +42,15 @@ test("a receiver that does not answer uses few connections, and other receivers 
   const hooks = ["stuck", "other"].map((name) => webhookOf(name, 0));
   await store.records.put(hooks.map((value) => ({ tenant: "$webhooks", kind: "webhook", id: value.id, value })));
   for (let at = 0; at < 20; at++) for (const hook of hooks) await deliveries.add(hook, await begun(store));
-  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(20);
+  await expect.poll(() => told.length).toBe(20);
   expect(stuck).toHaveLength(4);
   // A delivery that waits in the queue is not sent twice when another pass looks for waiting deliveries.
   await deliveries.resume();
   await expect
-    .poll(
-      () => {
-        for (const go of stuck.splice(0)) go();
-        return told.length;
-      },
-      { timeout: 10_000 },
-    )
+    .poll(() => {
+      for (const go of stuck.splice(0)) go();
+      return told.length;
+    })
     .toBe(40);
   expect(told.filter((url) => url.endsWith("stuck"))).toHaveLength(20);
   deliveries.stop();
@@ -81,7 +78,7 @@ test("a notice survives a store that is unavailable for a moment", async () => {
   const event = await begun(store);
   isAway = true;
   await deliveries.add(webhook, event);
-  await expect.poll(() => reported.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => reported.length).toBe(1);
   const [kept] = (await deliveries.list(webhook.id, {})).items;
   expect(kept).toMatchObject({ state: "pending", attempts: 0 });
   deliveries.stop();
@@ -118,10 +115,10 @@ test("a notice is stored once even if several processes make it, listed for 30 d
   };
   const listed = async () => (await deliveries.list(webhook.id, {})).items.map(({ state }) => state);
   await tell();
-  await expect.poll(listed, { timeout: 10_000 }).toEqual(["delivered"]);
+  await expect.poll(listed).toEqual(["delivered"]);
   time += 20 * DAY;
   await tell();
-  await expect.poll(listed, { timeout: 10_000 }).toEqual(["delivered", "delivered"]);
+  await expect.poll(listed).toEqual(["delivered", "delivered"]);
   expect(new Set(sent).size).toBe(2);
   expect(sent).toHaveLength(2);
   await deliveries.sweep();

@@ -13,7 +13,7 @@ import { codeOf } from "../../src/serve/config-file.ts";
 import { startServer } from "../../src/serve/server.ts";
 
 const KEY = "an-admin-key-of-our-own";
-const SOON = { timeout: 20_000, interval: 50 };
+const SOON = { interval: 50 };
 const LARGE = `Begin ${"large and larger ".repeat(20_000)}end.`;
 
 /** A real S3 server behind a proxy that can reject every request, or only writes. */

@@ -93,11 +93,11 @@ export default { agents: [createAgent({ name: "Stubborn", tools: [stubborn] })] 
   ];
   const isCalled = async () =>
     (await first.call("GET", `${path}/events`)).body.data.some(({ event_type }) => event_type === "tool.started");
-  await expect.poll(isCalled, { timeout: 20_000 }).toBe(true);
+  await expect.poll(isCalled).toBe(true);
   const began = Date.now();
   first.child.kill("SIGTERM");
   // The server keeps listening until the run is released, and answers that it accepts no more requests.
-  await expect.poll(async () => (await fetch(`${first.url}/ready`)).status, { timeout: 3000 }).toBe(503);
+  await expect.poll(async () => (await fetch(`${first.url}/ready`)).status).toBe(503);
   expect(await once(first.child, "exit")).toEqual([0, null]);
   expect(Date.now() - began).toBeLessThan(12_000);
   const [own, claude] = await Promise.all(readings.map(({ rest }) => rest));

@@ -15,7 +15,7 @@ import { engineSettings } from "../../src/serve/engine-settings.ts";
 import { startServer } from "../../src/serve/server.ts";
 
 const postgres = inject("postgres");
-const SOON = { timeout: 20_000, interval: 20 };
+const SOON = { interval: 20 };
 const KEY = "an-admin-key-of-our-own";
 const SHARED = "postgres://db/skein";
 

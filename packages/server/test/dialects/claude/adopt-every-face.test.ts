@@ -72,12 +72,12 @@ test("the library, /v1, /api/v1, SQL and the exported files show the same conver
     content: { text: play("Second:", { text: "Still blue." }) },
   });
   expect(posted.status).toBe(202);
-  await expect.poll(async () => (await server.call("GET", path)).body["total_runs"], { timeout: 30_000 }).toBe(2);
+  await expect.poll(async () => (await server.call("GET", path)).body["total_runs"]).toBe(2);
   await settled(server.call, path);
   const store = await openStore(address);
   const library = createSessions({ store });
   await library.prompt(id, play("Third:", { text: "Blue for ever." }));
-  await expect.poll(async () => (await server.call("GET", path)).body["total_runs"], { timeout: 30_000 }).toBe(3);
+  await expect.poll(async () => (await server.call("GET", path)).body["total_runs"]).toBe(3);
   await settled(server.call, path);
 
   const inLibrary = (await library.transcript(id)).map(({ role, content }) => told(role, content));
@@ -127,14 +127,10 @@ test("the library, /v1, /api/v1, SQL and the exported files show the same conver
 async function filesOf(sessionId: string, lastWords: string): Promise<readonly ClaudeFile[]> {
   let files: ClaudeFile[] = [];
   await expect
-    .poll(
-      async () => {
-        files = ((await server.call("GET", `/api/v1/sessions/${sessionId}/export`)).body["files"] ??
-          []) as ClaudeFile[];
-        return files.some(({ content }) => content.includes(JSON.stringify(lastWords)));
-      },
-      { timeout: 20_000 },
-    )
+    .poll(async () => {
+      files = ((await server.call("GET", `/api/v1/sessions/${sessionId}/export`)).body["files"] ?? []) as ClaudeFile[];
+      return files.some(({ content }) => content.includes(JSON.stringify(lastWords)));
+    })
     .toBe(true);
   return files;
 }

@@ -111,8 +111,6 @@ test("a hook denies a call or changes its input, and a resume inherits it", asyn
   ]);
 });
 
-const PATIENCE = { timeout: 60_000 };
-
 /** The events that fire without a terminal, a team or a worktree. */
 const FIRED = [
   "SessionStart",
@@ -170,7 +168,7 @@ test("every event that Claude Code fires calls its hook over HTTP, and the decis
   await resume(scripted("events-2", [{ error: { status: 400, type: "invalid_request_error", message: "No." } }]));
   await resume("/clear");
   // Claude Code does not wait for hooks that decide nothing, so these events may arrive after the end of the run.
-  await expect.poll(() => FIRED.filter((event) => !eventsOf(id).includes(event)), PATIENCE).toEqual([]);
+  await expect.poll(() => FIRED.filter((event) => !eventsOf(id).includes(event))).toEqual([]);
 });
 
 test("people are notified that a session waits for them, also if a hook answers `ask`", async () => {
@@ -188,7 +186,7 @@ test("people are notified that a session waits for them, also if a hook answers 
   for (const name of ["Write", "Bash"]) {
     const question = await stream.until(({ event, data }) => event === "question" && data["tool_name"] === name);
     const { session_id, tool_use_id } = question.data;
-    await expect.poll(() => eventsOf(session_id), PATIENCE).toContain("Notification");
+    await expect.poll(() => eventsOf(session_id)).toContain("Notification");
     const path = `/api/v1/sessions/${session_id}/answer`;
     const empty = await server.call("POST", path, { answer: " ", tool_use_id });
     expect([empty.status, empty.body.error.code]).toEqual([422, "VALIDATION_ERROR"]);

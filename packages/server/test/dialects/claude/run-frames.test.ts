@@ -113,30 +113,30 @@ async function followed() {
 
 test("a partial message waits until the results before it were sent", async () => {
   const { ids, piece, order, answerTool, end } = await followed();
-  await expect.poll(order, { timeout: 10_000 }).toContain("message assistant");
+  await expect.poll(order).toContain("message assistant");
   piece(2, ids());
   await answerTool();
-  await expect.poll(order, { timeout: 10_000 }).toContain("partial content_block_stop");
+  await expect.poll(order).toContain("partial content_block_stop");
   expect(order()).toEqual(["init", "message assistant", "message user", "partial content_block_stop"]);
   await end();
 });
 
 test("a partial message is not sent after its complete message", async () => {
   const { said, piece, order, answerTool, end } = await followed();
-  await expect.poll(order, { timeout: 10_000 }).toContain("message assistant");
+  await expect.poll(order).toContain("message assistant");
   piece(1, said);
   await answerTool();
-  await expect.poll(order, { timeout: 10_000 }).toContain("message user");
+  await expect.poll(order).toContain("message user");
   expect(order()).not.toContain("partial content_block_stop");
   await end();
 });
 
 test("a prompt that steers the run is sent with its text, although it was accepted for another run", async () => {
   const { frames, order, answerTool, steer, end } = await followed();
-  await expect.poll(order, { timeout: 10_000 }).toContain("message assistant");
+  await expect.poll(order).toContain("message assistant");
   await answerTool();
   await steer("Rather blue");
-  await expect.poll(() => order().length, { timeout: 10_000 }).toBe(4);
+  await expect.poll(() => order().length).toBe(4);
   expect(order()).toEqual(["init", "message assistant", "message user", "message user"]);
   expect(JSON.stringify(frames.at(-1)?.data)).toContain("Rather blue");
   await end();

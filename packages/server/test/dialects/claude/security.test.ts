@@ -125,9 +125,7 @@ test.each([
   });
   expect(said.status).toBe(202);
   const path = `/v1/sessions/${imported.id}/events?limit=100`;
-  await expect
-    .poll(async () => JSON.stringify((await server.call("GET", path)).body), { timeout: 20_000 })
-    .toContain(`"code":"${code}"`);
+  await expect.poll(async () => JSON.stringify((await server.call("GET", path)).body)).toContain(`"code":"${code}"`);
   expect(await stub.starts()).toEqual([]);
 });
 

@@ -319,9 +319,9 @@ test("no file of a deleted session stays in Claude Code's folder, not even image
       .map(({ parentPath, name }) => join(parentPath, name))
       .filter((path) => path.includes(id) || readFileSync(path).includes(canary) || path.endsWith(".png"));
   // Another process may delete a file between the listing and the read.
-  await expect.poll(left, { timeout: 20_000 }).not.toEqual([]);
+  await expect.poll(left).not.toEqual([]);
   expect((await server.call("DELETE", `/api/v1/sessions/${id}`)).status).toBe(204);
-  await expect.poll(left, { timeout: 20_000 }).toEqual([]);
+  await expect.poll(left).toEqual([]);
 });
 
 test("a session of /api/v1 can be used over /v1", async () => {

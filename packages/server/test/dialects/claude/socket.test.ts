@@ -90,7 +90,7 @@ test("an idle stream is kept open by comments", async () => {
   const { id } = await session(server.call);
   const stream = await open(server, `/api/v1/sessions/${id}/resume`, { prompt: scripted("Hang.", [{ hang: true }]) });
   await stream.until(({ event }) => event === "init");
-  await expect.poll(() => stream.comments.length, { timeout: 10_000 }).toBeGreaterThan(2);
+  await expect.poll(() => stream.comments.length).toBeGreaterThan(2);
   await server.call("POST", `/api/v1/sessions/${id}/interrupt`);
   await stream.end();
 });

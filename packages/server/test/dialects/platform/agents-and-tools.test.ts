@@ -161,9 +161,7 @@ test("a session that no server can drive says what is missing: in its log, on th
   const without = await testServer({ store });
   await say(without.call, path, scripted("Find it.", [{ tools: [{ name: "rare" }] }, { text: "Found." }]));
   const missing = /^No server has the tool "rare" of the agent "Finder"\./;
-  await expect
-    .poll(async () => (await without.call("GET", path)).body["unserved"], { timeout: 10_000 })
-    .toMatch(missing);
+  await expect.poll(async () => (await without.call("GET", path)).body["unserved"]).toMatch(missing);
   const health = (await without.call("GET", "/health")).body;
   expect(health).toMatchObject({ status: "degraded", failing: ["sessions"] });
   expect(health["dependencies"]).toContainEqual(

@@ -207,7 +207,7 @@ test("the index for searches is made in the background after the first list, and
     using database = new DatabaseSync(index, { readOnly: true });
     return database.prepare("SELECT count(*) AS files FROM facets WHERE facet = 'grams'").get()?.["files"];
   };
-  await expect.poll(indexed, { timeout: 20_000 }).toBe(2);
+  await expect.poll(indexed).toBe(2);
 
   const stop = new AbortController();
   const changes = client.followHistory({ signal: stop.signal });
