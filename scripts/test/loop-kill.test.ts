@@ -83,7 +83,7 @@ test("a second worker takes over the session of a dead worker within the length 
   await expect.poll(owned, { timeout: LEASE_MS + 1500, interval: 20 }).toBe(false);
   expect(Date.now() - killed).toBeLessThan(LEASE_MS + 1500);
   await expect.poll(() => client.finished()).toBe(true);
-}, 40_000);
+});
 
 test("a worker that was stopped for longer than its lease writes nothing afterwards", async () => {
   const { task, store, effects, first, client } = await twoWorkers(50);
@@ -104,4 +104,4 @@ test("a worker that was stopped for longer than its lease writes nothing afterwa
   // again.
   const once = effects.effects.filter(({ policy }) => policy === "once").map(({ toolUseId }) => toolUseId);
   expect(new Set(once).size).toBe(once.length);
-}, 40_000);
+});

@@ -119,7 +119,7 @@ test("eventsource-client reads the same frames, and continues after a cut", asyn
   await expect.poll(() => read.at(-1)?.[0]).toBe(expected.at(-1)?.[0]);
   expect(connections).toBeGreaterThan(2);
   expect(read).toEqual(expected);
-}, 40_000);
+});
 
 test("Node's built-in EventSource reads the same frames", async () => {
   const { path, expected, types, ...server } = await hostileSession();
