@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history compared with the tools that people use, on the same
- * files.
+ * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history compared with the tools that people use,
+ * on the same files.
  *
  * Cold means no index, files in the page cache. Figures are medians over several processes. "First" is the first call of
  * a process, which also pays for compiling the code; "then" is the next call of the same process, still without an index.

@@ -187,7 +187,8 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     }
   });
 
-  // Case S-54: DuckDB's parser classifies this statement as a SELECT, and the statement aborts a process whose settings are locked.
+  // Case S-54: DuckDB's parser classifies this statement as a SELECT, and the statement aborts a process whose settings
+  // are locked.
   test("a statement that writes a log to a file can end only the process of its own sandbox", async () => {
     await ask(`SELECT * FROM enable_logging(storage = 'file', storage_config = {'path': '${target}'})`);
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');

@@ -169,7 +169,8 @@ interface DesktopSession {
 function unitsOf(root: string, { path, sidecar, id, transcript, claims }: DesktopSession): readonly Unit[] {
   const head = headOf(sidecar);
   const { stamp, mtimeMs } = stampOf(transcript);
-  // Claude Desktop rewrites the sidecar whenever the session gets the focus, so only another title, folder or time of creation counts as a change.
+  // Claude Desktop rewrites the sidecar whenever the session gets the focus, so only another title, folder or time of
+  // creation counts as a change.
   const main = {
     id,
     root,
