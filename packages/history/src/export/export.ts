@@ -49,6 +49,7 @@ export async function* exportAllSessions(
 ): AsyncGenerator<ExportedSession> {
   const pause = createPause(options.signal);
   const order = await withStore(options, async (store) => await orderSessions(options, store));
+  const fileName = createFileNames();
   for (const file of order.files) {
     const session = await withStore(
       { ...options, cacheFolder: null },
@@ -56,13 +57,25 @@ export async function* exportAllSessions(
     );
     // The details of an exported session are not needed again.
     order.details.delete(file);
-    const exported = { sessionId: session.id, fileName: `${safeName(session.id)}.${extensions[format]}` };
+    const exported = { sessionId: session.id, fileName: `${fileName(session.id)}.${extensions[format]}` };
     if (format === "jsonl") {
       const bytes = linesOf(session, options);
       yield { ...exported, content: bytes.toString(), bytes };
     } else yield { ...exported, content: await write(session, await agentsOf(session, options), format, options) };
     await pause();
   }
+}
+
+/** Two agents may have a session of the same id: the file names of the later ones get a number. */
+function createFileNames(): (id: string) => string {
+  const used = new Map<string, number>();
+  return (id) => {
+    const name = safeName(id);
+    // Some file systems ignore case.
+    const times = (used.get(name.toLowerCase()) ?? 0) + 1;
+    used.set(name.toLowerCase(), times);
+    return times === 1 ? name : `${name}-${times}`;
+  };
 }
 
 export const exportSessionToJson = async (idOrIndex: number | string, options?: ExportOptions): Promise<string> =>

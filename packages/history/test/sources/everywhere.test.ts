@@ -15,6 +15,7 @@ import { expect, test, vi } from "vitest";
 import {
   archive,
   buildIndex,
+  exportAllSessions,
   exportSession,
   getSession,
   getUsage,
@@ -360,6 +361,16 @@ test.each(agentNames)(
     }
   },
 );
+
+test("sessions of two agents with the same id are exported into files of their own", async () => {
+  vi.stubEnv("CLAUDE_CONFIG_DIR", temporaryFolder());
+  const config = await libraryOf([agentData("claude-desktop"), agentData("claude-code")]);
+  const names: string[] = [];
+  for await (const { sessionId, fileName } of exportAllSessions("markdown", config))
+    if (sessionId.startsWith("4444")) names.push(fileName);
+  expect(names).toEqual(["44444444-4444-4444-8444-444444444444.md", "44444444-4444-4444-8444-444444444444-2.md"]);
+  vi.unstubAllEnvs();
+});
 
 test.each(agentNames)("a page of %s has the tokens that its usage report has", async (agent) => {
   const data = agentData(agent);
