@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -318,16 +319,19 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (database && table)
-      it("sessions of a temporarily unreadable database are not lost", async () => {
+      it("sessions of a temporarily unreadable database are not lost, and it is not reported when it can be read again", async () => {
         const data = agentData(agent);
         const cache = join(temporaryFolder(), "cache");
         const whole = await idsIn((await read(data, cache)).config);
         const path = join(data.folder, database);
-        for (const suffix of ["", "-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
+        const files = ["", "-wal", "-shm"].map((suffix) => `${path}${suffix}`).filter((file) => existsSync(file));
+        for (const file of files) renameSync(file, `${file}.kept`);
         writeFileSync(path, "half a database".repeat(500));
         const { config, problems } = await read(data, cache);
         expect(problems).not.toEqual([]);
         expect(await idsIn(config)).toEqual(whole);
+        for (const file of files) renameSync(`${file}.kept`, file);
+        expect((await read(data, cache)).problems).toEqual([]);
       });
 
     it("a copy of the data in a read-only folder can be read", async () => {

@@ -26,10 +26,12 @@ export function unitsOf({ source, root }: MirrorPlace): Found {
 
 /** Whether nothing has changed since the state was saved. */
 export function isCurrent(known: MirrorState, { units, problems }: Found): boolean {
+  const { places = [] } = known;
   return (
     units.length === Object.keys(known.units).length &&
     units.every(({ id, stamp }) => known.units[id]?.stamp === stamp) &&
-    known.problems.filter(({ path }) => problems.some((problem) => problem.path === path)).length === problems.length
+    places.length === problems.length &&
+    problems.every(({ path }) => places.includes(path))
   );
 }
 
