@@ -201,13 +201,15 @@ describe.skipIf(chromiumPath() === undefined)("the console in trouble", () => {
     await page.close();
   });
 
-  test("a transcript of 300 MB shows its end within seconds, and any line as it is in the file", async () => {
+  test("a transcript of 300 MB shows its beginning and its end, and no error", async () => {
     const id = "9d2b7c10-5e4f-4b8a-a1c3-2f6e8d7b0a02";
     const project = join(world.claudeFolder, "projects", "-work-huge");
     mkdirSync(project, { recursive: true });
     const file = join(project, `${id}.jsonl`);
     writeHuge(file, id);
     const page = await world.open(`/history/${id}`);
+    await page.locator(".transcript").getByText("thread thread").first().waitFor();
+    await page.getByRole("button", { name: "End" }).click();
     await page.getByText("The last line of all.").waitFor();
     expect(await page.locator("body").innerText()).not.toContain("cannot be read");
     await page.close();
