@@ -128,7 +128,7 @@ export const history: ConformanceList = {
         isError: ["boolean", "boolean"],
       }),
       departure(
-        "content is all of it",
+        "content is the whole result",
         "Real results are often lists of blocks. content is their text, parts has the blocks.",
       ),
     ]),
