@@ -3,6 +3,9 @@ import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { imageOf } from "../codex/items.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 
+/** The end of a step whose tokens were not recorded. opencode never writes this type itself. */
+export const UNCOUNTED_END = "skein:step-end";
+
 export interface Part {
   readonly id: string;
   readonly data: Value;
@@ -91,6 +94,7 @@ function writeAssistant(id: string, data: Value, parts: readonly Part[], writer:
   const from = `message/${id}`;
   let step: Step = { content: [], results: [], from };
   let steps = 0;
+  let hasCounts = false;
   writer.place({ cwd: stringOf(objectOf(data["path"])["cwd"]) });
   const end = (tokens: unknown, cost: unknown, at: number | null, isCounted: boolean): void => {
     const reportedUsd = numberOf(cost) ?? undefined;
@@ -125,11 +129,14 @@ function writeAssistant(id: string, data: Value, parts: readonly Part[], writer:
     if (value["type"] === "text" && text !== null) step.content.push({ type: "text", text });
     else if (value["type"] === "reasoning" && text !== null) step.content.push({ type: "thinking", thinking: text });
     else if (value["type"] === "tool") addTool(part, step, writer);
-    else if (value["type"] === "step-finish") end(value["tokens"], value["cost"], createdOf(data), true);
+    else if (value["type"] === "step-finish") {
+      hasCounts = true;
+      end(value["tokens"], value["cost"], createdOf(data), true);
+    } else if (value["type"] === UNCOUNTED_END) end(undefined, undefined, createdOf(data), false);
     else if (value["type"] !== "step-start") others.push(part);
   }
   // If no ends of steps are recorded, the message itself has the tokens.
-  if (step.content.length > 0 || steps === 0) end(data["tokens"], data["cost"], createdOf(data), steps === 0);
+  if (step.content.length > 0 || !hasCounts) end(data["tokens"], data["cost"], createdOf(data), !hasCounts);
   writeOthers(others, data, writer);
   if (data["error"] !== undefined) writer.other("error", objectOf(data["error"]), { from, at: createdOf(data) });
 }

@@ -3,13 +3,19 @@
  * `metadata`, and a call and its result were one part. The fields are those of opencode's own conversion of these files.
  */
 import { arrayOf, objectOf, stringOf, type Value } from "../../model/value.ts";
-import type { Part } from "./messages.ts";
+import { UNCOUNTED_END, type Part } from "./messages.ts";
 
 /** The parts in the file of a message; undefined if each part has a file. */
 export function inlineParts(id: string, message: Value): readonly Part[] | undefined {
   if (!Array.isArray(message["parts"])) return undefined;
   const tools = objectOf(objectOf(message["metadata"])["tool"]);
-  return arrayOf(message["parts"]).map((part, at) => ({ id: `${id}/${at}`, data: partOf(objectOf(part), tools) }));
+  const isOldest = message["metadata"] !== undefined;
+  return arrayOf(message["parts"]).map((part, at) => {
+    const data = partOf(objectOf(part), tools);
+    // The next step began after the results of the one before it.
+    const isNextStep = isOldest && at > 0 && data["type"] === "step-start";
+    return { id: `${id}/${at}`, data: isNextStep ? { type: UNCOUNTED_END } : data };
+  });
 }
 
 function partOf(part: Value, tools: Value): Value {
