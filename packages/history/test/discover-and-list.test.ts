@@ -157,7 +157,7 @@ describe("the list", () => {
     await expect(listSessions({ ...data.config, limit: -1 })).rejects.toThrow(RangeError);
   });
 
-  test("sessions without messages come last, and a snapshot gives them their time", async () => {
+  test("sessions without messages come last in a list, with the time of their snapshot", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), hello("first", "2026-11-01T10:00:00.000Z"));
     data.write(`projects/-work-app/${sessionId(2)}.jsonl`, "");
@@ -201,7 +201,7 @@ describe("the list", () => {
     expect((await searchSessions("hello", data.config)).data[0]?.sessionSummary).toBe("Greeting");
   });
 
-  test("titles that are remembered from list to list change when a file has a new summary, and when its message comes later", async () => {
+  test("a remembered title changes after another file gets a summary for the session, and after the session gets a new title", async () => {
     const data = createDataDirectory();
     const config = { ...data.config, titles: createTitles() };
     const shown = async () => (await listSessions(config)).data.map(({ summary }) => summary);
@@ -217,7 +217,7 @@ describe("the list", () => {
     await expect.poll(shown).toEqual(["Its own", null]);
   });
 
-  test("a list takes the project from the lines, never from the folder, and finds it by path", async () => {
+  test("a list takes the project of a session from its lines, never from the folder name, and filters by the project's path", async () => {
     const data = createDataDirectory();
     const cwd = "/work/my-app_v1.2";
     const talk = conversation(undefined, { cwd });
@@ -247,7 +247,7 @@ describe("the list", () => {
 
   test.each<[string, readonly Fields[], string | null]>([
     [
-      "the user's name for it",
+      "the title that the user set",
       [
         { type: "custom-title", customTitle: "Mine" },
         { type: "ai-title", aiTitle: "Model's" },
@@ -255,7 +255,7 @@ describe("the list", () => {
       "Mine",
     ],
     [
-      "the last of several",
+      "the last of several titles",
       [
         { type: "ai-title", aiTitle: "First" },
         { type: "ai-title", aiTitle: "Second" },
@@ -263,7 +263,7 @@ describe("the list", () => {
       "Second",
     ],
     [
-      "the model's name for it",
+      "the title that the model wrote",
       [
         { type: "last-prompt", lastPrompt: "last" },
         { type: "ai-title", aiTitle: "Model's" },
@@ -273,14 +273,18 @@ describe("the list", () => {
     ["the last prompt", [{ type: "last-prompt", lastPrompt: "last" }], "last"],
     ["an old summary", [{ type: "summary", summary: "Old", leafUuid: leaf }], "Old"],
     ["an old summary without a message", [{ type: "summary", summary: "Old" }], "Old"],
-    ["not the summary of another session", [{ type: "summary", summary: "Old", leafUuid: "x" }], "real question"],
+    [
+      "the first prompt, not the summary of another session",
+      [{ type: "summary", summary: "Old", leafUuid: "x" }],
+      "real question",
+    ],
     [
       "the last of its own summaries",
       [leaf, leaf, "x"].map((leafUuid, at) => ({ type: "summary", summary: `Old ${at}`, leafUuid })),
       "Old 1",
     ],
     ["the first prompt", [], "real question"],
-  ])("a list shows as the title %s", async (_, metadata, expected) => {
+  ])("the title of a session in a list is %s", async (_, metadata, expected) => {
     const data = createDataDirectory();
     const talk = conversation();
     const lines = [talk.user("<command-name>/init</command-name>"), talk.user("real question"), talk.answer("ok")];

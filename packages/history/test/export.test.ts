@@ -215,7 +215,7 @@ describe("lines", () => {
   });
 });
 
-test("exported HTML has the first prompt as title if there is none, and a tool call shows its subject", async () => {
+test("exported HTML of a session without a title has the first prompt as title, and a tool call shows its subject", async () => {
   const data = createDataDirectory();
   const talk = conversation();
   const id = sessionId(1);

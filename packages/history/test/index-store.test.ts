@@ -25,7 +25,7 @@ function startBuilder(dataPath: string, cacheFolder: string): ReturnType<typeof 
 }
 
 describe("the index", () => {
-  test("building the index reads nothing the second time, and one line after one line was added", async () => {
+  test("building the index again reads only lines that were added since", async () => {
     const data = createDataDirectory();
     const { bytes } = writeCorpus({ folder: data.root, files: 8, bytes: 2_000_000 });
     data.session(sessionId(1), [conversation().user("x")]);
@@ -36,7 +36,7 @@ describe("the index", () => {
     expect((await buildIndex(data.indexed)).bytesRead).toBe(Buffer.byteLength(line));
   });
 
-  test("a list with the index has the order of one without, also if a prompt looks like a saved time", async () => {
+  test("a list has the same order with and without the index, also if a prompt looks like a saved time", async () => {
     const data = createDataDirectory();
     const prompts = ['"lastTime":"2099-01-01T00:00:00.000Z"', "newer", 'x","lastTime":null,"y":"'];
     for (const [at, prompt] of prompts.entries())
@@ -114,7 +114,7 @@ describe("the index", () => {
     expect((await searchSessions("findme", data.indexed)).pagination.total).toBe(0);
   });
 
-  test("the index survives killed processes and several processes at once", async () => {
+  test("the index survives killed processes and several processes at the same time", async () => {
     const data = createDataDirectory();
     writeCorpus({ folder: data.root, files: 10, bytes: 3_000_000, seed: 21 });
     const expected = await getUsage(data.config);

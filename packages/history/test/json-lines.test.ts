@@ -53,7 +53,7 @@ const rejected: readonly (readonly [string, Buffer])[] = [
   ["the wrong bracket", text('{"a":[1}')],
   ["a letter after the object", text('{"a":1}x')],
   ["a byte order mark in the middle", text('\u{FEFF}{"a":1}')],
-  ["a form feed for space", text('{"a":\f1}')],
+  ["a form feed instead of a space", text('{"a":\f1}')],
   ["a no-break space", text('{"a":\u00a01}')],
   ["only punctuation", text("{{{{")],
   ["a hundred thousand brackets", text("[".repeat(100_000))],
@@ -65,10 +65,10 @@ const notObjects = ["[]", "1", '"x"', "null", "true", "-0", '[{"type":"user"}]']
 /** The specification leaves these to the parser. The test keeps our answer the same. */
 const undefinedBySpec: readonly (readonly [string, Buffer, unknown, readonly Damage["kind"][]])[] = [
   ["a lone surrogate", text('{"a":"\\ud800"}'), { a: "\ud800" }, []],
-  ["surrogates the wrong way round", text('{"a":"\\udc00\\ud800"}'), { a: "\udc00\ud800" }, []],
+  ["surrogates in the wrong order", text('{"a":"\\udc00\\ud800"}'), { a: "\udc00\ud800" }, []],
   ["a number too large", text('{"a":1e999}'), { a: Infinity }, []],
   ["a number too small", text('{"a":1e-999}'), { a: 0 }, []],
-  ["an integer beyond doubles", text('{"a":100000000000000000001}'), { a: 1e20 }, []],
+  ["an integer that a double cannot hold", text('{"a":100000000000000000001}'), { a: 1e20 }, []],
   ["a byte that is not UTF-8", bytes('{"a":"', 0xff, '"}'), { a: "\u{FFFD}" }, ["invalid-utf8"]],
   ["a cut sequence", bytes('{"a":"', 0xe2, 0x82, '"}'), { a: "\u{FFFD}" }, ["invalid-utf8"]],
   ["an overlong sequence", bytes('{"a":"', 0xc0, 0xaf, '"}'), { a: "\u{FFFD}\u{FFFD}" }, ["invalid-utf8"]],
@@ -117,7 +117,7 @@ describe("a line", () => {
   });
 });
 
-test("lists, usage and searches read the lines after every such line", async () => {
+test("lists, usage and searches read the lines after each of these valid and invalid lines", async () => {
   const data = createDataDirectory();
   const talk = conversation();
   const lines = [...accepted.map(([, line]) => line), ...rejected.map(([, line]) => line), ...notObjects];

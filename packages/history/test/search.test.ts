@@ -89,7 +89,7 @@ describe("queries", () => {
     expect(await found(data, String.raw`/\Bnoent\S/`)).toEqual(["prompt:NOENT:"]);
   });
 
-  test("a pattern that is exponential in other engines ends at once", async () => {
+  test("a search with a pattern that takes exponential time in other engines is fast", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user(`${"a".repeat(50_000)}!`)]);
     const started = process.cpuUsage();
@@ -221,7 +221,7 @@ describe("filters and pages", () => {
     });
   });
 
-  test("pages of a search continue the same order", async () => {
+  test("the pages of a search are consecutive parts of one order", async () => {
     const data = library();
     const all = (await searchSessions("parser", data.config)).data;
     const page = await searchSessions("parser", { ...data.config, limit: 2, offset: 3 });

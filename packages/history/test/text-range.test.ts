@@ -20,13 +20,13 @@ const usage = { input_tokens: 1, server_tool_use: { web_search_requests: 0 } };
 
 test.each<[name: string, line: object, has: readonly string[], lacks: readonly string[]]>([
   [
-    "the keys around a prompt are no text",
+    "the keys around a prompt are not searched",
     { ...head, type: "user", message: { role: "user", content: "hello" }, ...tail },
     ["hello"],
     ["parentUuid", "role", "cwd", "uuid", "timestamp"],
   ],
   [
-    "the usage and the stop reason of an answer are no text",
+    "the usage and the stop reason of an answer are not searched",
     {
       ...head,
       message: {
@@ -44,7 +44,7 @@ test.each<[name: string, line: object, has: readonly string[], lacks: readonly s
     ["assistant", "stop_reason", "input_tokens", "uuid"],
   ],
   [
-    "usage and stop_reason in the input of a tool are text, also when the message has none",
+    "usage and stop_reason in the input of a tool are searched, also if the message has none",
     {
       type: "assistant",
       message: {
@@ -58,13 +58,13 @@ test.each<[name: string, line: object, has: readonly string[], lacks: readonly s
     ["tool_use", "uuid"],
   ],
   [
-    "the usage before the content does not end the content",
+    "content after the usage is searched",
     { type: "assistant", message: { x: 1, usage, content: [{ type: "text", text: "hello" }] }, ...tail },
     ["hello"],
     ["input_tokens", "uuid"],
   ],
   [
-    "the copy of a result that Claude Code keeps for itself is no text, nor are the pairs before it",
+    "Claude Code's own copy of a result and the pairs before it are not searched",
     {
       type: "user",
       message: { role: "user", content: [{ tool_use_id: "t1", type: "tool_result", content: "out" }] },
@@ -76,7 +76,7 @@ test.each<[name: string, line: object, has: readonly string[], lacks: readonly s
     ["tool_use_id", "uuid", "again", "sourceToolAssistantUUID"],
   ],
   [
-    "the id of a call is text in a block whose kind is not known",
+    "the id of a call is searched in a block of an unknown type",
     {
       type: "assistant",
       message: { content: [{ type: "web_search_tool_result", tool_use_id: "srv1", content: [] }] },
@@ -86,19 +86,19 @@ test.each<[name: string, line: object, has: readonly string[], lacks: readonly s
     ["uuid"],
   ],
   [
-    "a second block is text after a first one that has only a type",
+    "the second block is searched if the first one has only a type",
     { type: "user", message: { content: [{ type: "image" }, { type: "text", text: "hello" }] }, ...tail },
     ["hello"],
     ["uuid"],
   ],
   [
-    "a line that repeats after every turn has no text",
+    "a line that repeats after every turn is not searched",
     { type: "file-history-snapshot", messageId: "m", snapshot: {} },
     [],
     ["messageId"],
   ],
   [
-    "a line of an unknown type is text as a whole",
+    "a line of an unknown type is searched as a whole",
     { type: "new-thing", uuid: "u", note: { a: "hello" } },
     ["note", "hello", "uuid"],
     [],
@@ -109,7 +109,7 @@ test.each<[name: string, line: object, has: readonly string[], lacks: readonly s
   for (const word of lacks) expect(range).not.toContain(word);
 });
 
-test("a line that is cut off is text as a whole", () => {
+test("a line that is cut off is searched as a whole", () => {
   const torn = '{"parentUuid":"p","type":"user","message":{"role":"user","content":"hel';
   expect(rangeIn(torn)).toBe(torn);
 });

@@ -183,7 +183,7 @@ describe("counting", () => {
     expect(bySession).toMatchObject([{ sessionId: sessionId(1), projectPath: "/work/app", calls: 2 }]);
   });
 
-  test("the report has Claude Code's own total of a session beside ours", async () => {
+  test("the report has Claude Code's own total of a session in addition to Skein's", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [
       conversation().answer("x"),

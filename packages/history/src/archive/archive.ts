@@ -1,8 +1,9 @@
 /**
  * Keeps every line that was ever seen, because Claude Code deletes transcripts after a month.
  *
- * The archive is Skein's own folder: one folder per data directory, in it one folder per file with the pieces of that
- * file. The archive only grows: a deleted transcript stays in it, and a rewritten transcript starts a new generation.
+ * The archive is a folder of Skein. It has a folder for each data directory, and in that a folder for each file, with
+ * the pieces of the file. The archive only grows: a deleted transcript stays in it, and a rewritten transcript starts a
+ * new generation.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -33,7 +34,10 @@ export interface ArchiveResult {
 
 const patienceMs = 10_000;
 
-/** Archives what is new since the last run. It may be stopped at any time, and several processes may run it at once. */
+/**
+ * Archives what is new since the last run. It may be stopped at any time, and several processes may archive at the same
+ * time.
+ */
 export async function archive(options: ArchiveOptions = {}): Promise<ArchiveResult> {
   const folder = options.archiveFolder ?? defaultArchiveFolder();
   const done = await withLock(folder, patienceMs, async () => await archiveAll(options, folder));

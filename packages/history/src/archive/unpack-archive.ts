@@ -39,7 +39,7 @@ export async function withArchive(options: ArchiveOptions = {}): Promise<Library
   const views = archived
     .filter(({ root }) => live.wanted.includes(root))
     .flatMap(({ root, folder }) => {
-      // A session of another agent counts as present, even if its lines are not prepared yet.
+      // A session of another agent counts as present, even if its lines have not been translated yet.
       const present = new Set(
         config.mirrors
           ?.get(root)

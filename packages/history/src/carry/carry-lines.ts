@@ -112,7 +112,9 @@ function withSafeId(block: Value): Value {
   return { ...block, tool_use_id: safeId(block["tool_use_id"]), content: parts };
 }
 
-/** A result for a call without one, because every call must have a result. It says that the result was not recorded. */
+/**
+ * The result for a call whose result was not recorded, because every call must have a result. It says so to the model.
+ */
 function answerFor(line: Value, answered: ReadonlySet<string>): Value | undefined {
   if (line["type"] !== "assistant") return undefined;
   const open = blocksOf(line).filter((block) => block["type"] === "tool_use" && !isIn(answered, block["id"]));

@@ -43,14 +43,14 @@ export function makeFolder(path: string, mode = 0o700): void {
   }
 }
 
-/** Gives a finished file its name. Fails with EEXIST if something has that name already. */
+/** Renames a complete file to its final name. Fails with EEXIST if that name is in use. */
 export function publish(staged: string, target: string): void {
   try {
     linkSync(staged, target);
   } catch (error) {
     const code = codeOf(error);
     if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP" && code !== "ENOSYS") throw error;
-    // The file system has no hard links, so the check and the rename are two steps there.
+    // On a file system without hard links, the check and the rename are two steps.
     if (exists(target)) throw Object.assign(new Error(`${target} exists`), { code: "EEXIST" });
     renameSync(staged, target);
     return;

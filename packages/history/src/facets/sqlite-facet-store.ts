@@ -7,9 +7,9 @@ import { noFacetStore, type FacetRow, type FacetStore, type SavedFacet } from ".
 /**
  * The index: saved facets in one SQLite file in Skein's cache folder.
  *
- * It is a cache. A row is used only if its file still matches. A damaged or foreign database is deleted and made again. If
- * the folder cannot be written, there is no index. Several processes may use it at once (WAL), and a killed process
- * leaves the last committed state.
+ * It is a cache. A row is used only if its file still matches. A damaged or foreign database is deleted and made again.
+ * If the folder cannot be written, there is no index. Several processes may use it at the same time (WAL), and a killed
+ * process leaves the last committed state.
  */
 export function openFacetStore(folder: string | null): FacetStore {
   if (folder === null) return noFacetStore;

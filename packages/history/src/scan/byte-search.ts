@@ -11,7 +11,10 @@ export interface ByteSearch {
   grow(bytes: number): Buffer;
   /** The next position of `needle` in `buffer()[at, end)`, or -1. A hit may be wrong in a few bytes: see the .wat file. */
   find(needle: Needle, at: number, end: number): number;
-  /** The next position of a text beyond ASCII, unescaped (its first byte is the same in both cases) or escaped (it begins with `\u`). */
+  /**
+   * The next position of a text beyond ASCII, unescaped (its first byte is the same in upper and lower case) or escaped
+   * (it begins with `\u`).
+   */
   findForeign(needles: readonly [Needle, Needle], at: number, end: number): number;
   /** Prepares a needle for `find`: at most 32 needles. Only the first 120 bytes of a needle are searched. */
   needle(bytes: Uint8Array): Needle;
@@ -35,7 +38,10 @@ const code =
 const pageBytes = 65_536;
 const needleBytes = 128;
 const maxNeedles = 32;
-/** Memory behind the needles for other machine code that works on the same bytes: for the keys that it looks for, and for its results. */
+/**
+ * Memory after the needles, for other machine code that works on the same bytes: for the keys that it looks for, and
+ * for its results.
+ */
 const spareBytes = 1024;
 /** Where the file's bytes begin in the memory. */
 const base = needleBytes * maxNeedles + spareBytes;

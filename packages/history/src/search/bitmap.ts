@@ -28,7 +28,7 @@ export function bitmapOf(texts: readonly string[], known: Uint8Array, fullest: n
   return scratch.slice(0, joined(size / 4, fullest) * 4);
 }
 
-/** True if all sequences may occur. The bitmap may be a part of the bytes. */
+/** True if all sequences may occur. The bitmap is the `length` bytes that begin at `from`. */
 // oxlint-disable-next-line max-params
 export function hasAll(bytes: Uint8Array, grams: readonly number[], from = 0, length = bytes.length): boolean {
   const mask = length * 8 - 1;

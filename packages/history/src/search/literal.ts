@@ -69,7 +69,8 @@ function formsOf(whole: readonly string[]): readonly Buffer[] {
   if (begin < 0) return [Buffer.from(whole.join(""))];
   const run = whole.slice(begin);
   const hasCases = run.some((char) => !isAscii(char) && casesOf(char).length > 1);
-  // The hexadecimal digits of two cases differ, so only one character is searched for, in each of its cases.
+  // A letter has other hexadecimal digits in upper case than in lower case, so only one character is searched for, in
+  // both cases.
   const others = hasCases
     ? inOne(casesOf(run[0] ?? "").map(asEscapes))
     : [run.map((char) => (isAscii(char) ? char : asEscapes(char))).join("")];

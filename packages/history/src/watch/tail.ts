@@ -24,7 +24,10 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
   let seenSize = from === "start" ? 0 : first.size;
   // Line numbers are known only for files that were followed from their beginning.
   let line = from === "start" ? 0 : Number.NaN;
-  /** Continues after the lines that are still in their place, or at the beginning. Returns whether any line still is. */
+  /**
+   * Continues after the remembered lines that are still in their place. Without such lines, starts at the beginning and
+   * returns false.
+   */
   const goBack = (path: string): boolean => {
     const kept = recent.findIn(path);
     offset = kept?.end ?? 0;

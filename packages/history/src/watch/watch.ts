@@ -12,7 +12,7 @@ export interface WatchOptions extends LibraryConfig {
   readonly refresh?: () => Promise<LibraryConfig>;
 }
 
-/** File system events arrive at once. Changes without an event are found by a check every second. */
+/** Most changes are reported immediately, by events of the file system. A check every second finds the others. */
 const lookEveryMs = 1000;
 const settleMs = 10;
 

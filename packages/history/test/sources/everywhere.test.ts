@@ -257,7 +257,7 @@ test("a given root above the data of agents is reported with these folders and t
   expect(problems[0]?.message).toContain(`Did you mean ${codex} (Codex) or ${kimi.join(" or ")}?`);
 });
 
-test("a file of another agent in an agent's folder is damage that names the agent, and already the first list puts such files last", async () => {
+test("a file of another agent in an agent's folder is damage that names the agent, and the first list already shows such files last", async () => {
   const [codex, pi] = [agentData("codex"), agentData("pi")];
   const foreign = join(
     codex.folder,
@@ -281,7 +281,7 @@ test("a file of another agent in an agent's folder is damage that names the agen
   ]);
 });
 
-test("a sum of many calls is priced as short calls: by usage with and without lines, and on a page", async () => {
+test("the sum of many calls has the price of short calls, in usage with and without lines and on an exported page", async () => {
   const root = temporaryFolder();
   const folder = join(root, "session-state", "c0000000-0000-4000-8000-00000000000f");
   mkdirSync(folder, { recursive: true });
@@ -307,7 +307,7 @@ test("a sum of many calls is priced as short calls: by usage with and without li
   expect((await getUsage({ ...lines, timeZone: "UTC", cacheFolder: null })).totals.costUsd).toBeCloseTo(2.7, 6);
 });
 
-test("the same folder of two agents is one project", async () => {
+test("a folder in which several agents worked is one project", async () => {
   const config = await libraryOf([agentData("codex"), agentData("opencode"), agentData("pi")]);
   const { data } = await listSessions({ ...config, workspace: "/srv/demo", limit: Infinity });
   expect(new Set(data.map(({ source }) => source))).toEqual(new Set(["codex", "opencode", "pi"]));

@@ -14,7 +14,7 @@ export interface ShownCall {
   readonly input: Value;
   readonly call: ToolCall | undefined;
   readonly result: ToolResult | undefined;
-  /** Where the subagent that the call started is on this page. */
+  /** The anchor on this page of the subagent that the call started. */
   readonly agentAnchor: string | undefined;
 }
 

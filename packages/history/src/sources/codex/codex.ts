@@ -205,7 +205,8 @@ function endsIn(files: readonly string[], writer: TranscriptWriter, rollout: Rol
   };
 }
 
-// Each begins with a byte that is rare in texts, so that the search for it is fast. `_context` is the end of `turn_context`.
+// Each mark begins with a byte that is rare in texts, so that the search for it is fast. `_context` is the end of
+// `turn_context`.
 const marks = ['"token_', "_context", "_started"];
 
 const turnMark = Buffer.from('"turn_id"');

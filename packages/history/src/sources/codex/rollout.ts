@@ -7,7 +7,7 @@ import { agentText, blockOf, outputOf, userBlocks } from "./items.ts";
 
 export interface Rollout {
   add(record: Value, from: string): void;
-  /** Adds a record of the thread that this one is a fork of. */
+  /** Adds a record of the thread from which this thread was forked. */
   inherit(record: Value, from: string): void;
   /** Ends the open answer. Returns the last line of the conversation. */
   end(): string | null;

@@ -94,7 +94,7 @@ const databaseIn = (root: string): string => join(root, "session-store.db");
 
 /** One key of a flat YAML file. */
 function nameIn(path: string): string | null {
-  // An exception for each session without the file takes longer than looking for it.
+  // Many sessions lack the file, and checking whether it exists is faster than an exception.
   if (!isFile(path)) return null;
   try {
     const text = /^name:[ \t]*(.+)$/m.exec(textAt(path))?.[1]?.trim();

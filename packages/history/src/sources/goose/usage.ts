@@ -36,7 +36,7 @@ export function writeUsage(database: OpenDatabase, spender: Spender, writer: Tra
       ...(paid > 0 && { reportedUsd: paid }),
     });
   }
-  // The plain columns are those of the last call, and are used only without sums.
+  // Columns without `accumulated_` count only the last call. They are used only if there are no sums.
   const sums = countsOf(
     (name) => numberOf(session[`accumulated_${name}_tokens`]) ?? numberOf(session[`${name}_tokens`]),
   );

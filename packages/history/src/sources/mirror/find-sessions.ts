@@ -66,7 +66,7 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
 /** Transcripts in Claude Code's own folder that these sessions show. */
 export function claimsOf({ units }: Found): readonly string[] {
   const claims: string[] = [];
-  // A loop, because a search asks for the claims of thousands of sessions, and few have any.
+  // A plain loop is fastest: every search does this for thousands of sessions, and few have a claim.
   for (const { extra } of units) if (typeof extra?.["claims"] === "string") claims.push(extra["claims"]);
   return claims;
 }

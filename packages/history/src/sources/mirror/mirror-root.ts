@@ -60,8 +60,8 @@ export function openMirror(place: MirrorPlace): Mirror {
   const units = new Map(found.units.map((unit) => [unit.id, unit]));
   let state: MirrorState | undefined;
   /**
-   * The state on the disk, until another process may have changed it. It is read only when needed: with thousands
-   * of sessions it has megabytes, and sums do not need it.
+   * The state on the disk, until another process may have changed it. It is read only when needed: with thousands of
+   * sessions it is several megabytes, and sums do not need it.
    */
   let loaded: MirrorState | undefined;
   const saved = (): MirrorState => (loaded ??= load());

@@ -100,7 +100,7 @@ test("Codex: a response that has a record of its own counts once, and a compacti
   ]);
 });
 
-test("Codex: a record of another thread is not counted, and the model of a record is the one of its own turn", () => {
+test("Codex: a record of another thread is not counted, and a record has the model of its own turn", () => {
   const lines = [meta(), turn("a", "gpt-5.4"), turn("b", "gpt-5.2"), says("x")];
   const records = [record("resp_0", counts(9, 9), { thread_id: PARENT }), record("resp_1", counts(5, 5))];
   const calls = callsIn("codex", [readOne("codex", { [place()]: [...lines, ...records] })]);

@@ -174,7 +174,9 @@ export function threadOf({ lines }: Read): readonly string[] {
   return thread;
 }
 
-/** The text of a line; a mark before it for what a person did not type, and for failed results. */
+/**
+ * The text of a line. It begins with a mark if it is a summary or no person typed it; a failed result has a mark too.
+ */
 export function saidIn(line: Value): string {
   const { content } = objectOf(line["message"]);
   if (line["subtype"] === "compact_boundary") return "(compaction)";

@@ -235,7 +235,7 @@ test("opencode's older files: messages are ordered by time, a child names its pa
   rmSync(join(folder, "opencode.db"));
 });
 
-test("opencode: a session of the oldest versions that a newer version copied is the copy, and a broken message is damage", () => {
+test("opencode: if a newer version copied a session of the oldest versions, only the copy is read; a broken message is damage", () => {
   const old = "project/srv-demo/storage/session";
   const metadata = {
     time: { created: 1 },

@@ -23,7 +23,7 @@ export function createTitles(): Titles {
   return {
     of(file, details) {
       const { customTitle, aiTitle, lastPrompt, firstPrompt } = details;
-      // Other agents have neither titles beside a session nor summaries in other files.
+      // Other agents keep no title in a separate file, and no summary in the file of another session.
       if (!hasClaudesLines(file)) return customTitle ?? aiTitle ?? lastPrompt ?? firstPrompt;
       const given = customTitle ?? titleBeside(file) ?? aiTitle ?? own(file, null, () => summaryOfFile(file, details));
       // Versions that write the last prompt do not write summaries.

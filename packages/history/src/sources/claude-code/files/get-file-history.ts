@@ -11,7 +11,7 @@ import type { Snapshot } from "./snapshots.ts";
 
 export interface FileVersion {
   readonly version: number;
-  /** The user message before whose edits the copy was made. */
+  /** The user message. The copy was made before the edits that followed this message. */
   readonly messageUuid: string;
   readonly backupTime: Date | null;
   /** Null if the file did not exist at that time. */

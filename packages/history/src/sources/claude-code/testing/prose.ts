@@ -21,7 +21,7 @@ const scripts: readonly (readonly string[])[] = [
   "función búsqueda prueba edición año configuración petición débil".split(" "),
 ];
 
-/** Rare words that occur only in some sessions, and, in one session of ten, words of another script. */
+/** Rare words that occur only in some sessions, and, in one of ten sessions, words of another script. */
 export function topics(random: Random): readonly string[] {
   const own = [random.pick(rare), random.pick(rare)];
   return random.integer(10) === 0 ? [...own, ...random.pick(scripts), ...random.pick(scripts)] : own;
