@@ -19,7 +19,7 @@ export interface ApiErrorOptions {
   readonly type?: string | undefined;
   readonly message?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Additional fields beside type and message: the SDK turns `error_code` into `errorCode`. */
+  /** Fields in addition to type and message: the SDK turns `error_code` into `errorCode`. */
   readonly details?: JsonObject | undefined;
   /** The error code, in OpenAI's APIs. */
   readonly code?: string | undefined;

@@ -28,7 +28,7 @@ interface PairCheck {
 
 function pairCheck(): PairCheck {
   const uses = new Set<string>();
-  /** Uses that have no result yet, with the message that holds them. */
+  /** Uses that have no result yet, with the message that contains them. */
   const open = new Map<string, number>();
   const openOnServer = new Map<string, { readonly name: string; readonly index: number }>();
   const usesOnServer = new Set<string>();

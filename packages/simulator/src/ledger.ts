@@ -4,7 +4,7 @@ import type { StopReason, Usage } from "./wire.ts";
 
 /**
  * How a call ended: `answered` in full; `faulted` as its script requested; `rejected` with a 4xx by the simulator's own
- * checks; `aborted` because the client disconnected first. `open` until then.
+ * checks; `aborted` because the client disconnected first. A call that has not ended is `open`.
  */
 export type Outcome = "open" | "answered" | "faulted" | "rejected" | "aborted";
 

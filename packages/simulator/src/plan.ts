@@ -3,7 +3,7 @@
  *
  * Stateless: the last user text that contains a script is the current script, and the number of assistant messages
  * after it is the number of the step. So resumes, forks, subagents and parallel sessions need no state in the
- * simulator. After its last step, a script repeats that step.
+ * simulator. After the last step of a script, that step is repeated.
  */
 import { readScript, type Script, type Step } from "./script.ts";
 import { resultText, textsOf, type Block, type Message } from "./wire.ts";

@@ -139,7 +139,7 @@ function piecesOf(bytes: Buffer, step: Step): readonly Buffer[] {
 }
 
 async function silence(signal: AbortSignal): Promise<Outcome> {
-  // The pause of a day is longer than any client waits, and ends when the client disconnects.
+  // A pause of one day, which is longer than any client waits. It ends when the client disconnects.
   await setTimeout(24 * 60 * 60_000, undefined, { signal });
   return "faulted";
 }

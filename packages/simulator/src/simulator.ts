@@ -10,7 +10,7 @@ import { createHandler } from "./routes.ts";
 export interface SimulatorOptions extends LedgerOptions {
   /** Default: 0, a free port. */
   readonly port?: number;
-  /** The clock, in milliseconds since 1970. Cached prefixes and containers expire by it. */
+  /** The clock, in milliseconds since 1970. It decides when cached prefixes and containers expire. */
   readonly now?: () => number;
   readonly ids?: Ids;
   /** Milliseconds between the pieces of an answer without a script. Default: 0. */

@@ -106,14 +106,14 @@ describe("silence", () => {
     await expect.poll(() => simulator.ledger.calls()[0]?.outcome).toBe("aborted");
   });
 
-  test("the client's own time limit ends the silence", async () => {
+  test("a call that hangs ends at the client's own time limit", async () => {
     const { client } = await rig();
     await expect(client.messages.create(play({ hang: true }), { timeout: 50 })).rejects.toBeInstanceOf(
       Anthropic.APIConnectionTimeoutError,
     );
   });
 
-  test("closing the simulator ends the silence", async () => {
+  test("a call that hangs ends when the simulator is closed", async () => {
     const { client, simulator } = await rig();
     const call = client.messages.create(play({ hang: true })).catch((error: unknown) => error);
     await expect.poll(() => simulator.ledger.calls().length).toBe(1);
@@ -121,7 +121,7 @@ describe("silence", () => {
     expect(await call).toBeInstanceOf(Anthropic.APIConnectionError);
   });
 
-  test("a call whose client leaves a slow stream is recorded as aborted", async () => {
+  test("a call whose client disconnects during a slow stream is recorded as aborted", async () => {
     const { client, simulator } = await rig();
     const stream = client.messages.stream(play({ text: "slow ".repeat(100), chunk: 5, chunkDelayMs: 20 }));
     stream.once("text", () => stream.abort());

@@ -78,7 +78,7 @@ test("time and ids of the simulator are arguments", async () => {
   expect(simulator.ledger.calls()[0]).toMatchObject({ id: "req_1", at: 1_000, durationMs: 0 });
 });
 
-test("a client that leaves in the middle of its request is recorded as aborted", async () => {
+test("a call whose client disconnects in the middle of its request is recorded as aborted", async () => {
   const { simulator } = await rig();
   const socket = connect(simulator.port, "127.0.0.1");
   const head = "POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n";

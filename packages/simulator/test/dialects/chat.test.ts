@@ -112,12 +112,12 @@ describe("a request that OpenAI would reject is answered with a 400", () => {
     ["two limits", { max_tokens: 5, max_completion_tokens: 5 }, "at the same time is not supported"],
     ["stream options without a stream", { stream_options: { include_usage: true } }, "only allowed when 'stream'"],
     [
-      "a strict schema that is open",
+      "a strict schema that allows other properties",
       { response_format: { type: "json_schema", json_schema: { name: "a", strict: true, schema: READ_SCHEMA } } },
       "'additionalProperties' is required to be supplied and to be false",
     ],
     [
-      "an image that is not an address",
+      "an image whose URL is not a URL",
       { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: PIXEL } }] }] },
       "Expected a base64-encoded data URL",
     ],

@@ -79,7 +79,7 @@ test("a turn continues with one response for each call, with signatures unchange
   await expect(google.models.generateContent(ask([user, changed, results]))).rejects.toThrow("thought signature");
 });
 
-test("usage counts the cached prefix in the prompt, and thoughts beside the answer", async () => {
+test("usage counts the cached prefix as part of the prompt, and thoughts separately from the answer", async () => {
   const { google, simulator } = await rig();
   const long = ask(play({ thinking: "x".repeat(40), text: "y".repeat(8) }), { systemInstruction: "z".repeat(8000) });
   await google.models.generateContent(long);

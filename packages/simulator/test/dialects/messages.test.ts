@@ -70,7 +70,7 @@ test("a delta never cuts a character in two", async () => {
   expect(deltas).toEqual(["a", "🌍", "b", "🧶", "c"]);
 });
 
-test("steps follow the number of answers, so any copy of a conversation continues by itself", async () => {
+test("the number of earlier answers decides the step, so copies of a conversation continue independently", async () => {
   const { client } = await rig();
   const prompt = script([
     { text: "looking", tools: [{ name: "read", input: { of: "$MODEL" }, id: "toolu_1" }] },
