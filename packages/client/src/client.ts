@@ -17,7 +17,7 @@ export interface ClientOptions {
 }
 
 type Given<Name extends RouteName> = RouteInput<Name>;
-/** For each part of a route's input (params, query, body): the part, optional if none of its fields is required. */
+/** The parts of a route's input that exist: params, query, body. */
 type Part<Name extends RouteName> = {
   [Key in keyof Given<Name>]: Given<Name>[Key] extends undefined ? never : Key;
 }[keyof Given<Name>];

@@ -12,7 +12,7 @@ async function run({ call }: TestServer): Promise<string> {
   return id;
 }
 
-test("the client follows changes over servers that come and go, without missing any", async () => {
+test("the client follows changes while servers stop and start, and misses none", async () => {
   const store = await storeOf("sqlite", folder());
   const data = folder();
   let server = await testServer({ store, data });
