@@ -8,7 +8,7 @@ export interface Platform {
   readonly key: string;
   readonly port: number;
   readonly pid: number;
-  /** Ends the process at once, as a crash would. */
+  /** Kills the process, like a crash. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }

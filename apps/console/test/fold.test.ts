@@ -116,7 +116,7 @@ describe("the view of a session", () => {
     expect(partial.steps.map(stepName)).toEqual(["Step 1"]);
   });
 
-  test("drafts grow the running step, and a draft with a wrong offset changes nothing", () => {
+  test("drafts extend the text of the step in progress, and a draft with a wrong offset changes nothing", () => {
     const view = viewOf(prompt, started, step(1));
     const draft = (offset: number, delta: string, attempt = 1): Draft => ({
       event_type: "step.generating",

@@ -6,7 +6,7 @@ import type { Client } from "@skein/client";
  * no script can read.
  */
 
-/** Returns the key of the link, and removes it from the URL at once. */
+/** Returns the key of the link, and removes it from the URL immediately. */
 export function takeKey(): string | undefined {
   const given = new URLSearchParams(location.hash.slice(1)).get("key");
   if (given === null || given === "") return undefined;

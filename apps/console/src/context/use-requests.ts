@@ -57,7 +57,7 @@ function useRequestsOf(id: string, step: Step | undefined) {
   });
 }
 
-/** Millionths of a dollar per token, from what the step itself cost. */
+/** The price of a token in millionths of a dollar, computed from the cost of the step. */
 function ratesOf({ usage, cost }: Step): { read: number; written: number; input: number } {
   const per = (micros: number, tokens: number | null | undefined): number => (tokens ? micros / tokens : 0);
   return {

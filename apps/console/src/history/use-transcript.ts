@@ -64,7 +64,7 @@ export function useTranscript({ id, agentId, at, withRewound }: TranscriptOption
       const known = latest.current;
       if (!known) return;
       const page = await api.historyMessages(id, { after: known.after, agentId }, signal);
-      // Also without messages: the lines that were read are not read again.
+      // Done also if the page has no messages, so that the same lines are not read again.
       if (page.next_after > known.after)
         // The transcript may have been read again from another place in the meantime.
         setLoaded((was) => (was?.after === known.after ? joined(was, page, "after") : was));

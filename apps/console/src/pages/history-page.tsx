@@ -17,8 +17,8 @@ import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
 /**
- * One session of Claude Code, read from its own files, and following as it grows. It opens at its end while it may still run,
- * and at its beginning when it is over.
+ * One session of Claude Code, read from its own files. The page shows new messages as the files grow. It opens at its
+ * end while it may still run, and at its beginning when it is over.
  */
 export function HistoryPage({ id }: { id: string }) {
   const api = useApi();

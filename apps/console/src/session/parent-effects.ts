@@ -5,7 +5,7 @@ import { type SessionView, touch } from "./view.ts";
 export async function unknownCallsOfParent(api: Api, view: SessionView): Promise<ReadonlySet<string>> {
   const parent = view.head?.parent;
   if (!parent) return new Set();
-  // A parent that was deleted cannot be asked.
+  // The request fails if the parent was deleted.
   const effects = await api.effects(parent.session_id).catch(() => []);
   return new Set(effects.filter(({ outcome }) => outcome === "unknown").map(({ tool_use_id }) => tool_use_id));
 }

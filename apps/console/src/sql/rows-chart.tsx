@@ -26,7 +26,7 @@ export function RowsChart({ answer }: { answer: SqlAnswer }) {
   const amounts = shown.map((row) => Number(row[value] ?? 0));
   const isWhole = amounts.every(Number.isInteger);
   const x = scaleLinear([0, Math.max(1, ...amounts)], [NAME, Math.max(NAME + 60, width - 70)]).nice(4);
-  // Whole numbers get no marks between them.
+  // If all values are whole numbers, the axis has no marks between whole numbers.
   const ticks = x.ticks(4).filter((tick) => !isWhole || Number.isInteger(tick));
   return (
     <figure className="resfig scroll" ref={box}>

@@ -11,7 +11,7 @@ interface DifferenceProps {
   readonly before: string;
   readonly after: string;
   readonly path?: string;
-  /** Whether all lines are shown at once: for changes that a person approves. */
+  /** Whether all lines are shown without a click, for changes that a person approves. */
   readonly isWhole?: boolean;
   /** Whether unchanged lines are left out. */
   readonly isChangesOnly?: boolean;

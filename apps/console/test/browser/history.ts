@@ -7,7 +7,7 @@ import { type World, go } from "./world.ts";
 
 const LARGE = "9d2b7c10-5e4f-4b8a-a1c3-2f6e8d7b0a01";
 
-/** Claude Code's own sessions beside those of Skein. */
+/** Claude Code's own sessions, in the same lists as those of Skein. */
 export function describeHistory(shared: { readonly world: World }): void {
   describe.concurrent("sessions of Claude Code", () => {
     test("sessions of Claude Code are listed, found by their text, and adopted with one click", async ({ expect }) => {

@@ -41,7 +41,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("when two browsers approve a call at once, one succeeds and the other is told that somebody else has answered", async ({
+    test("when two browsers approve a call at the same time, one succeeds and the other shows that somebody else has answered", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -70,7 +70,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await Promise.all([first.close(), second.close()]);
     });
 
-    test("a call that is approved with another input runs with that input, and the model is told of the change", async ({
+    test("a call that is approved with another input runs with that input, and the model gets a note about the change", async ({
       expect,
     }) => {
       const { world } = shared;

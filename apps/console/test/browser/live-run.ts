@@ -3,7 +3,7 @@ import type { World } from "./world.ts";
 
 const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 
-/** A run in progress: through a crash, steered, interrupted, cancelled. */
+/** Runs in progress, which are steered, interrupted or cancelled. */
 export function describeLiveRun(shared: { readonly world: World }): void {
   describe.concurrent("a live run", () => {
     test("text appears while it is generated, and the page stays at its end", async ({ expect }) => {
@@ -60,7 +60,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a message interrupts a run and takes its place, a run is cancelled, and the worker is shown while one goes on", async () => {
+    test("a message interrupts a run and starts its own, a run can be cancelled, and the worker is shown during a run", async () => {
       const { world } = shared;
       const slow = [{ text: words.repeat(100), chunk: 4, chunkDelayMs: 40 }];
       const id = await world.begin("Helper", "Begin slowly", slow);

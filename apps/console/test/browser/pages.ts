@@ -278,9 +278,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the chart of the usage is as wide as the page, even if the usage by day is answered last", async ({
-      expect,
-    }) => {
+    test("the chart of the usage is as wide as the page, even if the usage by day arrives last", async ({ expect }) => {
       const { world } = shared;
       await world.begin("Helper", "Spend something for the chart", [{ text: "Spent." }]);
       const page = await world.open("/");

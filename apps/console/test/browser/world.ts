@@ -108,7 +108,7 @@ export async function createWorld({ withAgents = true, withClaude = false }: Wor
     client,
     newContext: browser.newContext,
     async open(path, given) {
-      // A new profile, because a browser opens only six connections to a server, and every page follows it.
+      // A new profile, because a browser opens only six connections to a server, and every page keeps one for changes.
       const profile = given ?? (await browser.newContext());
       const page = await profile.newPage();
       page.once("close", () => void profile.close().catch(() => undefined));
