@@ -18,7 +18,7 @@ export const HOUSE_RULES = {
   "long functions": longFunctions,
   "long files": longFiles,
   "dialects without a test": dialectTests,
-  "optional parts that are loaded at once": optionalParts,
+  "optional parts that are loaded immediately": optionalParts,
 } satisfies Readonly<Record<string, (tree: SourceTree) => readonly Finding[]>>;
 
 export type HouseRule = keyof typeof HOUSE_RULES;
@@ -48,7 +48,7 @@ export const MEASURES: readonly Measure[] = [
   counted("functions with more than 80 lines of their own", "long functions"),
   counted("files over 350 lines in src, without testing/", "long files"),
   counted("dialects without a test", "dialects without a test"),
-  counted("optional parts that are loaded at once", "optional parts that are loaded at once"),
+  counted("optional parts that are loaded immediately", "optional parts that are loaded immediately"),
   {
     what: "lines of src, without testing/",
     goal: null,

@@ -42,7 +42,7 @@ function reachedFrom(tree: SourceTree, start: string): readonly Finding[] {
 }
 
 function sentence(part: string, home: Package, start: string): string {
-  return `imports ${part}, which is optional in ${home.folder}/package.json, and ${start} loads this file at once. Load it with import() where it is needed, and say in one sentence what to install if it is missing.`;
+  return `imports ${part}, which is optional in ${home.folder}/package.json, and ${start} loads this file immediately. Load it with import() where it is needed, and say in one sentence what to install if it is missing.`;
 }
 
 /** `@scope/name/sub` is in `@scope/name`. */

@@ -89,7 +89,7 @@ function deletedIn(operations: readonly Operation[]): ReadonlySet<string> {
   return new Set(operations.filter(({ kind }) => kind === "delete").map(({ target }) => target));
 }
 
-/** Repeats a delete or a put. The store shows whether it happened; a delete is then done. */
+/** The store shows whether a delete or a put happened. A delete that did not happen is repeated; a put is not. */
 async function repeatOther(
   store: Store,
   { op, kind, target, value, expect = 0 }: Operation,

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "../..");
 
 describe("the table of attacks", () => {
   test.each(ATTACKS.map((attack) => [attack.attack, attack] as const))(
-    "%s: its file has a test with that name",
+    "the attack %s names a test that its file contains",
     (_, { file, test: name }) => {
       const text = readFileSync(join(root, "packages", file), "utf8");
       // The tests of contracts are in core.

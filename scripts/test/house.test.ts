@@ -117,7 +117,7 @@ describe("a mistake fails with one line that names its place and where the code 
       'packages/server/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. Write its test in packages/server/test/dialects/ag-ui.test.ts, with that protocol\'s own published client.',
     ],
     [
-      "an optional part that the main entry of another package loads at once",
+      "an optional part that the main entry of another package loads immediately",
       {
         "packages/server/package.json": manifest(
           "@skein/server",
@@ -130,7 +130,7 @@ describe("a mistake fails with one line that names its place and where the code 
         "packages/skein/package.json": manifest("skein", { ".": "index" }),
         "packages/skein/src/index.ts": 'export * from "@skein/server";',
       },
-      "packages/server/src/pool.ts:1 imports pg, which is optional in packages/server/package.json, and packages/skein/src/index.ts loads this file at once. Load it with import() where it is needed, and say in one sentence what to install if it is missing.",
+      "packages/server/src/pool.ts:1 imports pg, which is optional in packages/server/package.json, and packages/skein/src/index.ts loads this file immediately. Load it with import() where it is needed, and say in one sentence what to install if it is missing.",
     ],
   ];
 
@@ -214,7 +214,7 @@ describe("known findings", () => {
     expect(others).toHaveLength(2);
   });
 
-  test("fewer open findings ask for a smaller number", () => {
+  test("fewer open findings give a message that names the smaller number", () => {
     expect(checkHouse(readSourceTree(folder), { "long files": 3 }).mended).toEqual([
       'scripts/house/still-open.json: "long files" is 3, but only 1 are left. Set it to 1.',
     ]);

@@ -18,19 +18,22 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("a stream is live for Node's fetch, stays open in silence, and idle connections do not block others", async () => {
+test("Node's fetch gets events as they happen, a stream without events stays open, and idle connections do not block others", async () => {
   const way = { name: "fetch", url: served.url };
   expect(await live(served, way.name, way.url)).toMatchObject({ passed: true });
   expect(await idle(served, [way], 0.01)).toMatchObject([{ passed: true }]);
   expect(await idleConnections(served, 100)).toMatchObject({ passed: true });
 });
 
-test.each(["nginx", "haproxy"] as const)("a stream is live through %s, if it is installed", async (name) => {
-  if (!isInstalled(name)) return;
-  const proxy = await startProxy(name, served.url, folder);
-  try {
-    expect(await live(served, name, proxy.url)).toMatchObject({ passed: true });
-  } finally {
-    await proxy.close();
-  }
-});
+test.each(["nginx", "haproxy"] as const)(
+  "events arrive through %s as they happen, if it is installed",
+  async (name) => {
+    if (!isInstalled(name)) return;
+    const proxy = await startProxy(name, served.url, folder);
+    try {
+      expect(await live(served, name, proxy.url)).toMatchObject({ passed: true });
+    } finally {
+      await proxy.close();
+    }
+  },
+);
