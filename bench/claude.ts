@@ -168,14 +168,14 @@ async function warmTurns({ folder, apiUrl, quick }: Bench): Promise<readonly Res
   ];
 }
 
-/** Sessions that all work at once. */
+/** Sessions that all work at the same time. */
 async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const count = quick ? 8 : 32;
   let up = 0;
   // All sessions share one folder, as the sessions of one tenant do.
   const home = folder();
   const sessions: BareSession[] = [];
-  // Starts two processes at a time, as the server does. If all started at once, they would slow each other down.
+  // Starts two processes at a time, as the server does. If all started together, they would slow each other down.
   const lane = async (): Promise<void> => {
     while (sessions.length < count) {
       const session = bareSession(home, apiUrl);

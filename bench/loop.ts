@@ -254,7 +254,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - started;
 }
 
-/** Operations per second, with this many at once. */
+/** Operations per second, with this many at the same time. */
 async function throughput(work: () => Promise<unknown>, total: number, atOnce: number): Promise<number> {
   let left = total;
   const started = performance.now();

@@ -31,7 +31,9 @@ interface Held {
   readonly heap: number;
   readonly timers: number;
   readonly sockets: number;
-  /** The longest time that the event loop of the process was blocked since the last question, in milliseconds. */
+  /**
+   * The longest time that the event loop of the process was blocked since the previous measurement, in milliseconds.
+   */
   readonly stall: number;
 }
 

@@ -26,7 +26,7 @@ interface Side {
 }
 
 const TURN = "a turn over HTTP and SSE, p50";
-/** The goals in sessions per second, with 32 at once. */
+/** The goals in sessions per second, with 32 at the same time. */
 const PER_SECOND: Readonly<Record<Durable, number>> = { sqlite: 80, postgres: 170 };
 
 /**
@@ -157,7 +157,7 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-/** Operations per second, with 32 at once. */
+/** Operations per second, with 32 at the same time. */
 async function throughput(work: () => Promise<unknown>, total: number): Promise<number> {
   let left = total;
   const began = performance.now();

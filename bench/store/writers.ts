@@ -6,7 +6,8 @@ import { ids, inParallel, newSession, prompt } from "./workload.ts";
 const WRITERS = 32;
 
 /**
- * 32 writers on one session and on 1,000. Every sequence from 1 to n must be used once, and every event stored once.
+ * Measures 32 writers, on one session and on 1,000 sessions. Every sequence from 1 to n must be used once, and every
+ * event stored once.
  */
 export async function benchWriters(
   name: StoreName | "memory",

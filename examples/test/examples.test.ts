@@ -30,7 +30,7 @@ test.each(examples)("%s fits on a screen", (name) => {
   expect(readFileSync(`${folder}${name}.ts`, "utf8").trim().split("\n").length).toBeLessThanOrEqual(40);
 });
 
-test("the code in docs/guides/agents.md is that of the examples", () => {
+test("docs/guides/agents.md shows the same code as the examples", () => {
   const page = readFileSync(`${folder}../docs/guides/agents.md`, "utf8");
   const sources = examples.map((name) => readFileSync(`${folder}${name}.ts`, "utf8"));
   const snippets = [...page.matchAll(/```ts\n([\s\S]+?)\n```/g)].map(([, code = ""]) => code);

@@ -37,7 +37,7 @@ test.each([
   for (const sentence of sentences) expect(stdout).toMatch(sentence);
 });
 
-test("the code of a guide is that of the program that it names", () => {
+test("a guide shows the same code as the program that it names", () => {
   const withCode = guides.filter((guide) => text(`docs/guides/from/${guide}`).includes("```ts\n"));
   expect(withCode.length).toBe(4);
   for (const guide of withCode) {
@@ -59,7 +59,7 @@ test("a program of the AI SDK with tools and a typed answer has no more lines in
   expect(lines("ts")).toBeLessThanOrEqual(lines("js"));
 });
 
-test("the commands that the guide lists beside those of ccusage work", () => {
+test("the commands of Skein that the guide lists for those of ccusage work", () => {
   const home = newHome();
   writeCorpus({ folder: join(home, ".claude"), files: 3, bytes: 100_000 });
   const page = text("docs/guides/from/ccusage.md");
