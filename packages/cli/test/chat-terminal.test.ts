@@ -15,13 +15,13 @@ const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
 const paste = (text: string): string => `\u001B[200~${text}\u001B[201~`;
 
 test.each([
-  ["typed text is left alone", ["hello\r"], "hello\r", "hello\r"],
-  ["a paste of two lines is one line", [`${paste("one\rtwo\r")}\r`], "one␤two\r", "one\ntwo\r"],
+  ["typed text is not changed", ["hello\r"], "hello\r", "hello\r"],
+  ["a paste of two lines is edited as one line", [`${paste("one\rtwo\r")}\r`], "one␤two\r", "one\ntwo\r"],
   ["a paste that arrives in pieces", ["a\u001B[20", "0~one\r", "two\u001B[201", "~b"], "aone␤twob", "aone\ntwob"],
-  ["Alt-Enter and Ctrl-J are new lines", ["a\u001B\rb\nc"], "a␤b␤c", "a\nb\nc"],
-  ["an arrow key stays a key", ["\u001B[A"], "\u001B[A", "\u001B[A"],
-  ["a long paste is a mark", [paste("1\n2\n3\n4\n5")], "[Pasted text 1: 5 lines]", "1\n2\n3\n4\n5"],
-  ["a paste cannot press keys", [paste("a\u0003b")], "[Pasted text 1: 1 lines]", "a\u0003b"],
+  ["Alt-Enter and Ctrl-J begin new lines", ["a\u001B\rb\nc"], "a␤b␤c", "a\nb\nc"],
+  ["the sequence of an arrow key is not changed", ["\u001B[A"], "\u001B[A", "\u001B[A"],
+  ["a long paste is shown as a mark", [paste("1\n2\n3\n4\n5")], "[Pasted text 1: 5 lines]", "1\n2\n3\n4\n5"],
+  ["a control character in a paste is not a key press", [paste("a\u0003b")], "[Pasted text 1: 1 lines]", "a\u0003b"],
 ])("typed input: %s", (_, chunks, shown, meant) => {
   const reader = createPasteReader();
   const line = chunks.map((chunk) => reader.push(chunk)).join("");
@@ -39,9 +39,13 @@ test.each([
     "some **bold words**, `code`.",
     `some ${bold("bold")} ${bold("words")}, ${paint.cyan("code")}.`,
   ],
-  ["a star alone is a star", "2 * 3 *x", "2 * 3 *x"],
-  ["lists have bullets and hang", "- one two three four five six\n* b", "• one two three four\n  five six\n• b"],
-  ["numbers stay", "1. one\n2) two", "1. one\n2) two"],
+  ["a star without a partner is not changed", "2 * 3 *x", "2 * 3 *x"],
+  [
+    "list items have bullets, and their further lines are indented",
+    "- one two three four five six\n* b",
+    "• one two three four\n  five six\n• b",
+  ],
+  ["the numbers of a list are not changed", "1. one\n2) two", "1. one\n2) two"],
   [
     "a code fence is shown unchanged, without its marks",
     "```ts\nconst **a** =  1; // a line that is too wide\n```\nafter",
@@ -57,7 +61,7 @@ test.each([
     "see https://example.org/a/very/long/path now",
     "see\nhttps://example.org/a/very/long/path\nnow",
   ],
-  ["blank lines stay", "a\n\nb\n", "a\n\nb\n"],
+  ["blank lines are kept", "a\n\nb\n", "a\n\nb\n"],
   ["a dash and a hash in the middle of a line", "a - b # c", "a - b # c"],
 ])("Markdown on a terminal of 24 columns: %s", (_, text, expected) => {
   const whole = createMarkdownWriter({ columns: 24, paint });

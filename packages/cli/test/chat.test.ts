@@ -10,7 +10,7 @@ function talk(folder: string, ...args: readonly string[]): Started & { type(line
   return { ...started, type: (line) => void started.child.stdin?.write(`${line}\n`) };
 }
 
-test("a conversation continues from line to line, in one session", async () => {
+test("every typed line of a chat continues the same session", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
   chat.type(`Hello ${script([{ text: "Good day." }])}`);

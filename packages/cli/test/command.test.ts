@@ -43,7 +43,7 @@ test.each([
   expect(err).toMatch(sentence);
 });
 
-test("a data folder below /proc is rejected at once", async () => {
+test("a data folder below /proc is rejected immediately", async () => {
   // In a separate process: a call that never ends must not block the other tests.
   const { code, err } = await start(dataFolder(), ["serve", "--port", "0", "--data", "/proc/skein/data"]).ended;
   expect(code).toBe(4);
@@ -63,7 +63,7 @@ test("a data folder that cannot be created is reported with an error message by 
 test.each([
   ["an agent that createAgent did not make", 'export default { agents: [{ name: "Plain" }] };', /made by createAgent/],
   ["a tool that defineTool did not make", 'export default { tools: [{ name: "x" }] };', /made by defineTool/],
-  ["a list that is a text", 'export default { agents: "all" };', /must be lists/],
+  ["a text in place of a list", 'export default { agents: "all" };', /must be lists/],
   ["half an object", "export default {", /skein\.config\.ts:1 could not be loaded: /],
   ["code that throws", '\nthrow new Error("No database.");', /config\.ts:2 could not be loaded: No database\./],
 ])("a skein.config.ts with %s is rejected with an error message", async (_, text, sentence) => {
@@ -86,7 +86,7 @@ test("an unknown key in skein.config.ts is rejected", async () => {
 });
 
 test.each([
-  ["another address without a key of the operator", ["--host", "0.0.0.0"], {}, /SKEIN_API_KEY/],
+  ["an address that is not loopback, but without a key of the operator", ["--host", "0.0.0.0"], {}, /SKEIN_API_KEY/],
   ["an invalid port", ["--port", "http"], {}, /port must be a number/],
   ["an address that is not a store", ["--store", "mongodb://x"], {}, /is not a store/],
   ["an unknown engine", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],

@@ -59,7 +59,7 @@ describe("options", () => {
     for (const code of [0, 1, 2, 3, 4, 5, 130, 143]) expect(help).toMatch(new RegExp(`(codes: |, )${code} `));
   });
 
-  test("--agent and --tools at once are rejected: the file has its own tools", async () => {
+  test("--agent and --tools together are rejected: the file has its own tools", async () => {
     for (const command of [["run", "Hello"], ["chat"]])
       expect(await call(...command, "--agent", "x.ts", "--tools", ".")).toMatchObject({
         code: 2,
@@ -67,7 +67,7 @@ describe("options", () => {
       });
   });
 
-  test("mcp says that a data directory that was named does not exist", async () => {
+  test("mcp --root with a missing data directory is rejected with an error message that names it", async () => {
     expect(await call("mcp", "--root", "/nope")).toMatchObject({ code: 3, err: expect.stringContaining("/nope") });
   });
 });

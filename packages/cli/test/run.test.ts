@@ -218,7 +218,7 @@ describe("skein run", () => {
     expect(session).toMatchObject({ status: "idle", outcome: "cancelled" });
   });
 
-  test("a second Ctrl-C ends the process at once", async () => {
+  test("a second Ctrl-C ends the process immediately", async () => {
     const started = start(dataFolder(), ["run", script([{ tools: [{ name: "stubborn" }] }]), "--agent", agentFile]);
     await started.says("→ stubborn");
     started.child.kill("SIGINT");

@@ -110,7 +110,7 @@ test("a second server on a SQLite file says which process uses it too, and forge
   expect(await workers(third.said)).toEqual([String(third.pid)]);
 });
 
-test("a run on a server that waits is answered from the command line, and the run continues", async () => {
+test("a waiting run of a server is answered from the command line, and then continues", async () => {
   const folder = dataFolder();
   const server = await testServer({
     data: join(folder, "data"),

@@ -40,7 +40,8 @@ async function converse(call: Call<typeof OPTIONS & typeof PLACE_OPTIONS>): Prom
   input.once("close", () => (left = true));
   const showPrompt = (text: string): void => {
     if (left) return;
-    // Only the last line belongs to the prompt. It is redrawn, and longer text would overwrite the output in between.
+    // Only the last line becomes readline's prompt. Readline redraws its prompt, and a prompt of several lines would
+    // overwrite the output above it.
     const start = text.lastIndexOf("\n") + 1;
     screen.note(text.slice(0, start));
     input.setPrompt(text.slice(start));

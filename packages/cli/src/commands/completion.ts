@@ -5,7 +5,7 @@ import { completionScript, type Node } from "../terminal/completion-script.ts";
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** `skein completion`, for the commands of a group. */
+/** `skein completion`. Its script completes the commands of `group`. */
 export function completionOf(group: () => Group): Command {
   return defineCommand({
     name: "completion",

@@ -296,7 +296,7 @@ async function claude(settings: ServeSettings): Promise<Finding> {
   if (!claudeCode) return { what, state: "ok", says: "Claude Code is off (SKEIN_CLAUDE_CODE)." };
   const missing = sdkProblem();
   if (missing !== undefined) return { what, state: "note", says: missing };
-  // A policy with a problem, or a store that cannot be read, is a finding of its own.
+  // Another check reports a policy with a problem, or a store that cannot be read.
   const mode = await rulesOf(settings)
     .then(async (rules) => (await rules.sandbox()).mode)
     .catch(() => settings.sandbox ?? "required");

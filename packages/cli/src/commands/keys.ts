@@ -117,7 +117,7 @@ const rotate = defineCommand({
 const revoke = defineCommand({
   name: "keys revoke",
   words: "NAME-OR-ID",
-  summary: "Revoke a key. A running server rejects it at once.",
+  summary: "Revoke a key. A running server rejects it within 2 seconds.",
   options: OPTIONS,
   examples: ["skein keys revoke dashboard"],
   run: (call) =>

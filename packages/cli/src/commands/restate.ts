@@ -75,7 +75,8 @@ const status = defineCommand({
       if (values.json) screen.json({ deployment: id, workers: uri, open, current: isCurrent });
       else screen.out(`${id}  ${uri}  ${counted(open, "session")}${isCurrent ? "  current" : ""}\n`);
     }
-    if (all.length === 0 && !values.json) screen.note('Restate knows no workers. Run "skein restate register".\n');
+    if (all.length === 0 && !values.json)
+      screen.note('No workers are registered with Restate. Run "skein restate register".\n');
     return EXIT.completed;
   },
 });

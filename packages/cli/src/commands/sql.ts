@@ -266,8 +266,8 @@ const COMMANDS: ReadonlySet<string> = new Set(["cache", "init", "examples", "exp
 const isStopped = (error: SqlError): boolean => error.message.startsWith("INTERRUPT");
 
 /**
- * A signal that ends the command stops its statement first, so that nothing is left behind. A second signal ends it at
- * once.
+ * A signal that ends the command stops its statement first, so that no process or file is left. A second signal ends
+ * the command immediately.
  */
 function onSignals(stop: () => void): () => void {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -306,7 +306,7 @@ function rowsAs(format: AnswerFormat): Format {
 
 function formatOf({ format, json, output }: SqlCall["values"]): AnswerFormat {
   if (json && format !== undefined && format !== "json")
-    throw new UsageError(`--json and --format ${format} at once: choose one.`);
+    throw new UsageError(`--json and --format ${format} cannot be used together: choose one.`);
   if (format === "parquet" && output === undefined)
     throw new UsageError("A Parquet file needs a name: --format parquet --output FILE.");
   return format ?? (json ? "json" : "table");

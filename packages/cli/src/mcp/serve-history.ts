@@ -45,7 +45,8 @@ export function createHistoryServer({ version, config, sql, onAnswer }: HistoryS
 }
 
 /**
- * How often a client that asked for progress is told that a call is still running: the first query over many transcripts takes seconds.
+ * How often a client that asked for progress gets a notice that a call is still running: the first query over many
+ * transcripts takes seconds.
  */
 const PROGRESS_MS = 1000;
 

@@ -9,7 +9,7 @@ import type { Answerer, OpenedSessions } from "./session-calls.ts";
 
 export interface ServerAgentOptions {
   readonly client: Client;
-  /** How the client reaches the server, for the one stream that has no function in the client. */
+  /** The address and the key of the server, for the one stream that `client` has no function for. */
   readonly reach: ClientOptions;
   /** The name or id of an agent; without it, the only agent of the server. */
   readonly agentName: string | undefined;

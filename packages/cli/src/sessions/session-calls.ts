@@ -15,7 +15,7 @@ export type SeenSession = Pick<Session, keyof Session & keyof ApiSession> & Pick
 
 type Own = Pick<Sessions, "messages" | "transcript" | "events" | "follow" | "state" | "answer" | "delete">;
 
-/** The operations of the commands on sessions: in a store of this machine, or on a server. */
+/** What commands can do with sessions, in a store of this machine or on a server. */
 export interface SessionCalls extends Own {
   get(sessionId: string): Promise<SeenSession>;
   list(query?: Omit<SessionQuery, "tenant">): Promise<Page<SeenSession>>;
@@ -32,7 +32,7 @@ export interface SessionCalls extends Own {
   import(events: readonly unknown[]): Promise<SeenSession>;
 }
 
-/** The operations on sessions, and their awaits. */
+/** `SessionCalls`, and the open awaits of a session. */
 export interface OpenedSessions extends SessionCalls {
   awaits(sessionId: string): Promise<readonly Await[]>;
 }

@@ -6,7 +6,7 @@ interface Terminal {
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
 }
 
-/** Asks a person "[y/N]". Without a terminal, throws an error that names the option for yes. */
+/** Asks a person "[y/N]". Without a terminal, throws an error that names the option that means yes. */
 export async function isConfirmed(
   question: string,
   withoutPerson: string,

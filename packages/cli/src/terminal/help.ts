@@ -54,7 +54,7 @@ function sections(columns: number, parts: readonly Section[]): string {
       if (typeof part === "string") return wrapped(part, columns).join("\n");
       const [title, rows] = part;
       const lines = explained(rows, columns);
-      // If a command has one form, it is shown beside the title.
+      // If a command has only one form, the form is shown on the line of the title.
       return title === "Usage:" && lines.length === 1
         ? `${title} ${lines[0]?.trim()}`
         : `${title}\n${lines.join("\n")}`;

@@ -7,7 +7,7 @@ export function onInterrupt(screen: Screen, cancel: () => void): () => void {
   const hear = (): void => {
     if (asked) process.exit(EXIT.cancelled);
     asked = true;
-    screen.note("\nCancelling. Press Ctrl-C again to end at once.\n");
+    screen.note("\nCancelling. Press Ctrl-C again to end immediately.\n");
     cancel();
   };
   process.on("SIGINT", hear);

@@ -1,6 +1,6 @@
 import { visibleJson } from "./visible-text.ts";
 
-/** How long a piece is, roughly: a report of ten thousand sessions is several megabytes. */
+/** The approximate length of a piece. A report of ten thousand sessions has several megabytes. */
 const pieceLength = 64 * 1024;
 
 /**
@@ -18,7 +18,7 @@ export function* jsonPieces(value: unknown, indent: number): Generator<string> {
   yield piece;
 }
 
-/** `lineFeed` has the spaces before the value's closing bracket. */
+/** `lineFeed` is a line break and the indent of the value's closing bracket. */
 // oxlint-disable-next-line max-params
 function* partsOf(value: unknown, indent: number, lineFeed: string, depth: number): Generator<string> {
   const isList = Array.isArray(value);
@@ -37,7 +37,7 @@ function* partsOf(value: unknown, indent: number, lineFeed: string, depth: numbe
   yield `${lineFeed}${isList ? "]" : "}"}`;
 }
 
-/** The members of a plain object that JSON has; undefined for any other value. */
+/** The members of a plain object, without those that JSON leaves out; undefined for any other value. */
 function membersOf(value: unknown): readonly (readonly [string, unknown])[] | undefined {
   if (typeof value !== "object" || value === null || "toJSON" in value) return undefined;
   return Object.entries(value).filter(([, member]) => !["undefined", "function", "symbol"].includes(typeof member));

@@ -18,9 +18,9 @@ export interface Screen {
   readonly noteColumns?: number | undefined;
   /** The width of help texts: that of the terminal, up to a readable width. */
   readonly helpColumns: number;
-  /** Called when the reader of `out` has closed it. Without it, the process ends. */
+  /** Sets what to do when the reader has closed `out`. Without this call, the process ends. */
   onUnread(stop: () => void): void;
-  /** Shows what is in progress, once it has taken a second. Returns a function that ends this. */
+  /** Shows what is in progress, once it has taken a second. Returns a function that removes the text. */
   progress(what: string | (() => string)): () => void;
 }
 

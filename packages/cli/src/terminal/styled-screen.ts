@@ -17,7 +17,7 @@ export interface StyledScreen {
   data(content: string | Uint8Array): Promise<void>;
   /** One document of JSON; on one line unless it is indented. */
   json(value: unknown, indent?: number): Promise<void>;
-  /** A remark on standard error, beside the output. */
+  /** A remark, which is written to standard error. */
   note(line: Styled): void;
   /** The progress of long work. Shown only on a terminal, and removed when the work is done. */
   progress(line: Styled | undefined): void;

@@ -12,7 +12,7 @@ test("docs/guides/history.md shows every history command that only reads", () =>
   expect(commands.length).toBeGreaterThan(15);
 });
 
-test.each(commands)("skein history %s does what its page says", async (line) => {
+test.each(commands)("skein history %s, from docs/guides/history.md, ends with exit code 0", async (line) => {
   const world = createWorld();
   const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
   const args = words.map((word) => {

@@ -179,11 +179,11 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-test("a client that asks for progress is told every second that a call is still running", async () => {
+test("a client that asks for progress gets a notice every second while a call runs", async () => {
   const { promise: heard, resolve: hear } = Promise.withResolvers<unknown>();
   const sql = {
     async *ask() {
-      // The statement ends once its progress was reported.
+      // The statement ends only after its progress was reported.
       await heard;
       yield { kind: "end", rows: 0, truncated: false } as const;
     },

@@ -56,7 +56,7 @@ test.skipIf(!hasScript)("on a terminal no control sequence of a transcript takes
   }
 });
 
-test.skipIf(!hasScript)("on 80 columns, lists and numbers of several agents are one line each", () => {
+test.skipIf(!hasScript)("on 80 columns, each row of history list and history usage fits on one line", () => {
   const world = createWorld();
   const line = (type: string, payload: object): string =>
     `${JSON.stringify({ timestamp: "2025-08-20T10:00:00.000Z", type, payload })}\n`;

@@ -15,8 +15,8 @@ test.each([
   ["a column of the tables that are named", "FROM claude.messages WHERE t", ["text", "then", "timestamp", "to"]],
   ["a column of any table, if none is named", "SELECT cont", ["content"]],
   ["a column after a table's alias and a dot", "FROM claude.messages m WHERE m.t", ["m.text", "m.timestamp"]],
-  ["a keyword, as it was begun", "SELECT * FR", ["FROM"]],
-  ["nothing of nothing", "SELECT ", []],
+  ["a keyword, in the letter case of its beginning", "SELECT * FR", ["FROM"]],
+  ["an empty word", "SELECT ", []],
 ])("completions of %s", (_, statement, expected) => {
   expect(completions(TABLES, statement)[0]).toEqual(expected);
 });

@@ -30,7 +30,7 @@ test("a row that does not fit on a terminal is shown line by line in full, witho
   }
 });
 
-test("a row that fits, or is piped, stays one row", () => {
+test("a row that fits, or is piped, is printed on one line", () => {
   expect(shown("table", true, 200)[0]).toMatch(/^session_id +title +answer$/);
   expect(shown("table", false)[0]).toMatch(/^session_id +title +answer$/);
 });

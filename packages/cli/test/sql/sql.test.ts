@@ -234,7 +234,7 @@ describe("skein sql cache", () => {
   };
 
   test(
-    "skein sql cache prints where the copy is, makes it once although several ask for it, and removes it",
+    "skein sql cache prints where the copy is, makes it once although several processes want to make it, and removes it",
     { timeout: 120_000 },
     async () => {
       const folder = home("kept");

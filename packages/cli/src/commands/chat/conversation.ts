@@ -114,7 +114,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     showPrompt(changes + (asksFor(screen, wait)[answers.length]?.text ?? ""));
   }
 
-  /** One line of an answer; when it is the last one, the run continues. */
+  /** Reads one typed line of an answer. After the last line of the answer, the run continues. */
   async function answer(wait: Await, line: string): Promise<void> {
     const asks = asksFor(screen, wait);
     const read = asks[answers.length]?.read(line);

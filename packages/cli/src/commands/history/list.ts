@@ -96,7 +96,7 @@ interface ListColumn extends Column {
   cell(row: Row, at: number): Styled;
 }
 
-/** The width that is left beside the other columns. */
+/** The width that the other columns leave for the title. */
 function titleWidth(columns: number, shown: readonly ListColumn[], data: readonly Row[]): number {
   if (!Number.isFinite(columns)) return 200;
   const widths = shown.map(({ title, cell }) =>

@@ -27,7 +27,10 @@ export const COMMON_OPTIONS = {
   pager: PAGER_OPTION,
 } as const;
 
-/** The options that select sessions, for commands that take one session: an index counts among the selected sessions. */
+/**
+ * The options that select sessions, for commands that take one session. An index is a position among the selected
+ * sessions.
+ */
 export const SESSION_OPTIONS = ["root", "project", "since", "until", "json", "cache"] as const;
 
 export function libraryConfig(values: Partial<Values<typeof COMMON_OPTIONS>>, signal: AbortSignal): LibraryConfig {

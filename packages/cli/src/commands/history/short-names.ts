@@ -2,8 +2,8 @@
 import { homedir } from "node:os";
 
 /**
- * The beginning of an id that is enough to find the session: ids of some agents begin with their kind (`ses_`), others with
- * the time, which is unique to the millisecond.
+ * A beginning of an id that is enough to find the session. It contains the prefix of the kind (`ses_`), and of a UUID
+ * v7 the whole time in milliseconds.
  */
 export function shortId(id: string): string {
   const kind = /^(?:ses(?:sion)?_|T-)/.exec(id)?.[0].length ?? 0;
@@ -30,7 +30,7 @@ function commonLength(one: string, other: string): number {
   return length;
 }
 
-/** The end of a path says more than its beginning. */
+/** A path that is too long is cut at its beginning, because the end says more. */
 export function shortenPath(path: string, columns: number): string {
   const home = homedir();
   const short = path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;

@@ -74,7 +74,7 @@ export const show = historyCommand({
   },
 });
 
-/** Printed in pieces, so that the first page appears at once. */
+/** Printed in pieces, so that the first page appears immediately. */
 async function printAll(screen: StyledScreen, lines: Iterable<Styled>): Promise<void> {
   let batch: Styled[] = [];
   for (const line of lines) {

@@ -69,7 +69,7 @@ export const usage = historyCommand({
 
 type View = (typeof views)[number];
 
-/** Views sorted by time with the newest row last: of these, only the last rows are shown. */
+/** Views that are sorted by time, the newest row last. If a view has too many rows, its last ones are shown. */
 const ENDS_WITH_NEWEST: ReadonlySet<View> = new Set(["day", "week", "month", "block"]);
 
 function viewLines(
@@ -158,7 +158,7 @@ function rowsOf(
   }
 }
 
-/** The name keeps its date: two versions of a model get two rows. */
+/** The short name of a model keeps the date, so that two versions of a model get two rows. */
 function modelName(model: string): string {
   return model.replace(/^claude-/, "");
 }

@@ -31,7 +31,7 @@ export const watchCommand = historyCommand({
 
 const mostRemembered = 1000;
 
-/** The event without lines whose text was shown before: an answer may be written again when its tokens are known. */
+/** Leaves out lines whose text was shown before: an agent may write an answer again when its tokens are known. */
 function withoutRepeats(event: WatchEvent, said: Map<unknown, string>): WatchEvent {
   if (event.type !== "lines") return event;
   const lines = event.lines.filter(({ value }) => {

@@ -39,7 +39,7 @@ export async function withAgents(
       screen?.note(styledText`and ${problems.length - MOST_NAMED} more that could not be read`);
     return config;
   } catch (error) {
-    // Without any data, the command itself reports that.
+    // If there is no data at all, the command itself reports that.
     if (sources === undefined && isDataNotFoundError(error)) return library;
     throw error;
   }

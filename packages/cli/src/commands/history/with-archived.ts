@@ -18,7 +18,7 @@ export async function withArchived(
   try {
     return await withArchive({ ...library, archiveFolder: archiveFolder(config) });
   } catch (error) {
-    // Without a data directory, the command itself reports that. A broken archive must not hide existing sessions.
+    // If there is no data directory, the command itself reports that. A broken archive must not hide existing sessions.
     if (error instanceof Error && error.name === "DataNotFoundError") return library;
     screen.note(styledText`The archive cannot be read: ${error instanceof Error ? error.message : String(error)}`);
     return library;

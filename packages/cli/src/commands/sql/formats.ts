@@ -98,8 +98,8 @@ export function textOf(value: Value): string {
 const csvLine = (row: Row): string => `${row.map(csvCell).join(",")}\r\n`;
 
 /**
- * A spreadsheet would execute a cell that begins like a formula. Numbers are not formulas, nor are large numbers, which
- * are text here.
+ * A spreadsheet would execute a cell that begins like a formula. Numbers are not formulas. Large numbers, which are
+ * text here, are not formulas either.
  */
 function csvCell(value: Value): string {
   const text = visible(textOf(value));
