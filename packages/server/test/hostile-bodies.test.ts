@@ -6,14 +6,17 @@ const tool = (input_schema: unknown) => ({ name: "ask", description: "Asks.", in
 test.each([
   ["no object", { type: "string" }],
   ["an unknown type", { type: "object", properties: { a: { type: "nonsense" } } }],
-])("a tool whose schema the engine cannot read is rejected, now and later: %s", async (_, schema) => {
-  const { call } = await testServer();
-  const made = await call("POST", "/v1/agents", { name: "Helper", frontend_tools: [tool(schema)] });
-  expect([made.status, made.body.error.code]).toEqual([422, "invalid"]);
-  const { agentId } = await session(call, { frontend_tools: [tool({ type: "object" })] });
-  const changed = await call("PATCH", `/v1/agents/${agentId}`, { frontend_tools: [tool(schema)] });
-  expect(changed.status).toBe(422);
-});
+])(
+  "a tool whose schema the engine cannot read is rejected when an agent is created or changed: %s",
+  async (_, schema) => {
+    const { call } = await testServer();
+    const made = await call("POST", "/v1/agents", { name: "Helper", frontend_tools: [tool(schema)] });
+    expect([made.status, made.body.error.code]).toEqual([422, "invalid"]);
+    const { agentId } = await session(call, { frontend_tools: [tool({ type: "object" })] });
+    const changed = await call("PATCH", `/v1/agents/${agentId}`, { frontend_tools: [tool(schema)] });
+    expect(changed.status).toBe(422);
+  },
+);
 
 const around = (content: string | Buffer): Buffer =>
   Buffer.concat([Buffer.from('{"role":"user","content":'), Buffer.from(content), Buffer.from("}")]);

@@ -127,7 +127,7 @@ test("a body that ends before its Content-Length creates nothing", async () => {
   expect((await server.call("GET", "/v1/agents")).body.data).toEqual([]);
 });
 
-test("a request with Expect: 100-continue is told to continue", async () => {
+test("a request with Expect: 100-continue gets 100 Continue before its body is sent", async () => {
   const server = await testServer();
   const body = JSON.stringify({ name: "A" });
   const { socket, answer } = raw(

@@ -80,7 +80,7 @@ function raw(url: string, lines: readonly string[], body = ""): Promise<string> 
 test.each([
   ["no type", []],
   ["a type with a tab", ["Content-Type: application/json\ta"]],
-  ["a type with a second one", ["Content-Type: application/json, text/plain"]],
+  ["two types in one header", ["Content-Type: application/json, text/plain"]],
   ["a form", ["Content-Type: application/x-www-form-urlencoded"]],
 ])("a body with %s, which a form of another page can send, is 415", async (_, types) => {
   const { url, key, call } = await testServer();

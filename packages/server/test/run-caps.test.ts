@@ -7,7 +7,7 @@ import { type Caller, type TestServer, caller, folder, say, scripted, session, s
 
 const SOON = { interval: 20 };
 
-/** A tool that runs until its gate opens, and counts how many calls run at once. */
+/** A tool that runs until its gate opens, and counts how many calls run at the same time. */
 function gatedTool() {
   let gate = Promise.withResolvers<void>();
   const seen = { running: 0, most: 0 };
@@ -142,7 +142,7 @@ test("a lowered cap ends no run and applies to new ones, and runs of a revoked k
   expect(seen.most).toBe(3);
 });
 
-test("a run that waits for its turn can be cancelled, its session deleted, and runs behind it move up", async () => {
+test("a run that waits for its turn can be cancelled, its session can be deleted, and the runs after it move up", async () => {
   const { tool, seen, open } = gatedTool();
   const { call } = await testServer({
     config: { tools: [tool], policy: { tenants: { default: { concurrentRuns: 1 } } } },
@@ -171,7 +171,7 @@ test("a run that waits for an answer of a person does not count against its cap"
   await expectDone(call, [other.path]);
 });
 
-test("a prompt of a capped key also waits behind a prompt of a key without a cap", async () => {
+test("a prompt of a capped key waits also if the session's earlier prompt is of a key without a cap", async () => {
   const { tool, seen, open } = gatedTool();
   const server = await testServer({ config: { tools: [tool], policy: { keys: { ci: { concurrentRuns: 1 } } } } });
   const ci = await keyed(server, "ci");

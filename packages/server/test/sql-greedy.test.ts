@@ -97,7 +97,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     const answers = await Promise.all(heavy);
     const statuses = answers.map(({ status }) => status);
     const ran = statuses.filter((status) => status === 422).length;
-    // A waiting statement gets the place of a stopped one, unless it has given up by then.
+    // A waiting statement gets the place of a stopped one, unless it was rejected before that.
     expect([2, 3, 4, 5, 6]).toContain(ran);
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(20 - ran);

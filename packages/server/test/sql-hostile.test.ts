@@ -209,7 +209,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect(readdirSync(join(data, "sql"))).toEqual([]);
   });
 
-  test("a server that is killed ends its statements, and the next one removes its copies", async () => {
+  test("the statements of a killed server end, and the next server removes the copies that it left", async () => {
     await start();
     expect(await answered("SELECT 1")).toMatchObject({ status: 200 });
     void ask("SELECT count(*) FROM range(100000000000) a, range(1000) b").catch(() => {});

@@ -59,7 +59,8 @@ test("while PostgreSQL hangs every request is answered within 6 s, and work cont
   ];
 
   postgres.freeze();
-  // The first round detects that the store hangs, and the second is rejected at once. The run continues to be driven in both.
+  // The first round detects that the store hangs, and the second is rejected immediately. The run continues to be
+  // driven in both.
   for (const round of [1, 2]) {
     const asked = everything(round);
     const open = [timed("GET", "/health"), timed("GET", "/ready"), timed("GET", "/api/v1/health")];

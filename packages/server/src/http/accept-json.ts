@@ -50,7 +50,7 @@ export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void
     try {
       const giveBack = await places.body(request.principal?.tenant ?? "", bytes);
       request.bodyDone = giveBack;
-      // The caller may have disconnected in the meantime: then the room is released at once.
+      // The caller may have disconnected in the meantime: then the room is released immediately.
       if (request.raw.destroyed) giveBack();
     } catch (error) {
       // A client that is still sending would not read the answer, so the rest is read and dropped.

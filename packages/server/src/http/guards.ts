@@ -72,7 +72,7 @@ export function addGuards(app: FastifyInstance, shared: ServerContext): void {
     return done();
   });
   app.addHook("onResponse", (request, reply, done) => {
-    // After a rejected upgrade the HTTP server no longer knows the connection, so it must be closed here.
+    // After a rejected upgrade the HTTP server no longer manages the connection, so it must be closed here.
     if (request.headers.upgrade !== undefined) request.raw.socket.destroySoon();
     metrics.answered(routeOf(request), request.method, reply.statusCode, reply.elapsedTime / 1000);
     if (deps.logRequests !== false) deps.log?.(requestLine(request, reply, now()));

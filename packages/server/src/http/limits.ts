@@ -4,7 +4,7 @@ import { ApiError } from "./api-error.ts";
 export interface Limits {
   /** The average number of requests that a key may make per second. */
   readonly requestsPerSecond: number;
-  /** The number of requests that a key may make at once, above the average. */
+  /** The number of requests that a key may make in a burst, above the average rate. */
   readonly requestBurst: number;
   /** Streams (SSE and WebSocket) that a key may have open. */
   readonly streams: number;
@@ -21,8 +21,8 @@ export interface Limits {
   readonly messageBytes: number;
   readonly importBytes: number;
   /**
-   * Bytes of large bodies that are read and worked on at once, of all keys together. Other large bodies wait for their
-   * turn.
+   * Bytes of large bodies that are read and processed at the same time, of all keys together. Other large bodies wait for
+   * their turn.
    */
   readonly bytesInFlight: number;
   /** How long a request may take to arrive, its headers and its body. */
@@ -34,9 +34,9 @@ export interface Limits {
   readonly heartbeatMs: number;
   /** How long a request may wait for the end of its run. */
   readonly answerMs: number;
-  /** SQL statements that may run at once, of all keys together. */
+  /** SQL statements that may run at the same time, of all keys together. */
   readonly statements: number;
-  /** Webhook notices that may be on their way at once, of all tenants together. */
+  /** Webhook notices that may be sent at the same time, of all tenants together. */
   readonly notices: number;
   /** How long a statement may run. */
   readonly statementMs: number;

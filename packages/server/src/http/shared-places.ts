@@ -18,7 +18,7 @@ export interface SharedPlaces {
   body(tenant: string, bytes: number): Promise<GiveBack>;
   /** Waits for room in memory for a WebSocket message. A small message needs none. */
   message(tenant: string, bytes: number): Promise<GiveBack | undefined>;
-  /** Takes a place for a stream, or throws at once: a stream may stay open for as long as its reader wants. */
+  /** Takes a place for a stream, or throws immediately: a stream may stay open for as long as its reader wants. */
   stream(tenant: string): GiveBack;
 }
 

@@ -30,14 +30,17 @@ export function createFilesCheck(files: FileStore | undefined): (() => Promise<v
   return () => {
     if (!known || performance.now() - known.at >= WRITE_MS) {
       known = { at: performance.now(), checked: files.check?.() ?? Promise.resolve() };
-      // Failures are not cached, so that recovery is seen at once.
+      // Failures are not cached, so that recovery is reported immediately.
       known.checked.catch(() => (known = undefined));
     }
     return known.checked;
   };
 }
 
-/** The sessions that no worker can drive. Every request for a session needs them, so the store is asked at most once a second. */
+/**
+ * The sessions that no worker can drive. Every request for a session needs them, so the store is queried at most once a
+ * second.
+ */
 export function createUnserved({ store, now }: { readonly store: Store; readonly now: () => number }) {
   let known: { readonly at: number; readonly sessions: Promise<readonly Unserved[]> } | undefined;
   return (): Promise<readonly Unserved[]> => {

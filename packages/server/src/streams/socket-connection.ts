@@ -17,7 +17,7 @@ export interface Connection {
 const AWAY = 1001;
 const NOT_TEXT = 1003;
 const REVOKED = 4401;
-/** How many messages of one client are handled at once. With more of them, reading from the socket pauses. */
+/** How many messages of one client are handled at the same time. With more of them, reading from the socket pauses. */
 const AT_ONCE = 8;
 
 /** Accepts WebSockets at a path. They count as streams of their key, are closed when it is revoked, and are pinged. */
@@ -122,7 +122,7 @@ async function caughtUp(socket: WebSocket, shared: ServerContext, signal?: Abort
   return !isOver();
 }
 
-/** Sends over a socket. A client that does not read is waited for, up to `backlogMs`, and then disconnected. */
+/** Sends over a socket. Waits up to `backlogMs` for a client that does not read, and then disconnects it. */
 export interface Sender {
   send(frame: object): boolean | Promise<boolean>;
   /** Sends a frame that may be dropped: a client that is behind does not get it. */

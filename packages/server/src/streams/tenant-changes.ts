@@ -47,7 +47,9 @@ export function createTenantChanges(deps: TenantChangesDeps): TenantChanges {
   let gathering: NodeJS.Timeout | undefined;
   let sweeping: NodeJS.Timeout | undefined;
   let stopListening: (() => void) | undefined;
-  /** The last read of the store. Reads are sequential, so that a slow store is not asked twice for the same changes. */
+  /**
+   * The last read of the store. Reads are sequential, so that a slow store is not queried twice for the same changes.
+   */
   let work: Promise<void> = Promise.resolve();
 
   const afterThat = (job: () => Promise<void>): void => void (work = work.then(job).catch(report));

@@ -1,4 +1,4 @@
-/** Runs jobs in queues, a few of each queue at once. A slow queue does not delay another one. */
+/** Runs jobs in queues, a few of each queue at the same time. A slow queue does not delay another one. */
 export interface JobQueues {
   /** Runs a job now or when its queue has room. A job whose id waits or runs already is not added again. */
   do(queue: string, id: string): void;
@@ -7,7 +7,7 @@ export interface JobQueues {
 }
 
 export interface JobQueuesOptions {
-  /** How many jobs of a queue run at once. */
+  /** How many jobs of a queue run at the same time. */
   readonly width: number;
   readonly job: (id: string) => Promise<void>;
 }

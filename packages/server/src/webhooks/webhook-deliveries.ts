@@ -18,7 +18,7 @@ export interface DeliveriesDeps {
   readonly store: Store;
   readonly sender: WebhookSender;
   readonly now: () => number;
-  /** How many notices are on their way at once, by tenant; without it, unlimited. */
+  /** How many notices are sent at the same time, by tenant; without it, unlimited. */
   readonly places?: FairQueue;
   /** The delays before each retry of a failed notice, each counted from the previous attempt. */
   readonly retryMs?: readonly number[];
@@ -53,7 +53,7 @@ export const TENANT = "$webhooks";
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000];
 /** How long a process owns an attempt. It is longer than an attempt takes. After that another process may try. */
 const CLAIM_MS = 60_000;
-/** How many notices of one webhook are sent at once, so that a slow receiver does not use many connections. */
+/** How many notices of one webhook are sent at the same time, so that a slow receiver does not use many connections. */
 const AT_ONCE = 4;
 const KEPT_MS = 30 * 24 * 3600 * 1000;
 

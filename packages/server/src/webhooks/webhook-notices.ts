@@ -13,7 +13,7 @@ export interface NoticesDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** Creates notices from facts: at once for facts that this process appends, and by reading logs for all others. */
+/** Creates notices from facts: immediately for facts that this process appends, and by reading logs for all others. */
 export interface Notices {
   /** Reads the logs for facts that were appended while no server ran, or by a process that died before its notice was stored. */
   catchUp(): Promise<void>;

@@ -8,7 +8,7 @@ export interface WebhooksDeps extends DeliveriesDeps {
   readonly ids: Ids;
 }
 
-/** Notifies URLs of sessions and runs, following Standard Webhooks. */
+/** Sends notices about sessions and runs to URLs, following Standard Webhooks. */
 export interface Webhooks {
   create(
     tenant: string,

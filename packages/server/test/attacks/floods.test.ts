@@ -69,7 +69,7 @@ test("of 60 runs of a tenant with a slow tool, 48 begin and leave places for ano
   expect(await settled(flood, last)).toMatchObject({ status: "completed" });
 });
 
-test("a tenant that opens every stream it can leaves some for another tenant", async () => {
+test("one tenant can open only a part of all streams, and another tenant can open the rest", async () => {
   const { server, flood, keys } = await twoTenants({ limits: { allStreams: 40 } });
   const stop = new AbortController();
   onTestFinished(() => stop.abort());

@@ -76,7 +76,7 @@ interface Attack {
   /** Places something in the folder of the session. */
   readonly before?: (folder: string) => void;
   readonly agent?: string;
-  /** All calls in one step, side by side. */
+  /** Whether all calls are in one step and run concurrently. */
   readonly atOnce?: boolean;
 }
 
@@ -225,7 +225,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, in a sandbox", () => {
       "for i in $(seq 1 30); do head -c 1M /dev/zero > f$i; sleep 0.2; done; sleep 30",
       /more than 4 MiB on disk/,
     ],
-  ])("%s end the command with an error message, and the server goes on", async (_, command, sentence) => {
+  ])("%s end the command with an error message, and the server continues", async (_, command, sentence) => {
     expect(await bash(command, 60_000)).toMatch(sentence);
     expect((await admin("GET", "/health")).status).toBe(200);
   });
@@ -298,7 +298,7 @@ describe("the file tools of the loop", () => {
         writeFileSync(join(folder, "race"), "mine");
       };
       const reads = Array.from({ length: 12 }, (): Call => ["Read", { file_path: "race" }]);
-      // All calls of one step run side by side.
+      // All calls of one step run concurrently.
       const { said } = await attack([["Bash", { command: swap }], ...reads], { before: plantRace, atOnce: true });
       expect(said).toHaveLength(13);
       expect(said.join("\n")).not.toContain("the secret outside");

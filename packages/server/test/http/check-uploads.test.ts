@@ -23,6 +23,6 @@ test.each([
   ["no base64", file("image", "image/png", "a"), /base64/],
   ["base64 with a hole", file("image", "image/png", `${base64(png)} AAA`), /base64/],
   ["base64url", file("image", "image/png", `${base64(png)}AA_-`), /base64/],
-  ["base64 that goes on after its end", file("image", "image/png", `${base64(png)}AA==`), /base64/],
+  ["base64 that continues after its end", file("image", "image/png", `${base64(png)}AA==`), /base64/],
   ["an address", [{ type: "image", source: { type: "url", url: "https://example.com/a.png" } }], /source of the type/],
 ])("%s is rejected", (_, content, sentence) => expect(() => checkUploads(content)).toThrow(sentence));

@@ -26,7 +26,7 @@ test("a response is kept for at least 24 and at most 48 hours, also if the serve
   expect((await records.list({ tenant: "$idempotency", kind: "answer" })).items).toEqual([]);
 });
 
-test("a request of a dead process can be repeated at once on its machine, after 4 s elsewhere, and creates the same thing", async () => {
+test("a request of a dead process can be repeated immediately on its machine, after 4 s elsewhere, and creates the same thing", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-11-15T12:00:00Z");
   const server = (owner: string) =>

@@ -22,7 +22,7 @@ test.each([
   ["a text that ends with a backslash", String.raw`["\\",[[[`, /deeper than 3/],
   ["one entry too many", "[1,2,3,4,5]", /more than 4 entries/],
   ["one key too many", '{"a":1,"b":2,"c":3,"d":4,"e":5}', /more than 4 entries/],
-  ["lists beside each other", "[[1,2],[1,2],[1]]", undefined],
+  ["several lists inside a list", "[[1,2],[1,2],[1]]", undefined],
   ["too many values in all", "[[1,2,3],[1,2,3],[1,2,3]]", /more than 10 values/],
   ["letters of several bytes", '["üüü🌍","\u005b[[[["]', undefined],
 ])("the check of a body gives the same result for pieces of any length: %s", (_, text, expected) => {

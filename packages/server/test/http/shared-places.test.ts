@@ -15,7 +15,7 @@ test("a waiting statement gets a place even if the statement before it used its 
   expect(await next).toBeTypeOf("function");
 });
 
-test("the memory that a processed large body used is free at once on a server with one tenant, and after a pause on a server with several", async () => {
+test("the memory of a processed large body can be used again immediately with one tenant, and after a pause with several tenants", async () => {
   const limits = { ...DEFAULT_LIMITS, bytesInFlight: 1000 };
   const taken = async (isShared: boolean): Promise<number> => {
     const places = createSharedPlaces(limits, () => isShared);

@@ -472,7 +472,7 @@ export const responses: readonly Line[] = [
     tested(
       "DependencyStatus.error: str | None = None",
       "packages/server/test/dialects/claude/without.test.ts",
-      "a server without Claude Code says so, and shows existing sessions",
+      "a server without Claude Code rejects queries and says why, and lists sessions",
     ),
   ]),
   ...section("SDK message → API event", [

@@ -12,7 +12,7 @@ export interface AskedRun {
   readonly partials: boolean;
   /** Whether the client already has the stream up to `after`. A new reader gets `init` first. */
   readonly isTakenUp?: boolean;
-  /** The state of the session when the run was asked for, or later, if it is known. */
+  /** The state of the session at the time of the request or later. Undefined if it is not known. */
   readonly state?: SessionState;
 }
 

@@ -100,7 +100,7 @@ async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: RequestConte
   return TAKEN_OVER;
 }
 
-/** A notice is also a header: Arrow has no line for it. */
+/** A notice is also sent as a header, because Arrow has no line for it. */
 function begin(
   reply: RequestContext["reply"],
   type: string,

@@ -21,7 +21,7 @@ let address = "";
 
 beforeAll(async () => {
   data = mkdtempSync(join(tmpdir(), "skein-faces-"));
-  // A store on disk, because the library and SQL open it beside the server.
+  // A store on disk, because the library and SQL open it while the server uses it.
   address = `sqlite:${join(data, "faces.db")}`;
   server = await claudeServer({ storeUrl: address });
 }, 60_000);

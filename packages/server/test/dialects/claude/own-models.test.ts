@@ -94,7 +94,7 @@ describe.each([
   const requests = (of: keyof typeof models, label: string) => models[of].simulator.ledger.calls({ label });
 
   test.skipIf(sandbox === "required" && !hasBubblewrap)(
-    "each model is asked at its own address with its own key, and no key is visible to the programs of the session",
+    "each model is called at its own address with its own key, and no key is visible to the programs of the session",
     async () => {
       const body = (label: string, model: string) => ({
         prompt: scripted(label, [{ tools: [look] }, { text: `Done by ${label}.` }]),

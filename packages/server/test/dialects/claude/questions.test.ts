@@ -186,7 +186,7 @@ test("a run without options never gets more rights than its session had: resume 
   socket.close();
 });
 
-test("an interrupt ends the run at once, and does not affect the next one", async () => {
+test("an interrupt ends the run immediately, and does not affect the next one", async () => {
   const stream = await open(server, "/api/v1/query", {
     prompt: scripted("interrupt", [
       { tools: [{ name: "Bash", input: { command: "timeout 60 tail -f /dev/null" } }] },
@@ -278,7 +278,7 @@ test("a run that waits for an answer can be interrupted, and a run ends when its
   expect(only(await all(server, `${path(id)}/stream`), "done").data).toEqual({ reason: "interrupted" });
 });
 
-test("a subagent's messages name the call they are for", async () => {
+test("the messages of a subagent have the id of the call that started it", async () => {
   const inner = scripted("inner", [{ text: "Found it inside." }]);
   const prompt = scripted("outer", [
     { tools: [{ name: "Task", input: { description: "Look", prompt: inner, subagent_type: "looker" } }] },

@@ -169,7 +169,7 @@ test("transcripts are listed, read in pages from their end, searched, counted an
   expect(new TextDecoder().decode(page2)).toContain("marmalade");
 });
 
-test("a session's usage has the calls of its subagents, as its cost has, and a model without a price is counted apart", async () => {
+test("the usage and cost of a session include its subagents, and calls of a model without a price are counted separately", async () => {
   const { root, transcript } = claudeFolder();
   const subagents = join(transcript.replace(/\.jsonl$/, ""), "subagents");
   mkdirSync(subagents, { recursive: true });

@@ -111,7 +111,7 @@ test("an expired key is rejected with a message that names the time, also if it 
   await server.close();
 });
 
-test("a rotated key works beside the new one until the overlap is over", async () => {
+test("a rotated key and its new key both work until the overlap is over", async () => {
   const { server, as, admin, listed, pass, now } = await clockServer();
   const expires_at = new Date(now() + 30 * DAY_MS).toISOString();
   const old = (await admin("POST", "/v1/keys", { name: "ci", owner: "A", scopes: ["run"], expires_at })).body;
