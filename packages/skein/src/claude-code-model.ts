@@ -5,7 +5,7 @@ import { openCloud } from "./cloud-models.ts";
 import { settingsOf } from "./model-providers.ts";
 import { type ReachDeps, reachOf } from "./model-reach.ts";
 
-/** Claude Code speaks the Messages API, so only models that are reached by it can be used. */
+/** Claude Code speaks the Messages API, so it can use only models that are reached through this API. */
 export function claudeCodeModel(name: string, given: ModelSettings, deps: ReachDeps): BrokeredModel {
   const { adapter } = settingsOf(name, given);
   if (adapter === undefined || adapter === "openai" || adapter === "openai-compatible")

@@ -30,7 +30,7 @@ export function cloudModel(name: string, settings: CloudSettings, deps: CloudDep
   });
 }
 
-/** How a model in a cloud is asked and what it costs, or why it cannot be asked. */
+/** How a model in a cloud is called and what it costs, or why it cannot be called. */
 export function openCloud(
   name: string,
   { adapter, url, ...settings }: CloudSettings,

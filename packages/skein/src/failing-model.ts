@@ -1,6 +1,6 @@
 import { EVERY_ABILITY, type Model, ModelFailure } from "@skein/core";
 
-/** A model that cannot be called: each call fails at once with this message. */
+/** A model that cannot be called: each call fails immediately with this message. */
 export function failingModel(message: string): Model {
   return {
     unusable: message,

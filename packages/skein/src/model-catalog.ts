@@ -100,7 +100,8 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
 
   /** Models have no state: the model for the same settings is reused. */
   function modelOf(name: string, settings: ModelSettings, own?: AddedModel): Model {
-    // Compares objects, which stay the same until the models are read again: a step asks for its model several times.
+    // A step asks for its model several times. The settings are the same objects until the models are read again, so
+    // comparing the objects is enough.
     const last = asked.get(name);
     if (last?.settings === settings && last.own === own) return last.model;
     const key = JSON.stringify([name, settings, own]);
@@ -151,7 +152,7 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
     await underWay;
   }
 
-  /** What is known under this name: settings, an object that asks the model, Claude, or nothing. */
+  /** What is known under this name: settings, a model object, Claude, or nothing. */
   function find(tenant: string, name: string): FoundModel {
     const settings = Object.hasOwn(configured, name) ? configured[name] : undefined;
     if (settings && "model" in settings) return { kind: "object", object: settings };

@@ -97,8 +97,8 @@ test("an overloaded model is retried, and then the next in the list is called; t
 test.each([
   ["a wrong key", rejects(401), "authentication_error"],
   ["a closed account", rejects(402), "billing_error"],
-  ["a model that is gone", rejects(404), "not_found_error"],
-])("%s is not retried: the next in the list is called at once", async (_, first, code) => {
+  ["a model that no longer exists", rejects(404), "not_found_error"],
+])("%s is not retried: the next model in the list is called immediately", async (_, first, code) => {
   const { store, asked } = await models({ first, second: answers, third: answers });
   const { result, changes } = await run(store);
   expect(result.finalAnswer).toBe("Served.");
@@ -106,7 +106,7 @@ test.each([
   expect(changes).toEqual([[code, "openai-compatible/second"]]);
 });
 
-test("a provider that asks for a wait of hours is not waited for: the next in the list is called, or the run fails and says so", async () => {
+test("if a provider asks to wait for hours, the next model in the list is called, or the run fails and its error names the wait", async () => {
   const spent: Answering = (response) =>
     void response.writeHead(429, { "retry-after": "7200" }).end('{"error":{"message":"Quota used up."}}');
   const { store, asked } = await models({ first: spent, second: answers, third: answers });

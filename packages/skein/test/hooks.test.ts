@@ -115,7 +115,7 @@ test("a changed input that does not fit the tool is rejected like an input of th
 test.each([
   ["refuses", () => ({ refuse: "No sums on Sundays." })],
   ["fails", () => Promise.reject(new Error("No sums on Sundays."))],
-] as const)("a hook that %s before a tool call: the tool does not run, and the model reads why", async (_, hook) => {
+] as const)("if a hook %s before a tool call, the tool does not run, and the model reads why", async (_, hook) => {
   const { result } = await ask({ beforeToolCall: hook });
   expect(ran).toEqual([]);
   expect(result.finalAnswer).toContain("No sums on Sundays.");

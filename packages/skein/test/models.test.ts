@@ -28,7 +28,7 @@ const OTHER = "openai-compatible/messages-server";
 const GEMINI = "google/gemini-3-pro";
 const NAMES = [CLAUDE, OPENAI, CHAT, OTHER, GEMINI];
 
-/** A store with three models beside Claude, all on the simulator. */
+/** A store with three models besides Claude, all on the simulator. */
 async function storeWithModels() {
   const store = createMemoryStore();
   const models = createModels({ records: store.records });
@@ -145,7 +145,7 @@ describe("the catalog", () => {
     expect(catalogOf({ isGateway: true }).named("default", "mistral/large")).toBe(claude);
   });
 
-  test("an unknown model, and one whose key is missing, fail at once and say what to do", async () => {
+  test("a call of an unknown model, or of one whose key is missing, fails immediately and says what to do", async () => {
     expect(await failing("nobody/x")).toContain('"skein models add nobody/x --url URL"');
     expect(await failing("groq/x")).toContain("GROQ_API_KEY");
     expect(await failing("bedrock/x")).toContain("AWS_BEARER_TOKEN_BEDROCK");
@@ -157,7 +157,7 @@ describe("the catalog", () => {
     expect(await failing("vertex/x", { keyIn, configured })).toContain("ANTHROPIC_VERTEX_PROJECT_ID");
   });
 
-  test("a model of the configuration takes precedence over an added one, and an added one is found soon", async () => {
+  test("a model of the configuration takes precedence over an added one, and an added model is found after 5 s", async () => {
     let now = 0;
     const { records } = createMemoryStore();
     const catalog = catalogOf({ records, now: () => now });
@@ -340,7 +340,7 @@ test.each([
 test.each([
   [{}, { key: undefined, authorization: "Bearer sk-own" }],
   [{ key_header: "x-api-key" }, { key: "sk-own", authorization: undefined }],
-] as const)("a record with %o sends its key in that header only", async (more, expected) => {
+] as const)("the key of a model with the settings %o is sent in one header only", async (more, expected) => {
   const seen: object[] = [];
   const server = createServer(({ headers }, response) => {
     seen.push({ key: headers["x-api-key"], authorization: headers.authorization });

@@ -17,7 +17,7 @@ export interface ServerWalls {
    * make the server read other files.
    */
   copyFolder(from: string, to: string): Promise<void>;
-  /** Passes model calls on. Also used without a sandbox, for models with a key of their own. */
+  /** Forwards model calls. Also used without a sandbox, for models with a key of their own. */
   readonly broker: ModelBroker;
   close(): Promise<void>;
 }

@@ -23,7 +23,7 @@ import type { StartOptions } from "./start-options.ts";
 
 type SqlPort = NonNullable<ServerDeps["sql"]>;
 
-/** The parts behind the HTTP server of one process. */
+/** The parts that the HTTP server of one process uses. */
 export interface ServerParts {
   readonly host: Host;
   /** Rejects if a service that the engine needs does not answer. Undefined if it needs none. */
@@ -54,7 +54,7 @@ interface PartsOptions extends StartOptions {
   readonly rules: ServerPolicy;
 }
 
-/** Opens everything that a server needs beside its store. */
+/** Opens everything that a server needs besides its store. */
 export async function openParts(store: Store, options: PartsOptions): Promise<ServerParts> {
   const { dataDir, code, rules } = options;
   const report = createReport(options.log);

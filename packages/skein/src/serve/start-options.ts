@@ -16,7 +16,7 @@ export interface RunningServer {
   readonly others: readonly string[];
   /** Whether the console is served at `/`. */
   readonly hasConsole: boolean;
-  /** Stops: rejects new requests, ends the streams, and gives the leases of its sessions back. */
+  /** Stops: rejects new requests, ends the streams, and releases the leases of its sessions. */
   close(): Promise<void>;
 }
 

@@ -120,7 +120,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect((await api.call("GET", "/v1/workers")).body["data"]).toEqual([]);
   });
 
-  test("placement names the worker that drives a session while its run goes on", async () => {
+  test("placement names the worker that drives a session while its run is in progress", async () => {
     const { promise: asked, resolve: onCall } = Promise.withResolvers<void>();
     const { promise: released, resolve: letGo } = Promise.withResolvers<string>();
     const hold = defineTool({
