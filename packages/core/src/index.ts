@@ -200,7 +200,7 @@ export {
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
 
-// What tenants share, such as places and caps on spending.
+// What the tenants of a server share: places for runs, and limits on runs and spending.
 export {
   type FairQueue,
   type GiveBack,

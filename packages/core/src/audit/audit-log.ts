@@ -36,7 +36,7 @@ interface AuditDeps {
 }
 
 const KIND = "audit";
-/** The tenants that have entries, one record for each. */
+/** Lists the tenants that have entries: each has one record under this key. */
 const TENANTS = { tenant: "$audit", kind: "tenant" } as const;
 const AUDIT_DAYS = 365;
 const PAGE = 200;

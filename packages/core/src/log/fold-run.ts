@@ -258,7 +258,7 @@ function callsIn(content: Content): CallState[] {
     }));
 }
 
-/** The question whether a run may continue spending, which is not a tool call. */
+/** The state of the question whether a run may continue spending. This await has no tool call. */
 function spendAskOf({ tool_use_id, input }: FactData<"await.opened">["awaits"][number], openedAt: string) {
   const { cap } = (input ?? {}) as { readonly cap?: unknown };
   return { toolUseId: tool_use_id, scope: String(cap), openedAt, answer: null };
@@ -324,7 +324,7 @@ function contextTokens(usage: Usage): number {
   );
 }
 
-/** Files that code execution left behind: the result blocks of server tools name them, at any depth. */
+/** Files that code execution made: the result blocks of server tools name them, at any depth. */
 function generatedFiles(content: Content): readonly string[] {
   return blocksOf(content)
     .filter(({ type }) => type.endsWith("code_execution_tool_result"))

@@ -1,6 +1,6 @@
 import { LONG, longText } from "./json-size.ts";
 
-/** How many characters of a long string are written at once. */
+/** The most characters of a long string that one piece has. */
 const PIECE = 256 * 1024;
 
 /** A value with more characters in long strings than this is written in pieces. */

@@ -22,7 +22,7 @@ const LARGE_TEXT = 16 * 1024;
 const SHOWN = 200;
 /** How much recently read or written text is kept in memory, in characters. */
 const CACHED = 16 * 1024 * 1024;
-/** How many files are read at once. */
+/** How many files are read at the same time. */
 const AT_ONCE = 8;
 
 /** The place of a moved text, which the log has instead of the text: the text's hash, length and beginning. */

@@ -68,7 +68,7 @@ export type Effect = { readonly key: string } & (
   | { readonly kind: "retrieve-memory" }
   | { readonly kind: "update-memory" }
   | { readonly kind: "compact" }
-  /** `asksAgain`: the problem goes back to the model. Otherwise the run fails. */
+  /** `asksAgain`: the problem is sent to the model. Otherwise the run fails. */
   | { readonly kind: "validate"; readonly asksAgain: boolean }
   | { readonly kind: "wait"; readonly until: number }
   | { readonly kind: "reserve-spend"; readonly maxTokens: number }

@@ -35,7 +35,7 @@ type Verdict =
   | void
   | readonly [passed: boolean, reason?: string | null | undefined];
 
-/** Validates a final answer. The problem goes back to the model. */
+/** Validates a final answer. A problem is sent to the model. */
 export type Validate = (answer: string, state: SessionState) => Verdict | Promise<Verdict>;
 
 /** Everything outside the loop that effects use. */

@@ -5,7 +5,7 @@ import type { Effect } from "./decision.ts";
 export interface RunningEffects {
   /** Starts the wanted effects that are not running, and aborts the others. */
   match(wanted: readonly Effect[]): void;
-  /** The facts of the effects that have ended since the last call, in the order of their ends. */
+  /** The facts of the effects that have ended since the last call, in the order in which they ended. */
   take(): readonly Fact[] | undefined;
   /** Resolves when an effect has ended or `nudge` was called. Throws what an effect threw, after all others were aborted. */
   changed(): Promise<void>;

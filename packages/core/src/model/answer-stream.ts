@@ -9,7 +9,7 @@ type Kind = "text" | "thinking";
 /**
  * The answer of a provider that has its own stream format, translated to the events of the Messages API and assembled.
  *
- * Text and thinking continue the open block, or open a new one. Several calls may be open at once. Each block is
+ * Text and thinking continue the open block, or open a new one. Several calls may be open together. Each block is
  * identified by its index.
  */
 export interface AnswerStream {

@@ -23,7 +23,7 @@ export const HostPattern = z
   .string()
   .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, "Expected a host such as example.com or *.example.com.");
 
-/** Rules for runs: how many at once, and what they may cost in a day. */
+/** Rules for runs: how many may be in progress at the same time, and what they may cost in a day. */
 const spending = {
   /** The most runs in progress at the same time, in all processes of a store. Other runs wait. */
   concurrentRuns: z.int("Expected a whole number of runs.").min(1).max(100_000).optional(),

@@ -32,7 +32,7 @@ interface EngineParts {
   readonly runtime: Runtime;
   /** The states of the sessions that this process knows. */
   readonly states?: StateCache | undefined;
-  /** How many sessions are driven at once. */
+  /** How many sessions are driven at the same time. */
   readonly concurrency?: number | undefined;
   /** Whether the store has several tenants: then no tenant may take every place. */
   readonly isShared?: (() => boolean) | undefined;

@@ -16,11 +16,11 @@ export interface Claimed {
   readonly begins: boolean;
   /**
    * When to release the session although it has more to do, because other sessions wait for the place (ms since 1970).
-   * The session is released, due at once, when the first step after this time ends. Running effects are not
+   * When the first step after this time ends, the session is released and is due immediately. Running effects are not
    * interrupted.
    */
   readonly yieldAt?: number;
-  /** Begin only this run. If another prompt is next in the queue, release the session, due at once. */
+  /** Begin only this run. If another prompt is next in the queue, release the session, to be driven immediately. */
   readonly onlyRun?: string;
   /** Why the run may not spend more, as a sentence. The run ends with this sentence. */
   readonly refusal?: string;

@@ -117,6 +117,6 @@ export interface SandboxedProcess {
 export interface SandboxedEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The limit that the program was stopped for, as the part of a sentence: `it had 300 processes, and may have 256`. */
+  /** The limit that the program was stopped for, as part of a sentence: `it had 300 processes, and may have 256`. */
   readonly limit?: string;
 }

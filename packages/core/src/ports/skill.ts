@@ -4,7 +4,7 @@ import { type Tool, defineTool } from "./tool.ts";
 
 /** Instructions for one kind of task, which the model loads when it needs them. */
 export interface Skill extends AgentSkill {
-  /** The instructions, or a file beside them. Rejects with a sentence for the model if there is none. */
+  /** The instructions, or a file from their folder. Rejects with a sentence for the model if there is none. */
   load(file?: string): Promise<string>;
 }
 

@@ -12,7 +12,7 @@ export interface Subagents {
     toolUseId: string;
     agent: string;
     input: unknown;
-    /** What the subagent may spend; null for as much as its own agent allows. */
+    /** The most that the subagent may spend. Null: only the limit of its own agent applies. */
     maxCostMicros: number | null;
   }): Promise<{ readonly sessionId: string } | { readonly problem: string }>;
   /** Asks the session that works on a call to stop. A second call changes nothing. */

@@ -6,7 +6,7 @@ export interface TelemetrySpan {
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
-  /** `client`: a call of something outside. */
+  /** `client`: a call to another program or service. */
   readonly kind: "internal" | "client";
   /** Milliseconds since 1970. */
   readonly startMs: number;

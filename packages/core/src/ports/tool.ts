@@ -40,9 +40,9 @@ export interface Tool<Name extends string = string, Output = unknown> {
   readonly run: (input: unknown, context: ToolContext) => Promise<unknown>;
   /** Checks what `run` returned, for a tool with an output schema. Throws an error whose message is a sentence for the model. */
   readonly readOutput?: (value: unknown) => Promise<{ readonly output: Output; readonly content: string }>;
-  /** The agent behind a subagent tool. */
+  /** The agent that a subagent tool calls. */
   readonly subagent?: string;
-  /** Problems of the server behind the tool (it died, some tools were left out). The list grows while the tool is in use. */
+  /** Problems of the server that runs the tool (it died, some tools were left out). The list grows while the tool is in use. */
   readonly notices?: readonly string[];
 }
 

@@ -24,8 +24,8 @@ export interface WatchedRun {
   /** Whether to follow the run that reads the prompt, if another run reads it before this run starts. */
   readonly followsPrompt?: boolean;
   /**
-   * Whether the watching ends when a run waits for somebody: never, if this run waits, or if any run of the session
-   * waits, because the session cannot continue until somebody answers.
+   * Which wait ends the watching: none (`never`), a wait of this run (`run`), or a wait of any run of the session
+   * (`session`), because the session cannot continue until somebody answers.
    */
   readonly stopsAtWait: "never" | "run" | "session";
   /** A signal that cancels the run when it aborts. The watching continues until the run has ended. */

@@ -2,7 +2,7 @@ import type { AgentConfig } from "@skein/protocol";
 import { SKILL_TOOL } from "../ports/skill.ts";
 import type { Records } from "../ports/records.ts";
 
-/** A process on a store, and which agents, tools and model it has. */
+/** A process that uses the store, with its agents, tools and model. */
 export interface WorkerInfo {
   /** `api` drives no sessions, `worker` answers no requests, `all` does both. */
   readonly role: "all" | "api" | "worker";
@@ -25,7 +25,7 @@ interface KnownWorker extends WorkerInfo {
   readonly beat: number;
 }
 
-/** The processes on a store. Each registers itself and renews its heartbeat. */
+/** The processes that use the store. Each registers itself and renews its heartbeat. */
 export interface Workers {
   beat(worker: WorkerInfo): Promise<void>;
   /** Every process, also those that drive no sessions. */

@@ -4,12 +4,12 @@ import type { Records } from "../ports/records.ts";
 
 /**
  * Secrets by reference: a model or a service stores the reference of its key, `secret:NAME`, which is safe to show and
- * to log. The text is in the records of the tenant, sealed where the server has a key for that.
+ * to log. The secret itself is in the records of the tenant, sealed if the server has a key.
  */
 export interface Secrets {
   /** Stores a secret under a name, replacing an earlier one. Returns its reference. */
   put(tenant: string, name: string, text: string): Promise<string>;
-  /** The text behind a reference. Throws `not_found`, or `secret_sealed` if this server does not have its key. */
+  /** The secret that a reference names. Throws `not_found`, or `secret_sealed` if this server does not have its key. */
   get(tenant: string, reference: string): Promise<string>;
   /** The names of a tenant's secrets, with the time when each was set. */
   list(tenant: string): Promise<readonly { readonly name: string; readonly updatedAt: string }[]>;

@@ -125,7 +125,7 @@ function checkedColumns(input: unknown) {
   return columnsOf(parsed);
 }
 
-/** The platform API's columns are taken from the configuration and stored beside it. */
+/** The platform API's columns are taken from the configuration and stored together with it. */
 function columnsOf({ tags, default_model_id, ...config }: z.output<typeof CreateAgent>) {
   const { name, description, system_prompt } = config;
   return { name, description, system_prompt, default_model_id, tags, config };

@@ -50,7 +50,10 @@ interface GivenAnswer {
   readonly updatedInput?: JsonObject | undefined;
 }
 
-/** Appends an answer if the session waits for it, and returns its disposition. Of several answers at once exactly one is accepted. */
+/**
+ * Appends an answer if the session waits for it, and returns its disposition. Exactly one of several concurrent answers
+ * is accepted.
+ */
 export async function answerAwait(
   deps: AnswersDeps,
   sessionId: string,

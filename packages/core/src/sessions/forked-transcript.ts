@@ -34,7 +34,7 @@ export function entriesOf(events: readonly Event[]): readonly Entry[] {
   );
 }
 
-/** How many entries one fact holds, so that no single body grows with the session. */
+/** How many entries one fact contains, so that no single body grows with the session. */
 const ENTRIES_OF_A_FACT = 200;
 
 /** Facts that contain these entries. */

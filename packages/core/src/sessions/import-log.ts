@@ -6,8 +6,8 @@ import { parseInput } from "./parse-input.ts";
 
 /**
  * The first facts of a session that is imported from the log of another one. The log must be consistent and have no
- * open run. Events, runs and messages get new ids, so that a file can be imported beside its original session, and more
- * than once.
+ * open run. Events, runs and messages get new ids, so that a file can be imported although its original session
+ * exists, and more than once.
  */
 export function importedLog(
   given: readonly unknown[],

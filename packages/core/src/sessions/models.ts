@@ -47,7 +47,7 @@ export function shownModel(model: LlmModel, reached: ReachedModel | undefined): 
 
 const KIND = "llm_model";
 
-/** Stored data of a model besides its columns. */
+/** Stored data of a model that its columns do not have. */
 const Reach = z.object({
   settings: ModelSettings.optional(),
   key_secret: z.string().optional(),

@@ -25,9 +25,9 @@ const ASK_AGAIN_MS = 1000;
 const ASK_AGAIN_AT_MOST_MS = 30_000;
 
 /**
- * Drives a session only while its run has a place under each cap, and money. A run that waits for people needs no
- * place. A run of a subagent needs none either, because it is part of the run that asked for it and would wait for its
- * own caller.
+ * Drives a session only while its run has a place under each cap on runs and no cap on spending stops it. A run that
+ * waits for people needs no place. A run of a subagent needs none either, because it is part of the run that asked for
+ * it and would wait for its own caller.
  */
 export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
   const { store, states, now, capsOf, wake, ledger } = deps;
@@ -46,7 +46,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     return state;
   }
 
-  /** Counts what was spent, and gives the places back unless the run continues, in this process or in another. */
+  /** Counts what was spent, and frees the places unless the run continues, in this process or in another. */
   async function settle(
     claimed: Claimed,
     { caps, spending }: Record<"caps" | "spending", readonly Cap[]>,

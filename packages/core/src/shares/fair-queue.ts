@@ -1,8 +1,8 @@
 /**
  * Places that the tenants of a process share: driving slots, processes, statements, bytes. Reasons: decision 175.
  *
- * - A free place goes to the waiting tenant that has the fewest, and among equals to the one that was served longest
- *   ago. So a tenant waits at most one turn of each other tenant, however long their backlogs are.
+ * - A free place goes to the waiting tenant that has the fewest places, and among equals to the one that was served
+ *   longest ago. So a tenant waits at most one turn of each other tenant, however long their backlogs are.
  * - With several tenants, a tenant that already has a place gets another one only if it then has at most three times
  *   as many places as stay free. So one tenant never takes all places, and a tenant without a place gets one without
  *   waiting.
@@ -19,7 +19,7 @@ export interface FairQueue {
   figures(): QueueFigures;
 }
 
-/** Gives a place back. A second call does nothing. */
+/** Frees a place. A second call does nothing. */
 export type GiveBack = () => void;
 
 export interface QueueFigures {
@@ -34,7 +34,7 @@ export interface FairQueueOptions {
   readonly places: number;
   /** Whether there are several tenants. Without it, the queue knows only the tenants that have asked. */
   readonly isShared?: (() => boolean) | undefined;
-  /** May deny a further place. It cannot deny the only place, because then no place would ever be given back. */
+  /** May deny a further place. It cannot deny the only place, because then no place would ever become free. */
   readonly hasRoom?: (() => Promise<boolean>) | undefined;
 }
 
@@ -67,7 +67,7 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
   let first: string | undefined;
   let several = false;
 
-  /** A new tenant is placed before the tenant that was served last, and behind all that have waited longer. */
+  /** A new tenant is placed before the tenant that was served last, and after all that have waited longer. */
   function lineOf(tenant: string): Line {
     if (tenant !== UNKNOWN_TENANT) {
       first ??= tenant;

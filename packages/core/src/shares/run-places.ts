@@ -13,7 +13,7 @@ export interface RunPlaces {
    * Takes a place under every cap, or takes none and joins the queue. A session that already has its places keeps them.
    */
   enter(sessionId: string, caps: readonly Cap[]): Promise<Standing | undefined>;
-  /** Gives the places back. Returns the sessions whose turn it is. */
+  /** Frees the places of a session. Returns the sessions whose turn has come. */
   leave(sessionId: string, caps: readonly Cap[]): Promise<readonly string[]>;
 }
 

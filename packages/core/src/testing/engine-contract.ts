@@ -186,7 +186,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(workers.flatMap(({ runtime }) => runtime.doubled)).toEqual([]);
     });
 
-    test("an engine drives at most as many sessions at once as it has places, and all of them in the end", async () => {
+    test("an engine never drives more sessions than it has places, and in the end drives all of them", async () => {
       const { runtime } = await worker({
         concurrency: 2,
         work: () => new Promise((resolve) => setTimeout(resolve, 20)),

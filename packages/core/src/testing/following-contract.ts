@@ -27,7 +27,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     return sequences;
   }
 
-  test("a follower replays a log, and then follows it live, with many writers at once", async () => {
+  test("a follower replays a log, and then follows it live, with many concurrent writers", async () => {
     const script = await fixture().created();
     await script.append([edited, edited]);
     const readers = [seen(script.sessionId, 53), seen(script.sessionId, 53, { after: 2 })];
@@ -68,7 +68,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect([sequences, caughtUp]).toEqual([upTo(18), [17]]);
   });
 
-  test("a slow follower falls behind without losing events", async () => {
+  test("a slow follower misses no event", async () => {
     const script = await fixture().created();
     const stop = new AbortController();
     const events = fixture().store.follow(script.sessionId, {}, stop.signal)[Symbol.asyncIterator]();
@@ -128,7 +128,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
 
   test.skipIf(cannot.another)(
     withReason(
-      "a follower gets the events of another process, and is told about them within half a second",
+      "a follower gets the events of another process, and a store reports them within half a second",
       cannot.another,
     ),
     async () => {

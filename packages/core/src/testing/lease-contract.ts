@@ -92,7 +92,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     });
   });
 
-  test("one of several concurrent appends that take the lease of a session is stored", async () => {
+  test("exactly one of several concurrent appends that take the lease of a session is stored", async () => {
     const { ids, store } = fixture();
     const { sessionId } = await fixture().created();
     const options = (n: number) => ({ expect: 1, dueAt: 0, claim: { owner: `w${n}`, leaseMs: 60_000 } });

@@ -50,7 +50,7 @@ export function describeLists(fixture: () => StoreFixture): void {
     expect(paged.map(({ id }) => id)).toEqual([busy.id, fork.id, done.sessionId, child.id, tagged.id, plain.id]);
   });
 
-  test("a store finds and counts sessions by several tags, metadata, title, folder and states at once", async () => {
+  test("a store finds and counts sessions by several tags, metadata, title, folder and states in one query", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const of = async (options: Parameters<typeof sessions.create>[1]): Promise<string> =>
@@ -227,7 +227,7 @@ export function describeLists(fixture: () => StoreFixture): void {
         ["", 4],
       ]),
     );
-    // The usage by two keys at once, and the usage of one session.
+    // The usage by two keys together, and the usage of one session.
     const both = [
       { by: "day", secondKey: "model" },
       { by: "day", secondKey: "key", shifts },

@@ -9,7 +9,7 @@ export function describeRecords(name: string, records: () => Records): void {
   const note = (id: string, value: unknown, more: object = {}) => ({ tenant: "a", kind: "note", id, value, ...more });
 
   describe(`${name}: records`, () => {
-    test("records come back as they were put, with a version that each put increases", async () => {
+    test("a record is read as it was put, with a version that each put increases", async () => {
       const id = ids();
       await records().put([note(id, { text: naughtyText, nested: { b: 1, a: [null, 1.5] } }, { expect: 0 })]);
       const [second] = await records().put([note(id, "changed", { expect: 1 })]);

@@ -32,7 +32,7 @@ export function describeSandbox(
 ): void {
   describe(`${name}: sandbox contract`, () => {
     let sandbox: Sandbox;
-    /** A folder that programs cannot see, containing a folder that they can. */
+    /** A folder that programs cannot see. It contains a folder that they can see. */
     let outside = "";
     let cwd = "";
     beforeAll(async () => {
@@ -71,7 +71,7 @@ export function describeSandbox(
       expect(sandbox.walls.limits).toMatch(/^Limits: .*\.$/);
     });
 
-    test("a program gets its input, and its output, errors and exit code come back", async () => {
+    test("a program gets its input, and the server gets its output, errors and exit code", async () => {
       const started = shell("cat; echo problem >&2; exit 7");
       started.stdin.end("hello");
       expect(await Promise.all([text(started.stdout), text(started.stderr)])).toEqual(["hello", "problem\n"]);

@@ -67,7 +67,7 @@ export function describeStore(name: string, open: () => Promise<StoreUnderTest>,
 const edited = (title: string) => ({ event_type: "session.edited" as const, data: { title } });
 
 function describeAppending(fixture: () => StoreFixture): void {
-  test("a store numbers events from 1 without gap or repeat, however many write at once", async () => {
+  test("a store numbers events from 1 without gap or repeat, however many writers append at the same time", async () => {
     const { sessionId, event } = await fixture().created();
     const appends = Array.from({ length: 30 }, () =>
       fixture().store.append(sessionId, [event(edited("a")), event(edited("b"))]),
@@ -78,7 +78,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(answered.toSorted((a, b) => a - b)).toEqual(stored.slice(1));
   });
 
-  test("a store returns the events of an append as they are read later", async () => {
+  test("an append returns its events in the same form as a later read", async () => {
     const { sessionId, event } = await fixture().created();
     const { events } = await fixture().store.append(sessionId, [event(edited("a")), event(edited("b"))]);
     expect(events).toEqual((await fixture().store.read(sessionId)).slice(1));
@@ -130,7 +130,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     await expect(theirs).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a store stores repeated ids once, however many writers repeat them at once", async () => {
+  test("a store stores repeated ids once, however many writers repeat them at the same time", async () => {
     const { sessionId, event } = await fixture().created();
     const events = [event(edited("a"))];
     const answers = await Promise.all(Array.from({ length: 20 }, () => fixture().store.append(sessionId, events)));
@@ -139,7 +139,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("a store stores one append per idempotency key, however many appends arrive at once", async () => {
+  test("a store stores one append per idempotency key, however many appends arrive at the same time", async () => {
     const { sessionId, event } = await fixture().created();
     const key = { id: "k1", fingerprint: "f" };
     const answers = await Promise.all(

@@ -23,15 +23,15 @@ const unannounced = (step: number): DraftPiece => piece(step, { isUnannounced: t
 
 test.each([
   ["pieces of a step are shown once the log says that the step began", [began, started(1)], piece(1), true],
-  ["and not before", [began], piece(1), false],
+  ["pieces of a step are not shown before the log says that the step began", [began], piece(1), false],
   [
-    "pieces of a step are not shown while the log is at the step before",
+    "pieces of a step are not shown while the log is at the previous step",
     [began, started(1), generated(1)],
     piece(2),
     false,
   ],
-  ["nor another attempt", [began, started(1)], piece(1, { attempt: 2 }), false],
-  ["nor another run", [began, started(1)], piece(1, { run_id: "other" }), false],
+  ["pieces of another attempt are not shown", [began, started(1)], piece(1, { attempt: 2 }), false],
+  ["pieces of another run are not shown", [began, started(1)], piece(1, { run_id: "other" }), false],
   [
     "pieces of a step are not shown after the fact with the whole text",
     [began, started(1), generated(1)],
@@ -42,13 +42,13 @@ test.each([
   ["pieces are not shown after the end of their run", [began, started(1), ended], piece(1), false],
   ["pieces of a step without a start fact are shown when the run has begun", [began], unannounced(1), true],
   [
-    "pieces of a step without a start fact are shown when the step before is complete",
+    "pieces of a step without a start fact are shown when the previous step is complete",
     [began, generated(1), entered("m1", 1)],
     unannounced(2),
     true,
   ],
   [
-    "pieces of a step without a start fact wait while the step before waits for results",
+    "pieces of a step without a start fact wait while the previous step waits for results",
     [began, generated(1, "t1"), entered("m1", 1)],
     unannounced(2),
     false,

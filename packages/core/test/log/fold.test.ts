@@ -522,12 +522,12 @@ describe("the effect of several facts", () => {
     expect(after(...running, resumed, resumed, generated()).run?.resumesWithoutProgress).toBe(0);
   });
 
-  test.each<[string, Fact, number]>([
-    ["the result of a tool", toolCompleted, 0],
-    ["an unknown result", { ...toolCompleted, data: { ...toolCompleted.data, outcome: "unknown" } }, 2],
-    ["a wait that is cancelled", resolvedAs("cancelled"), 2],
-    ["a wait that is answered", resolvedAs("answered"), 0],
-  ])("%s sets the count of resumes without progress from 2 to the number of this row", (_, fact, count) => {
+  test.each<[string, number, Fact]>([
+    ["the result of a tool", 0, toolCompleted],
+    ["an unknown result", 2, { ...toolCompleted, data: { ...toolCompleted.data, outcome: "unknown" } }],
+    ["a wait that is cancelled", 2, resolvedAs("cancelled")],
+    ["a wait that is answered", 0, resolvedAs("answered")],
+  ])("%s sets the count of resumes without progress from 2 to %i", (_, count, fact) => {
     const resumed: Fact = { event_type: "run.resumed", data: { run_id: run, fence: 2 } };
     expect(after(...asked, resumed, resumed, fact).run?.resumesWithoutProgress).toBe(count);
   });
@@ -594,9 +594,9 @@ describe("the effect of several facts", () => {
     ["a session without a run is idle", [created], "idle"],
     ["a session with only a prompt is still idle", [created, prompt(message, run)], "idle"],
     ["a session with a run is running", running, "running"],
-    ["a call that waits makes the session awaiting", [...one, opened], "awaiting"],
+    ["a session with a call that waits is awaiting", [...one, opened], "awaiting"],
     ["a session with a call that waits and a call that works is running", [...asked, opened], "running"],
-    ["an answer that the driver has not handled makes the session running", [...one, opened, answered], "running"],
+    ["a session with an answer that the driver has not handled is running", [...one, opened, answered], "running"],
     ["a session whose run has ended is idle", [...running, completed], "idle"],
   ] as const)("%s", (_, facts, status) => {
     expect(statusOf(after(...facts))).toBe(status);

@@ -183,9 +183,9 @@ describe("the rows of a message", () => {
   test.each([
     ["text", "hi", [["user", { text: "hi" }, null]]],
     ["no text at all", [], [["user", { text: "" }, null]]],
-    ["a call without text gets no row of empty text", [call], [callRow]],
+    ["a call without text, which has no text row", [call], [callRow]],
     ["text and a call", [{ type: "text", text: "hi" }, call], [["user", { text: "hi" }, null], callRow]],
-    ["an image keeps its text row", [{ type: "image", source: {} }], [["user", { text: "" }, null]]],
+    ["an image, which has an empty text row", [{ type: "image", source: {} }], [["user", { text: "" }, null]]],
     [
       "a result",
       [{ type: "tool_result", tool_use_id: "t", content: "4" }],

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const ids = createIds();
 
-/** Sessions that begin with a text of this length, and a count of the reads of each from the store. */
+/** One session for each length, with a first text of that length. Also counts how often each is read from the store. */
 async function cached(lengths: readonly number[], most: number) {
   const memory = createMemoryStore();
   const reads: string[] = [];
@@ -41,7 +41,7 @@ async function cached(lengths: readonly number[], most: number) {
   };
 }
 
-test("the last states are kept, up to a number of characters of long texts", async () => {
+test("the cache keeps the latest states as long as their long texts fit its limit", async () => {
   const { isKept } = await cached([100_000, 100_000, 100_000], 250_000);
   expect([await isKept(2), await isKept(1), await isKept(0)]).toEqual([true, true, false]);
 });

@@ -26,7 +26,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await sessions.get(result.sessionId)).toMatchObject({ status: "awaiting", run_id: result.runId });
   });
 
-  test("an answer continues the same run: id, log, usage and cost continue", async () => {
+  test("a run continues after an answer with the same id and log, and adds to its usage and cost", async () => {
     const { agent, result, simulator } = await paused("continues");
     const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_pick", content: "blue" }]);
     expect(end).toMatchObject({ runId: result.runId, finalAnswer: "You said blue", stopReason: "end_turn" });
@@ -71,7 +71,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(fussy.calls).toEqual([]);
   });
 
-  test("invalid input goes back to the model, not to the person", async () => {
+  test("the error about invalid input is sent to the model, and no person is asked", async () => {
     const { result, agent } = await paused("misfit", [pick], [{ ...colours, input: { of: "red" } }]);
     expect(result.stopReason).toBe("end_turn");
     expect(await resultOf(agent, result.sessionId, "toolu_pick")).toMatchObject({
@@ -107,7 +107,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     });
   });
 
-  test("if ten answers arrive at once, one is accepted, and the run continues once", async () => {
+  test("if ten answers arrive at the same time, one is accepted, and the run continues once", async () => {
     const { agent, result, sessions, simulator } = await paused("race");
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => sessions.answer(result.sessionId, "toolu_pick", { content: `c${n}` })),
@@ -247,7 +247,7 @@ function results(history: readonly { content: unknown }[]): readonly unknown[] {
   );
 }
 
-test("an await that nobody answered in time continues without an answer when a process resumes it, and rejects later answers", async () => {
+test("a run whose await nobody answered in time continues without the answer when a process resumes it, and later answers are stale", async () => {
   const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
   const store = storeUrl("sqlite");
   const first = await simulatedAgent({ name: "Hurried", tools: [hurried], store });

@@ -70,7 +70,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     },
   );
 
-  test("a time limit longer than any timer does not end at once", async () => {
+  test("a call whose time limit is longer than any timer does not time out immediately", async () => {
     const { agent } = await withTool("patient", () => "came", { timeoutMs: 1e12 });
     const slow = await withTool("slow", () => new Promise((resolve) => setTimeout(resolve, 50, "came")), {
       timeoutMs: 1e12,

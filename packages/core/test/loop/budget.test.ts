@@ -112,7 +112,7 @@ describe.each(STORES)("an answer that was lost, on %s", (kind) => {
   });
 });
 
-test("an invalid answer costs what was counted", async () => {
+test("the usage of an invalid answer counts for the run", async () => {
   const { agent, simulator } = await simulatedAgent({ base_delay: 0.01, max_retries: 1 });
   const twice = { name: "count", id: "toolu_1" };
   const { sessionId, usage, error } = await agent.run(scripted("twice", [{ tools: [twice, twice] }]));

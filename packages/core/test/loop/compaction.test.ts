@@ -140,7 +140,7 @@ test("sliding_window also shortens a single long run: old steps are dropped, its
   expect(biggest).toBeLessThan(5500);
 });
 
-test("a long system prompt counts too: even a short conversation beside it is compacted", async () => {
+test("a long system prompt counts too: even a short conversation is compacted if the system prompt is long", async () => {
   const { agent, simulator } = await simulatedAgent({
     tools: [look],
     compactor_type: "sliding_window",

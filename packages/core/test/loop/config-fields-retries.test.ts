@@ -13,7 +13,7 @@ const FAULTS: readonly (readonly [string, Step, string])[] = [
   ["a rate limit (429)", { error: { status: 429, type: "rate_limit_error", times: 2 } }, "rate_limit_error"],
   ["an overload (529)", { error: { status: 529, type: "overloaded_error", times: 2 } }, "overloaded_error"],
   ["a server error (500)", { error: { status: 500, type: "api_error", times: 2 } }, "api_error"],
-  ["a connection that is cut at once", { cut: { afterBytes: 0, times: 2 } }, "connection_error"],
+  ["a connection that is cut immediately", { cut: { afterBytes: 0, times: 2 } }, "connection_error"],
   ["a connection that is cut in the middle", { cut: { afterBytes: 400, times: 2 } }, ""],
   [
     "an error in mid-stream",
@@ -91,7 +91,7 @@ test("base_delay doubles with each attempt, and retry-after is respected", async
   expect(Number(rows(told, "api_retry")[0]?.actionData["delay_ms"])).toBeGreaterThanOrEqual(400);
 });
 
-test("a failing title waits before a retry, and never fails the run", async () => {
+test("a failed model call for a title is retried after a delay, and does not fail the run", async () => {
   const sent: number[] = [];
   const server = createServer((request, response) => {
     sent.push(Date.now());

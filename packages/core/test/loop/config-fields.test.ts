@@ -89,7 +89,7 @@ test("max_steps: one last call without tools writes a summary, and the stop reas
   );
 });
 
-test("thinking_tokens is a budget besides max_tokens, and thinking is sent back unchanged", async () => {
+test("thinking_tokens is a budget in addition to max_tokens, and thinking is sent back unchanged", async () => {
   const { agent, simulator } = await simulatedAgent({ thinking_tokens: 4096, tools: [look] });
   const result = await agent.run(
     scripted("Think", [{ thinking: "Hm.", tools: [{ name: "look", input: { at: "it" } }] }, { text: "Done" }]),

@@ -207,7 +207,7 @@ test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
   ],
   ["two calls of one reply are stored together", calling("look", "again"), ["tool.started", "tool.started"]],
   ["a stored call runs", [...calling("look"), toolStarted("t0", "once")], ["run-tool"]],
-  ["a call of an unknown tool is answered at once", calling("nothing"), ["tool.completed"]],
+  ["a call of an unknown tool is answered immediately", calling("nothing"), ["tool.completed"]],
   ["a frontend tool is announced", calling("ask"), ["await.opened"]],
   ["a tool that needs approval waits for a person first", calling("danger"), ["await.opened"]],
   [

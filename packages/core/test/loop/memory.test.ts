@@ -194,7 +194,7 @@ test("a custom agent memory is named in the agent's data, and memories on disk s
 });
 
 test.each(["sqlite", "file", "postgres"])(
-  "full_text stores memories beside the sessions, so they survive the process (%s)",
+  "full_text stores memories in the store of the sessions, so they survive the process (%s)",
   async (kind) => {
     const place = folder();
     const database = await createDatabase(inject("postgres").url, { template: inject("postgres").template });

@@ -36,7 +36,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect((await followed).at(-1)).toMatchObject({ event_type: "session.completed" });
   });
 
-  test("a prompt that steers while the last answer is written makes one more step", async () => {
+  test("a prompt that steers while the last answer is written causes one more step", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
     const running = agent.run(scripted(`late ${kind}`, [{ text: "First.", delayMs: 200 }, { text: "Second." }]));
     await until(() => simulator.ledger.calls({ outcome: "open" }).length);

@@ -54,7 +54,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await agent.run(scripted(`nested ${kind}`, steps))).toMatchObject({ finalAnswer: "outer of inner of leaf" });
   });
 
-  test("a child that fails is an error result for its parent, which continues", async () => {
+  test("the parent of a child that fails gets an error result, and continues", async () => {
     const { agent } = await simulatedAgent({ subagents: [reader()], store: storeUrl(kind) });
     const task = scripted("bad", [{ error: { status: 400, message: "no good" } }]);
     const result = await agent.run(scripted(`fails ${kind}`, [{ tools: [hand(task)] }, { text: "So: $LAST" }]));
@@ -169,7 +169,7 @@ describe("a child that is deleted while its parent waits for it", () => {
     return { agent, sessionId: result.sessionId, childId, sessions: await agent.sessions() };
   };
 
-  test("a deleted subagent is an error result for its parent, and its cost is counted", async () => {
+  test("the parent of a deleted subagent gets an error result, and the cost of the subagent is counted", async () => {
     const { agent, sessionId, childId, sessions } = await paused();
     const spent = (await sessions.get(childId)).cost_picos;
     await sessions.delete(childId);

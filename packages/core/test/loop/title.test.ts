@@ -56,7 +56,7 @@ test.each([
   ["# A\u001b[31m title\u0000 with\ncontrols", "A [31m title with controls"],
   ["", null],
   ["x".repeat(5000), "x".repeat(255)],
-])("what the model writes as %j is the title %j", async (written, expected) => {
+])("a model's answer %j becomes the title %j", async (written, expected) => {
   let calls = 0;
   const server = createServer((request, response) => {
     request.resume();

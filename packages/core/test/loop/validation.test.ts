@@ -6,7 +6,7 @@ import { scripted, simulatedAgent } from "./simulated.ts";
 const rows = (result: AgentResult, action: string) =>
   result.agentLogs.filter(({ actionType }) => actionType === action).map(({ actionData }) => actionData);
 
-test("an answer that fails its check goes back to the model with the reason, and each check is logged", async () => {
+test("the model is sent the reason if its answer fails the check, and each check is logged", async () => {
   const { agent, simulator } = await simulatedAgent({
     validate: (answer) => (answer.includes("42") ? undefined : "The answer must contain the number."),
   });

@@ -60,8 +60,11 @@ const ROWS: readonly (readonly [string, Reader, ContentBlock, readonly unknown[]
   ],
 ];
 
-test.each(ROWS.map(([name, ...row]) => [name, row] as const))("%s", (_, [reader, block, shown, left]) => {
-  const { turns, leftOut } = carriedOver([{ role: "user", content: [block] }], reader);
-  expect(turns.flatMap(({ content }) => blocksOf(content))).toEqual(shown);
-  expect(leftOut.map((one) => one.block)).toEqual(left);
-});
+test.each(ROWS.map(([name, ...row]) => [name, row] as const))(
+  "what a model is shown of a conversation: %s",
+  (_, [reader, block, shown, left]) => {
+    const { turns, leftOut } = carriedOver([{ role: "user", content: [block] }], reader);
+    expect(turns.flatMap(({ content }) => blocksOf(content))).toEqual(shown);
+    expect(leftOut.map((one) => one.block)).toEqual(left);
+  },
+);

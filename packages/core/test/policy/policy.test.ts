@@ -35,7 +35,7 @@ describe("the rules of a key", () => {
     [["mcp__github__*"], "mcp__git__search", false],
     [["*"], "anything", true],
     [[], "Bash", false],
-  ])("%j has %s: %s", (patterns, name, expected) => {
+  ])("the list %j contains %s: %s", (patterns, name, expected) => {
     expect(isAmong(patterns, name)).toBe(expected);
   });
 
@@ -47,7 +47,7 @@ describe("the rules of a key", () => {
     [["*.example.com"], "evilexample.com", false],
     [["*.example.com"], "*.a.example.com", true],
     [["www.example.com"], "*.example.com", false],
-  ])("the hosts %j have %s: %s", (hosts, host, expected) => {
+  ])("the list of hosts %j contains %s: %s", (hosts, host, expected) => {
     expect(isHostAmong(hosts, host)).toBe(expected);
   });
 });

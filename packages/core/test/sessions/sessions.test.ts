@@ -99,7 +99,7 @@ describe("create", () => {
 });
 
 describe("prompt", () => {
-  test("a prompt is durable and due before it is answered, and names the run that it will open", async () => {
+  test("prompt stores a prompt, makes its session due, and returns the id of the run that will begin", async () => {
     const { sessions, store } = bench();
     const { id } = await sessions.create(agent);
     const accepted = await sessions.prompt(id, "hi");
@@ -156,7 +156,7 @@ describe("prompt", () => {
 });
 
 describe("cancel", () => {
-  test("cancel names the run in progress", async () => {
+  test("cancel without a run id cancels the run in progress, and returns its id", async () => {
     const { sessions, id, runId } = await awaiting();
     const asked = await sessions.cancel(id, { reason: "enough" });
     expect(asked.id).toBe(runId);
@@ -164,7 +164,7 @@ describe("cancel", () => {
     expect(event).toMatchObject({ event_type: "cancel.requested", data: { run_id: runId, reason: "enough" } });
   });
 
-  test("cancel without a name is for the next run, if none is in progress", async () => {
+  test("cancel without a run id cancels the next run, if none is in progress", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const { runId } = await sessions.prompt(id, "hi");

@@ -31,7 +31,7 @@ test.each([
   expect(excerptOf(json, text)).toBe(expected);
 });
 
-test("a search covers a limited number of sessions, says how far it came, and continues from there", async () => {
+test("a search covers a limited number of sessions, reports how far it searched, and continues from there", async () => {
   const store = createMemoryStore();
   const ids = createIds({ now: Date.now });
   const sessions = createSessions({ store, ids });

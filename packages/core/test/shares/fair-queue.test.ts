@@ -66,7 +66,7 @@ describe("a fair queue", () => {
     },
   );
 
-  test("a fair queue serves tenants in turns, so that nobody waits behind a backlog", async () => {
+  test("a fair queue serves tenants in turns, so that no tenant waits for the whole backlog of another", async () => {
     const queue = createFairQueue({ places: 1 });
     const { ask, served, endOne } = line(queue);
     ask("a", 50);
@@ -116,7 +116,7 @@ describe("a fair queue", () => {
     expect(queue.figures()).toMatchObject({ taken: 4 });
   });
 
-  test("giving a place back twice counts once", async () => {
+  test("freeing a place twice frees one place", async () => {
     const queue = createFairQueue({ places: 2 });
     const giveBack = await queue.take("a");
     await queue.take("a");

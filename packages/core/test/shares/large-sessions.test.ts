@@ -63,7 +63,7 @@ function world() {
   };
 }
 
-test("large sessions are driven while there is room, and another tenant finds room at once", async () => {
+test("large sessions are driven while there is room, and a session of another tenant is driven immediately", async () => {
   const { claim, drive, driven, large } = world();
   const first = await drive(await claim("a", 4 * MIB));
   const second = await drive(await claim("a", 4 * MIB));
@@ -121,7 +121,7 @@ test("cancelled sessions do not wait for room: they are ended one after the othe
 });
 
 test.each([
-  ["a server that stops releases a waiting session, due at once", undefined, true],
+  ["a server that stops releases a waiting session, which is then due immediately", undefined, true],
   ["a waiting session whose lease is lost is left to its new owner", LEASE_LOST, false],
 ])("%s", async (_, reason, isReleased) => {
   const { claim, drive, large, store } = world();

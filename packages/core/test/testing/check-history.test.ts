@@ -164,7 +164,7 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
   ],
   [
     "I5",
-    "a lease is granted while it is held",
+    "a lease is granted while another worker has it",
     (draft) => void draft.acts.splice(1, 0, { ...at(draft.acts, 0), fence: 2, owner: "other" }),
   ],
   [

@@ -48,8 +48,8 @@ interface Walk {
   readonly started: Set<string>;
   readonly ended: Set<string>;
   /**
-   * Runs that were cancelled or interrupted. For each run: the runs whose prompt or cancel stopped it, with the
-   * sequence.
+   * Runs that were cancelled or interrupted. For each: the events that stopped it, as their sequence by the run that
+   * the event names.
    */
   readonly stopped: Map<string, Map<string, number>>;
   /** Accepted prompts that have not entered the transcript: message id by run id. */

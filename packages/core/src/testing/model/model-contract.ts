@@ -115,7 +115,7 @@ export function describeModel(
       expect(under.asked()).toHaveLength(1);
     });
 
-    test("carried data is sent back after a round trip through JSON, with the results of the calls", async () => {
+    test("carried data is sent back with the results of the calls, also after it was stored as JSON", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING, { text: "It says: $LAST" }]);
       const { reply } = await ask(under.model(), first);
@@ -126,7 +126,7 @@ export function describeModel(
       expect(under.model().prepare({ ...first, turns }).leftOut).toEqual([]);
     });
 
-    test("the same call is prepared to the same body by two instances of a model", async () => {
+    test("two instances of a model prepare the same body for the same call", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING]);
       const body = JSON.stringify(under.model().prepare(first));
@@ -209,7 +209,7 @@ export function describeModel(
       expect({ code: failure.code, retryable }).toEqual({ code: "context_window_exceeded", retryable: false });
     });
 
-    test("the signal ends a request at once, before its answer or in the middle of it", async () => {
+    test("the signal ends a request immediately, before its answer or in the middle of it", async () => {
       for (const hang of [true, { afterChunks: 2 }]) {
         const { under, call } = await world();
         const stop = new AbortController();

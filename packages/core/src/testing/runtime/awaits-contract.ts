@@ -160,7 +160,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     await fixture().sound(prompted);
   });
 
-  test("a prompt that queues behind a question gets its own run afterwards, and an interrupting prompt ends the waiting run", async () => {
+  test("a prompt that is queued while a question is open gets its own run afterwards, and an interrupting prompt ends the waiting run", async () => {
     const { under, host } = fixture();
     const prompted = await fixture().run([{ tools: [under.calls.question("Which yarn?")] }, { text: "So: $LAST" }]);
     const { sessionId } = prompted;

@@ -115,7 +115,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     return runs.slice(runs.findIndex(({ id }) => id === since)).map(({ id, outcome }) => [id, outcome]);
   };
 
-  test("prompts that arrive at once run one after the other, in the order of acceptance", async () => {
+  test("prompts that arrive at the same time run one after the other, in the order of acceptance", async () => {
     const { sessionId, prompted, go } = await working();
     const queued = [];
     for (const text of ["One.", "Two.", "Three."]) queued.push(await fixture().prompt(sessionId, [{ text }]));

@@ -9,7 +9,7 @@ import type { Store } from "../../ports/store.ts";
 import { checkHistory } from "../check-history.ts";
 import type { AgentUnderTest, ModelStep, RuntimeUnderTest } from "./runtime-under-test.ts";
 
-/** A process that drives sessions: the runtime under test behind an engine, on a store. */
+/** A process that drives sessions: an engine with the runtime under test, on a store. */
 export interface Host {
   readonly store: Store;
   readonly sessions: Sessions;

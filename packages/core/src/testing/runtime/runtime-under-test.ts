@@ -80,7 +80,7 @@ export interface RuntimeUnderTest {
   readonly calls: {
     /** Runs the effect of this name and returns `did NAME`. It needs an approval if the agent `asks`. */
     readonly effect: (name: string) => ScriptedCall;
-    /** Runs the effect, and does not end before `go`. */
+    /** Runs the effect. The call does not end before `go` is called with this name. */
     readonly held: (name: string) => ScriptedCall;
     /** Asks a person this question; the result contains the answer. */
     readonly question: (question: string) => ScriptedCall;
@@ -96,7 +96,7 @@ export interface RuntimeUnderTest {
   readonly hasInHand?: (events: readonly Event[], content: string) => boolean;
   /** How often the effect of this name happened, counted outside of the processes under test. */
   readonly effects: (name: string) => number;
-  /** Lets the held call of this name end. */
+  /** Ends the call that `held` made with this name. */
   readonly go: (name: string) => void;
   readonly close: () => Promise<void>;
 }

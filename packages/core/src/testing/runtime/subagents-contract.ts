@@ -7,7 +7,7 @@ import type { RuntimeExceptions } from "./runtime-under-test.ts";
 
 /** Agents that work on a tool call of another agent. */
 export function describeSubagents(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
-  /** Starts a run whose subagent runs an effect and answers. Also returns the session's counters from before. */
+  /** Starts a run whose subagent runs an effect and answers. Also returns the session's state before the run. */
   async function delegated() {
     const { under, host, name } = fixture();
     const sessionId = await fixture().session();
@@ -55,7 +55,7 @@ export function describeSubagents(fixture: () => RuntimeFixture, cannot: Runtime
     },
   );
 
-  test("a subagent that the model's API rejects is an error result of the call, and the run continues", async () => {
+  test("a call gets an error result if the model's API rejects the request of its subagent, and the run continues", async () => {
     const { under, name } = fixture();
     const task = under.prompt([{ error: { status: 400, message: "No good." } }], name());
     const prompted = await fixture().run([{ tools: [under.calls.subagent(task)] }, { text: "Then without." }]);
