@@ -94,7 +94,7 @@ export const AgentConfig = z.object({
   /** The number of context tokens above which the compactor shortens the context. */
   compaction_threshold: z.int().positive().default(160_000),
   max_cost_micros: z.int().nonnegative().nullable().default(null),
-  /** The JSON Schema of the final answer, whose root is an object. An answer that does not fit goes back to the model. */
+  /** The JSON Schema of the final answer. Its root is an object. The model must correct an answer that does not fit. */
   output_schema: JsonObject.optional(),
   /**
    * Fallback models: if a model is overloaded, unavailable, or rejects the call, the next model of the list is used for

@@ -1,6 +1,6 @@
 import type { JsonObject } from "./content.ts";
 
-/** An event of the model's own stream, passed on as it came. */
+/** An event of the model's own stream, passed on unchanged. */
 export type ModelStreamEvent = JsonObject & { readonly type: string };
 
 /**

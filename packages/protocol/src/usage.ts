@@ -40,8 +40,8 @@ const Micros = z.int().nonnegative();
 export const Picos = z.string().regex(/^\d{1,30}$/, "Expected pico-dollars as decimal text.");
 
 /**
- * What one model call cost. `picos` is exact and used for sums; the micro-dollars beside it are each rounded, for
- * display.
+ * What one model call cost. `picos` is exact and used for sums. The amounts in micro-dollars are for display, and
+ * each is rounded.
  */
 export const CallCost = z.object({
   model: z.string(),

@@ -28,7 +28,7 @@ test("an agent needs a name and a model; the rest has the defaults of the agent 
   });
 });
 
-describe("component types are spelled in two ways; the registry name is kept", () => {
+describe("component types are accepted in two spellings, and stored as registry names", () => {
   test.each([
     ["formatter", "XmlFormatter", "xml"],
     ["formatter", "xml", "xml"],

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { CLAUDE_ERROR_STATUS } from "../src/dialects/claude/errors.ts";
 import { ERROR_STATUS } from "../src/dialects/platform/errors.ts";
 
-test("docs/reference/http.md lists every error code beside its status", () => {
+test("docs/reference/http.md lists every error code with its status", () => {
   const text = readFileSync(new URL("../../../docs/reference/http.md", import.meta.url), "utf8");
   const [, section = ""] = /### Error codes\n([^]*?)\n## /.exec(text) ?? [];
   const rows = [...section.matchAll(/^\| ([\d ]+) \|(.*)$/gm)];

@@ -5,7 +5,7 @@ import type { CallCost } from "../src/usage.ts";
 
 const none = { input_tokens: 0, output_tokens: 0 };
 
-test("the worked example of the framework's cost breakdown is exact to the micro-dollar", () => {
+test("the cost in the agent tables' worked example is exact to the micro-dollar", () => {
   const cost = priceCall("claude-sonnet-4-5", {
     input_tokens: 1900,
     output_tokens: 1300,
@@ -99,7 +99,7 @@ test.each([
   ["2026-07-30", "gpt-5.6-luna", 200_000, 1_200_000],
   ["2026-07-29", "gpt-5.6-terra", 2_500_000, 15_000_000],
   ["2026-07-30", "gpt-5.6-terra", 2_000_000, 12_000_000],
-])("a call of %s to %s costs what the model cost on that day", (day, model, input, output) => {
+])("a call on %s of %s costs what the model cost on that day", (day, model, input, output) => {
   const usage = { input_tokens: 100_000, output_tokens: 100_000 };
   const cost = priceCall(model, usage, earlierPrice(model, Date.parse(day)));
   expect([cost?.input_micros, cost?.output_micros]).toEqual([input / 10, output / 10]);
@@ -111,7 +111,7 @@ test("reading the cache of Sonnet 5.5 cost twice as much until its price was cut
   expect([on("2026-10-06"), on("2026-10-07")].map((cost) => cost?.cache_read_micros)).toEqual([200_000, 100_000]);
 });
 
-test("an earlier price of a model of a region has the surcharge of the region", () => {
+test("an earlier price of a model at a regional endpoint includes the region's surcharge", () => {
   const model = "us.anthropic.claude-sonnet-5-5";
   const usage = { ...none, input_tokens: 1_000_000, cache_read_input_tokens: 1_000_000 };
   const before = priceCall(model, usage, earlierPrice(model, Date.parse("2026-10-06")));

@@ -317,7 +317,7 @@ function firstNumber(data: Readonly<Record<string, unknown>>, ...keys: readonly 
   return key === undefined ? null : (data[key] as number);
 }
 
-/** The agent_runs row of a fact: what `action_data` holds. */
+/** The `action_data` of the agent_runs row of a fact. */
 export function actionData(row: ActionRow, data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const key in row.data) shown[key] = picked(row.data[key] ?? "", data);

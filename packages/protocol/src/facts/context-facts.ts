@@ -10,7 +10,7 @@ const failing = { failed: z.literal(true).optional(), error: Failure.optional() 
 const hook = { ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject, ...failing };
 const context = { messages_count: Count, estimated_tokens: Count, duration_ms: Count };
 
-/** What the model is shown besides the transcript: memory, compaction, files. */
+/** What the model is shown in addition to the transcript: memory, compaction, files. */
 export const contextFacts = {
   "memory.retrieved": z.object({
     ...inStep,

@@ -7,7 +7,7 @@ import { CallCost, Picos, Usage } from "../usage.ts";
 const Count = z.int().nonnegative();
 const inStep = { run_id: Uuid, step: Count };
 
-/** What a model call is for: a step of the loop, or one of the calls around it. */
+/** What a model call is for: a step of the loop, a summary of the run, a title, or a compaction. */
 const Purpose = z.enum(["step", "summary", "title", "compaction"]);
 
 /**

@@ -21,14 +21,14 @@ function actionsOf<Type extends FactType>(type: Type, data: FactData<Type>): [Ac
 }
 
 describe("the facts of the specified example run give its rows", () => {
-  test("run_started", () => {
+  test("session.started gives the row run_started of the specified example run", () => {
     const data = { run_id: id, message_id: id, user_message: "Create a chart showing sales data", formatter: "xml" };
     expect(actionsOf("session.started", data)).toEqual([
       ["run_started", { user_message: "Create a chart showing sales data", queue_present: true, formatter: "xml" }],
     ]);
   });
 
-  test("memory_retrieval", () => {
+  test("memory.retrieved gives the row memory_retrieval of the specified example run", () => {
     const found = { memories_found: 3, memories_injected: 2, memory_store_type: "placeholder" };
     const context = { messages_count: 3, estimated_tokens: 450, duration_ms: 125 };
     expect(actionsOf("memory.retrieved", { ...inStep, ...context, ...found, injected: ["a", "b"] })).toEqual([
@@ -48,7 +48,7 @@ describe("the facts of the specified example run give its rows", () => {
     tokens_after: 450,
   };
 
-  test("a compaction check that shortens nothing is only the action compaction", () => {
+  test("a compaction check that shortens nothing gives only the action compaction", () => {
     expect(actionsOf("compaction.checked", { ...check, applied: false, messages: null })).toEqual([
       [
         "compaction",
@@ -64,7 +64,7 @@ describe("the facts of the specified example run give its rows", () => {
     ]);
   });
 
-  test("an applied compaction is also the action context_transformation", () => {
+  test("an applied compaction also gives the action context_transformation", () => {
     const applied = { ...check, applied: true, tokens_after: 100, messages: [{ role: "user", content: "short" }] };
     expect(actionsOf("compaction.checked", applied)).toMatchObject([
       ["compaction", { compaction_applied: true }],
@@ -72,7 +72,7 @@ describe("the facts of the specified example run give its rows", () => {
     ]);
   });
 
-  test("api_call_started", () => {
+  test("step.started gives the row api_call_started of the specified example run", () => {
     const call = { model: "claude-sonnet-4-5", max_tokens: 2048, thinking_tokens: 0, tools_count: 5 };
     const context = { messages_count: 3, estimated_tokens: 450 };
     expect(actionsOf("step.started", { ...inStep, attempt: 1, purpose: "step", ...call, ...context })).toEqual([
@@ -93,13 +93,13 @@ describe("the facts of the specified example run give its rows", () => {
     duration_ms: 1845,
   };
 
-  test("api_response_received", () => {
+  test("step.generated gives the row api_response_received of the specified example run", () => {
     expect(actionsOf("step.generated", { ...reply, purpose: "step" })).toEqual([
       ["api_response_received", { stop_reason: "tool_use", usage: { input_tokens: 450, output_tokens: 120 }, content }],
     ]);
   });
 
-  test("calls for a title are marked as not being steps", () => {
+  test("the actions of a call for a title have its purpose, so that they are not counted as steps", () => {
     const [[, answered] = []] = actionsOf("step.generated", { ...reply, purpose: "title" });
     expect(answered).toMatchObject({ purpose: "title", stop_reason: "tool_use" });
     const counts = { max_tokens: 64, thinking_tokens: 0, tools_count: 0, messages_count: 1, estimated_tokens: 4 };
@@ -140,7 +140,7 @@ describe("the facts of the specified example run give its rows", () => {
     duration_ms: 850,
   };
 
-  test("tool_execution", () => {
+  test("tool.completed gives the row tool_execution of the specified example run", () => {
     expect(actionsOf("tool.completed", executed)).toEqual([
       [
         "tool_execution",
@@ -165,7 +165,7 @@ describe("the facts of the specified example run give its rows", () => {
     ]);
   });
 
-  test("context_transformation", () => {
+  test("message.created gives the row context_transformation of the specified example run", () => {
     const transformation = {
       transformation_type: "tool_result_added" as const,
       messages_before_count: 4,
@@ -177,7 +177,7 @@ describe("the facts of the specified example run give its rows", () => {
     expect(actionsOf("message.created", data)).toEqual([["context_transformation", transformation]]);
   });
 
-  test("run_completed", () => {
+  test("session.completed gives the row run_completed of the specified example run", () => {
     const final_response = "I've created a chart showing your sales data...";
     const data = { run_id: id, step: 3, stop_reason: "end_turn" as const, final_response, usage, ...totals };
     expect(actionsOf("session.completed", data)).toEqual([

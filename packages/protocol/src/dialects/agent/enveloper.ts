@@ -7,7 +7,7 @@ import { createMessageEnvelopes } from "./message-envelopes.ts";
 
 /** Options of a formatter. */
 export interface FormatOptions {
-  /** The agent's `stream_meta_history_and_tool_results`: also frames with history, tool results and files. */
+  /** Whether frames with history, tool results and files are sent too: `stream_meta_history_and_tool_results`. */
   readonly meta?: boolean;
   /** The messages before the run, for the first frame, which has the history. */
   readonly history?: readonly Message[];

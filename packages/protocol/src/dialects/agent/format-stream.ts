@@ -17,7 +17,7 @@ export const DONE = "[DONE]";
  */
 export interface TextFormatter {
   add(item: Event | DraftPiece): readonly string[];
-  /** The rest of the output, after the last item: the run is over, or waits for somebody. */
+  /** Returns the rest of the output. Call it after the last item, when the run is over or waits for somebody. */
   end(): readonly string[];
 }
 

@@ -29,7 +29,7 @@ export const ClaudeOffer = z.object({
       name: z.string(),
       display_name: z.string(),
       description: z.string(),
-      /** The model behind an alias, where it is known. */
+      /** The model that an alias names, if it is known. */
       resolved: z.string().nullable(),
       efforts: z.array(z.string()),
     }),

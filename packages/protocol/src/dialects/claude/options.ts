@@ -27,7 +27,7 @@ export const ClaudeModel = Line.max(100).regex(
   "Expected sonnet, opus, haiku, opusplan, the id of a Claude model (claude-…, or as Bedrock and Vertex name it), or provider/name of a model of this server.",
 );
 
-/** How hard the model tries. */
+/** How much effort the model makes for an answer. */
 const Effort = z.enum(["low", "medium", "high", "xhigh", "max"]);
 
 /**

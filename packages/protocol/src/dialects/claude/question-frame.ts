@@ -33,7 +33,7 @@ function planIn(input: unknown): string | null {
   return typeof plan === "string" ? plan : null;
 }
 
-/** Claude Code asks `questions`; the specified example has one `question`. */
+/** The text of the question: Claude Code's input has a list `questions`, the specification's example one `question`. */
 function wordsOf(input: unknown, questions: readonly JsonObject[]): string {
   const words = questions.map(({ question }) => question).filter((question) => typeof question === "string");
   if (words.length > 0) return words.join("\n");

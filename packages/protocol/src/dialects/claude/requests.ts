@@ -189,5 +189,5 @@ function refuseBothLists(
   refuse: (path: string, message: string) => void,
 ): void {
   const both = allowed_tools?.find((name) => disallowed_tools?.includes(name));
-  if (both !== undefined) refuse("disallowed_tools", `${both} is allowed and disallowed at once.`);
+  if (both !== undefined) refuse("disallowed_tools", `${both} is both allowed and disallowed.`);
 }

@@ -42,7 +42,7 @@ export function resultData(event: Ended, { sessionId, spent, byModel }: RunTotal
   };
 }
 
-/** The result data that follows from the event alone. */
+/** The part of the result that is computed from the event alone. */
 export function resultOfRun(event: Ended, sessionId: string) {
   const { data } = event;
   const own = data.result ?? {};

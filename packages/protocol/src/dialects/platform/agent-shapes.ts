@@ -16,7 +16,7 @@ const FrontendTool = z.strictObject({
 /** Skills by name, or folders on the server that contain skills, if the operator allowed these folders. */
 const SkillNames = z.array(z.string().min(1).max(4096)).max(200);
 
-/** An agent in a request: the platform API's columns, the configuration beside them, tools with code by name. */
+/** An agent in a request: the platform API's columns, the fields of its configuration, and the names of coded tools. */
 export const AgentInput = z
   .strictObject({
     ...NewAgentConfig.shape,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A cap of the operator, and what is used of it. Null: the cap has no such limit. */
+/** A cap that the operator set, and its current use. A limit that the cap does not have is null. */
 export const ApiCap = z.object({
   of: z.enum(["key", "agent", "tenant"]),
   name: z.string(),

@@ -10,7 +10,7 @@ const HttpErrorCode = z.enum([
   "request_timeout",
   /** No key, or an unknown key. */
   "unauthorized",
-  /** The request needs a scope, an address or an origin that the key does not have. */
+  /** The key lacks the scope for the request, or the request's host or origin is not allowed. */
   "forbidden",
   "method_not_allowed",
   "unsupported_media_type",

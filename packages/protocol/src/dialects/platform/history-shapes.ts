@@ -16,7 +16,7 @@ const HistoryUsage = z.object({
   cache_read_input_tokens: Count,
 });
 
-/** What a session used, with what its subagents used. */
+/** The usage of a session and its subagents together. */
 const HistorySessionUsage = HistoryUsage.extend({
   calls: Count,
   /** Calls whose model has no price. No cost includes them. */

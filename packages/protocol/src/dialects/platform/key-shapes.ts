@@ -38,7 +38,7 @@ export const ApiKeyInput = z.strictObject({
 });
 
 export const ApiKeyRotation = z.strictObject({
-  /** How long the old key stays valid beside the new one. */
+  /** How long the old key stays valid after the new one is created. */
   overlap_seconds: z
     .int()
     .min(0)
@@ -48,7 +48,7 @@ export const ApiKeyRotation = z.strictObject({
   expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
 });
 
-/** What a key may do, in sentences and as rules. Null in a rule: everything that the operator opened. */
+/** What a key may do, in sentences and as rules. A rule that is null allows everything that the operator opened. */
 export const ApiKeyPolicy = z.object({
   key: z.object({ id: z.string(), name: z.string(), scopes: z.array(ApiScope) }),
   tenant: z.string(),

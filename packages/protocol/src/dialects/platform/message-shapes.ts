@@ -36,7 +36,7 @@ export const AcceptedMessage = z.object({
     created_at: Instant,
   }),
   run_id: Uuid,
-  /** The sequence of the event that accepted the message: `?after=` this number returns what follows. */
+  /** The sequence of the event that accepted the message. `?after=` with this number returns the later events. */
   event_sequence: z.int().positive(),
 });
 export type AcceptedMessage = z.infer<typeof AcceptedMessage>;

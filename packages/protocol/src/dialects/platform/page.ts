@@ -5,7 +5,7 @@ export const AnyObject = z
   .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value))
   .meta({ type: "object" });
 
-/** A page of a list. Ask again with `next_cursor`; null at the end. */
+/** A page of a list. `next_cursor` is the cursor of the next page; null at the end. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item), next_cursor: z.string().nullable() });
 }

@@ -42,7 +42,7 @@ export const ApiRunWithMessages = ApiRun.extend({
   messages: z.array(z.object({ role: z.string(), content: z.union([z.string(), z.array(AnyObject)]) })),
 });
 
-/** One call of a model: an attempt at a step, or a call beside the steps. */
+/** One call of a model: an attempt at a step, or another call, such as for a title. */
 export const ApiStep = z.object({
   run_id: Uuid,
   step: Count,

@@ -145,7 +145,7 @@ export const sessionRoutes = {
     method: "POST",
     path: "/v1/sessions/{session_id}/messages",
     scope: "run",
-    summary: "Send a prompt. When the answer arrives, the prompt is stored durably and its run will follow",
+    summary: "Send a prompt. The response confirms that the prompt is stored durably; its run begins later",
     body: MessageInput,
     status: 202,
     response: AcceptedMessage,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Uuid } from "../../ids.ts";
 
-/** A process that drives sessions, and what it has for the sessions. */
+/** A process that drives sessions, with its runtimes, agents, tools, skills and model. */
 export const ApiWorker = z.object({
   id: z.string(),
   runtimes: z.array(z.string()),

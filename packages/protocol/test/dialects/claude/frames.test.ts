@@ -108,7 +108,7 @@ const completed = (result?: Record<string, unknown>): Fact => ({
   data: { ...run, ...totals, step: 2, stop_reason: "end_turn", final_response: "Done.", ...(result && { result }) },
 });
 
-test("a run becomes init, messages, result and done, and each last frame of an event has its sequence as id", () => {
+test("the frames of a run are init, messages, result and done, and the last frame of each event has the event's sequence as id", () => {
   const frames = framed([
     ...prompted,
     entry(uuid(1), "user", "user_message_added"),
@@ -397,7 +397,7 @@ test("a subagent's messages name the call they are for, and notices are system m
   ]);
 });
 
-test("the prompt of a run that waited long is known although it is before the first event", () => {
+test("the frames of a run have its prompt, even if the prompt was accepted before the first framed event", () => {
   const frames = framed([entry(uuid(1), "user", "user_message_added")], {
     contents: new Map([[uuid(1), "Long ago."]]),
   });

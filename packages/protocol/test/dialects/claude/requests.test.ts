@@ -115,7 +115,7 @@ const refusals: readonly [why: string, body: Record<string, unknown>, path: stri
   ["a schema without a type", { output_format: { schema: {} } }, "output_format.schema"],
   ["a sandbox that is not an object", { sandbox: true }, "sandbox"],
   ["a metadata key that is not a plain word", { metadata: { "a') = 1": 1 } }, "metadata"],
-  ["a resume and a continuation at once", { session_id: id, continue_conversation: true }, "continue_conversation"],
+  ["both a resume and a continuation", { session_id: id, continue_conversation: true }, "continue_conversation"],
   ["a fork without a session", { fork_session: true }, "fork_session"],
 ];
 
