@@ -251,7 +251,7 @@ describe("damage", () => {
     expect(seen).toEqual(expect.arrayContaining(["t0", `t${count - 1}`, "left", "right"]));
   });
 
-  test("the next query sees a file that has grown, with correct line numbers, and a skipped file", async () => {
+  test("the next query sees a file that has grown, with correct line numbers, and reports a new file that is skipped", async () => {
     const root = folder();
     write(root, "projects/p/a.jsonl", `${good("one")}\n`);
     write(root, "projects/p/b.jsonl", `${good("two")}\n`);

@@ -205,7 +205,7 @@ test(
 );
 
 test(
-  "several builds and readers run at once: a build succeeds, and every reader sees complete rows",
+  "several builds and readers run at the same time: a build succeeds, and every reader sees complete rows",
   { timeout: 120_000 },
   async () => {
     const root = folder();

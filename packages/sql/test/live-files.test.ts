@@ -70,7 +70,7 @@ async function answered(
 }
 
 test(
-  "a long answer is valid if only the newest file has grown, and fails if another file has",
+  "a long answer succeeds if only the newest file has grown in the meantime, and fails if another file has grown",
   { timeout: 120_000 },
   async () => {
     const root = folder();

@@ -121,7 +121,7 @@ test("read functions use the session id of each line, take a missing role from t
   expect(await ask(sql, "SELECT content FROM read_todos()")).toEqual([{ content: "Parse error: not JSON" }]);
 });
 
-test("a script that installs and loads agent_data first runs unchanged", async () => {
+test("a script that begins by installing and loading agent_data runs unchanged", async () => {
   const root = folder();
   write(root, "plans/a.md", "a");
   const sql = await open(root);

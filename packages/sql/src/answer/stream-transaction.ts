@@ -1,6 +1,6 @@
 /**
- * DuckDB's Node package ends a failed stream in the same way as a complete one. A transaction tells the two apart, because it
- * is aborted after a failure. The error itself is found by running the statement again.
+ * DuckDB's Node package ends a failed stream in the same way as a complete one. A transaction shows the difference,
+ * because it is aborted after a failure. The error itself is found by running the statement again.
  */
 import type { DuckDBConnection, DuckDBPreparedStatement } from "@duckdb/node-api";
 

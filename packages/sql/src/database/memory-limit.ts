@@ -1,4 +1,7 @@
-/** DuckDB's memory limit. Data above the limit is written to its temporary folder, if the operator of the plan supports that. */
+/**
+ * DuckDB's memory limit. Data above the limit is written to its temporary folder, if that part of the query plan
+ * supports it.
+ */
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 /**

@@ -46,7 +46,7 @@ const SPARE_MS = 60_000;
 const CPU_SECONDS = 60;
 const TRY = { statement: "SELECT 42", format: "jsonl", rows: 1, bytes: 1000 } as const;
 const TRY_MS = 30_000;
-/** How many bytes an Arrow stream may have beside its rows. */
+/** How many bytes an Arrow stream may have in addition to its rows. */
 const SCHEMA_BYTES = 1024 * 1024;
 
 type Found = Extract<FoundSandbox, { command: string }>;

@@ -8,7 +8,10 @@ export interface DamagedLine {
   readonly values: readonly object[];
 }
 
-/** All objects of damaged lines are held in memory at once. If a line's objects are longer than this as JSON, their texts are cut. */
+/**
+ * All objects of damaged lines are in memory at the same time. If a line's objects are longer than this as JSON, their
+ * texts are cut.
+ */
 const MOST_CHARACTERS = 2 ** 18;
 /** How many characters of a text are kept when it is cut. */
 const MOST_TEXT = 2 ** 14;
