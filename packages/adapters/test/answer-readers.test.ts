@@ -46,7 +46,7 @@ describe("Responses", () => {
     ["an answer that reached the limit of tokens", [text, incomplete("max_output_tokens")], "max_tokens"],
     ["an answer that a filter stopped", [text, incomplete("content_filter")], "refusal"],
     ["a refusal", [{ ...text, type: "response.refusal.delta" }, completed], "refusal"],
-  ] as const)("%s has the stop reason that belongs in the log", (_, events, stop) => {
+  ] as const)("%s gets the stop reason that the log uses for it", (_, events, stop) => {
     expect(read(...events).stopReason).toBe(stop);
   });
 
@@ -134,7 +134,7 @@ describe("Chat Completions", () => {
     });
   });
 
-  test("an error in the stream is a failure with the server's message, even if an end follows", () => {
+  test("an error in the stream is a failure with the server's message, even if the stream ends normally after it", () => {
     const error = { error: { message: "The engine died.", type: "server_error" } };
     expect(failureOf(() => read(error, ending("stop"))).failure?.message).toBe("The engine died.");
   });
@@ -179,7 +179,7 @@ describe("the AI SDK", () => {
   });
 });
 
-test("Claude does not think before calls that another model made, because the API requires signed thinking before them", () => {
+test("Claude continues a step of another model without thinking, because the API requires signed thinking before the calls of a step", () => {
   const asked = (carry: object) => {
     const turns = [
       { role: "user" as const, content: "Hi." },

@@ -151,7 +151,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
   });
 
   describe("that goes away", () => {
-    test("after Redis is killed and started again, subscriptions work, and each change was reported once", async () => {
+    test("after Redis is killed and started again, subscriptions work again, and the loss and the return of Redis were each reported once", async () => {
       const reports: string[] = [];
       const [a, b] = [await ready(machine((error) => reports.push(String(error)))), await ready(machine())];
       const heard: unknown[] = [];

@@ -276,7 +276,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(() => answers(script), SOON).toBe(1);
   });
 
-  test("while the store is slow, a session is claimed once however often sweeps find it, and takes one place", async () => {
+  test("while the store is slow, a session is claimed only once and uses only one place, however often sweeps find it", async () => {
     const { service, balancer, store: quick, prompted, answers } = await cluster();
     const script = await prompted();
     const answered = Promise.withResolvers<void>();
@@ -341,7 +341,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     }
   });
 
-  test("a session gives its place back after 30 s at most, and Restate gives it a new one", async () => {
+  test("a drive ends after its time slice of 30 s, and Restate drives the session again", async () => {
     const { service, balancer, store, register } = await cluster();
     let now = Date.now();
     const began = now;
@@ -351,7 +351,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
       store,
       balancer,
       now: () => now,
-      // The session is due again at once. Each drive takes 20 s.
+      // The session is due again immediately. Each drive takes 20 s.
       nextAt: () => (ends.length < 4 ? (now += 20_000) : null),
       beginning: ({ yieldAt = Infinity }) => void ends.push((yieldAt - began) / 1000),
     });

@@ -183,7 +183,7 @@ describe("after a kill", () => {
     expect(claimed.kind === "leased" && claimed.lease.fence).toBeGreaterThan(lease.fence);
   });
 
-  test("a lease from before the store was opened again is rejected, and its fence is not used again", async () => {
+  test("after the store is closed and opened, an older lease is rejected, and its fence is not used again", async () => {
     const folder = emptyFolder();
     let store = await createFilesystemStore({ folder });
     const script = scriptOn(store);

@@ -35,7 +35,7 @@ export async function shortRuns(script: ReturnType<typeof scriptOn>, texts: read
       data: { message_id: messageId, run_id: runId, mode: "queue", content: text, model: null, max_cost_micros: null },
     })),
   );
-  // A lease that expires at once, so that the next runs can claim the session without a release.
+  // A lease that expires immediately, so that the next runs can claim the session without a release.
   const lease = await script.claim(0);
   await script.append(runs.flatMap(shortRun), { lease });
 }

@@ -37,7 +37,7 @@ async function killed(process: ChildProcess): Promise<void> {
   await exited;
 }
 
-describe("a folder that a process has", () => {
+describe("a folder that a process uses", () => {
   test("a second process is rejected within two seconds with the PID of the first, and can open the folder after kill -9", async () => {
     const folder = emptyFolder();
     const first = child(folder, OPEN_AND_STAY);
@@ -124,7 +124,7 @@ describe("a lock", () => {
     expect(documentsOf(folder)).toEqual(written);
   });
 
-  test("a lock that another process takes over at the same moment is not taken", async () => {
+  test("a process does not take a lock that another process has taken over at the same moment", async () => {
     const folder = emptyFolder();
     const holder = (pid: number) => JSON.stringify({ pid, boot: "b", started: "s", released: false });
     mkdirSync(join(folder, "lock"));

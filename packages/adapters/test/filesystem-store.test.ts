@@ -24,7 +24,7 @@ describeStore(
       cleanup: () => rm(folder, { recursive: true, force: true }),
     };
   },
-  { another: "one process at a time has the folder; a second one is refused" },
+  { another: "only one process at a time can open the folder; a second one is rejected" },
 );
 
 test("appends that are written together are checked one after the other", async () => {
@@ -57,7 +57,7 @@ test("appends that are written together are checked one after the other", async 
   expect(await store.checkpoints(script.sessionId)).toHaveLength(1);
 });
 
-test("many concurrent creations with one key make one session", async () => {
+test("many concurrent creations with the same key create only one session", async () => {
   const store = await opened(emptyFolder());
   const script = scriptOn(store);
   await script.create();
@@ -68,7 +68,7 @@ test("many concurrent creations with one key make one session", async () => {
   expect((await store.list({ tenant: "default" })).items).toHaveLength(2);
 });
 
-test("a lease is not given away while an append is being written", async () => {
+test("a claim waits for an append that is being written", async () => {
   const store = await opened(emptyFolder());
   const script = scriptOn(store);
   await script.create();

@@ -104,7 +104,7 @@ describe.each(STORES)("large texts of %s", (_, open) => {
   });
 });
 
-test("a large text that cannot be stored as a file stays in the log, and the next attempt follows after a pause as long as the failed attempt", async () => {
+test("a large text that cannot be stored as a file stays in the log, and the store waits as long as the failed attempt took before it tries again", async () => {
   const reported: unknown[] = [];
   const folder = await tempFolder();
   const place = createFolderFileStore({ folder });

@@ -115,7 +115,7 @@ test("a call that hangs is aborted after its time limit, or as soon as the run i
   expect(await call(connection, "add", { a: 1, b: 2 })).toEqual([{ type: "text", text: "3" }]);
 });
 
-test("a server that dies is an error for the model and a notice for people, and the next call starts it again", async () => {
+test("when a server dies, the model gets an error and people get a notice, and the next call starts the server again", async () => {
   const heard: string[] = [];
   const connection = await overStdio("good", { onNotice: (notice) => heard.push(notice) });
   await expect(call(connection, "die")).rejects.toThrow(/MCP server "test" did not answer/);
@@ -123,7 +123,7 @@ test("a server that dies is an error for the model and a notice for people, and 
   expect(await call(connection, "add", { a: 4, b: 4 })).toEqual([{ type: "text", text: "8" }]);
 });
 
-test("if a server lists 10,000 tools, the first hundred are used, with a notice", async () => {
+test("if a server lists 10,000 tools, the first hundred are used, and a notice says so", async () => {
   const { tools, notices } = await overStdio("many");
   expect(tools).toHaveLength(100);
   expect(notices).toEqual([expect.stringMatching(/lists \d+ tools or more; the first 100 are used/)]);
@@ -134,7 +134,7 @@ test("a description of a megabyte is cut", async () => {
   expect(tools.find(({ name }) => name === "mcp__test__wordy")?.description.length).toBe(4000);
 });
 
-test("a tool that changes after it was approved is no longer called, with a notice", async () => {
+test("a tool that changes after it was approved is no longer called, and a notice says so", async () => {
   const connection = await overStdio();
   expect(await call(connection, "shifty")).toEqual([{ type: "text", text: "done" }]);
   await call(connection, "turn");
@@ -189,7 +189,7 @@ test.each(["good", "stubborn"])("closing the connection ends the %s child", asyn
 
 test.each([
   [
-    "a server that ends at once",
+    "a server that ends immediately",
     { command: process.execPath, args: [program, "broken"] },
     /cannot find my configuration/,
   ],

@@ -104,7 +104,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     expect(memories).toEqual(["Asked: The harbour\nAnswered: Ten"]);
   });
 
-  test("from its own session an agent gets memories that a compaction dropped, not what it still sees", async () => {
+  test("from its own session an agent gets only messages that a compaction dropped, because it still sees the others", async () => {
     const memory = await open();
     const state = session("s1", "Tell me about the lighthouse", {
       transcript: [

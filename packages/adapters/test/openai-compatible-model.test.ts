@@ -54,7 +54,7 @@ test.each([
   ["reasoning in `reasoning_text`", { reasoning: ["reasoning_text"] }],
   ["reasoning in `reasoning_details`", { reasoning: ["reasoning_details"] }],
   ["reasoning in two fields", { reasoning: ["reasoning_content", "reasoning"] }],
-  ["a finish reason `stop` beside calls", { stopBesideCalls: true }],
+  ["a finish reason `stop` although there are calls", { stopBesideCalls: true }],
   ["usage in the chunk with the finish reason", { usage: "last" }],
   ["cached tokens as DeepSeek counts them", { cached: "prompt_cache_hit_tokens" }],
 ] as const)(
@@ -115,7 +115,7 @@ test.each([
   ["thinking", { thinking: { type: "enabled" } }],
   ["enable_thinking", { enable_thinking: true }],
   ["chat_template_kwargs", { chat_template_kwargs: { enable_thinking: true } }],
-] as const)("a server that is asked to think by %s does so", (thinking, fields) => {
+] as const)("a request for thinking by the quirk %s has the fields of that quirk", (thinking, fields) => {
   expect(model({ thinking }).prepare(callOf({ text: "" })).body).toMatchObject(fields);
 });
 
@@ -196,7 +196,7 @@ test.each([
       .map((input): object => ({ index: 0, id: "x", function: { ...ONE, arguments: input } }))
       .concat({ index: 1, id: "y", function: TWO }),
   ],
-] as const)("two calls are told apart if %s", (_, deltas) => {
+] as const)("two calls are distinguished if %s", (_, deltas) => {
   const calls = answerOf(deltas.map((delta) => ({ tool_calls: [delta] }))).content.filter(isToolUse);
   expect(calls.map(({ name, input }) => ({ name, input }))).toEqual([
     { name: "read", input: { path: "a" } },

@@ -112,7 +112,7 @@ describe("postgres: what can go wrong", () => {
   test.each([
     ["an hour ahead", HOUR],
     ["an hour behind", -HOUR],
-  ])("with a machine's clock %s, sessions wake at once and timers fire at their time", async (_, wrong) => {
+  ])("with a machine's clock %s, sessions wake immediately and timers fire at their time", async (_, wrong) => {
     const url = await database();
     const clock = (): number => Date.now() + wrong;
     const [strange, right] = await Promise.all([
@@ -376,7 +376,7 @@ describe("postgres: what can go wrong", () => {
     expect(same.filter(({ repeated }) => !repeated)).toHaveLength(1);
   });
 
-  test("a second append with a key waits for the first one's commit, and is answered with its session", async () => {
+  test("a second append with the same key waits until the first one is committed, and returns the session of the first one", async () => {
     const url = await database();
     const [first, second] = [await connected(url), await connected(url)];
     const create = async (client: pg.Client, sessionId: string): Promise<unknown> =>

@@ -453,7 +453,7 @@ describe("schema agent (agent tables)", () => {
     expect(of("compaction")?.["messages_snapshot"]).toBeNull();
   });
 
-  test("log_id is the order of agent_runs, also of the rows of one event", async () => {
+  test("log_id grows in the order of the actions, also within one event", async () => {
     const script = await scripted();
     await everyAction(script);
     await script.toolTurn("and the rest");

@@ -46,7 +46,7 @@ test.each([
   [404, "not_found_error"],
   [429, "rate_limit_error"],
   [400, "some_type"],
-] as const)("status %i of a gateway before the Messages API is %s", (status, code) => {
+] as const)("status %i of a gateway in front of the Messages API becomes the error %s", (status, code) => {
   const body = JSON.stringify({ error: { message: "No.", type: "some_type" } });
   expect(rejectedMessages(answer(status), body).failure).toEqual({ code, message: "No.", status });
 });

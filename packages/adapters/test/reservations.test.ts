@@ -1,4 +1,4 @@
-/** A prompt that takes the lease of its session with its own append. Reasons: decision 083. */
+/** The append of a prompt can also take the lease of the session. Reasons: decision 083. */
 import { type Runtime, createMemoryStore, createStateCache } from "@skein/core";
 import { createCountingRuntime, createScript } from "@skein/core/testing";
 import { type NewEvent, createIds } from "@skein/protocol";
@@ -78,9 +78,9 @@ test("a notice without events, from another process, counts as new events of a r
   expect(reservations.has(sessionId)).toBe(false);
 });
 
-test("a session is reserved once, and a prompt that took no lease is driven when its reservation ends", async () => {
+test("a reserved session cannot be reserved again, and if its prompt took no lease, the session is driven after the reservation", async () => {
   const { store, states, counting, runtime, script, sessionId } = await idleSession();
-  // Sweeps find nothing, so that only news wake the session.
+  // Sweeps find nothing, so that only notices of new events wake the session.
   const unswept: typeof store = {
     ...store,
     claim: async (asked) => (asked.sessionId === undefined ? { kind: "none", nextAt: null } : store.claim(asked)),

@@ -70,7 +70,7 @@ test.each([
   await expect(fetchWith({}, { url })).rejects.toThrow(why);
 });
 
-test("a name that resolves to another address later is connected to the checked one, 100 of 100 times", async () => {
+test("if a name later resolves to another address, the connection goes to the checked address, 100 of 100 times", async () => {
   const { port, hits } = await server((_, response) => response.end("inside"));
   let asked = 0;
   // The first lookup returns an allowed address at which nothing listens. Every later lookup returns the server's address.

@@ -129,7 +129,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readdirSync(here.outside)).toEqual(["secret.txt"]);
     });
 
-    test("Write cannot leave the folder by a new file behind a link to a folder", async () => {
+    test("Write cannot create a file outside of the folder through a link to another folder", async () => {
       const { folder, outside, call } = world();
       symlinkSync(outside, join(folder, "linked"));
       for (const file_path of ["linked/new.txt", "linked/deep/new.txt"])
@@ -245,7 +245,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readFileSync(join(folder, "mixed.txt"), "utf8")).toBe("1\n2\nthree\r\n");
     });
 
-    test("Write below a file says what is wrong, without the path of the folder", async () => {
+    test("Write to a path below a file reports the problem, without the path of the folder", async () => {
       const { call } = world();
       await expect(call("Write", { file_path: "a.txt/b.txt", content: "x" })).rejects.toThrow(
         "There is no a.txt/b.txt: its folder is a file.",

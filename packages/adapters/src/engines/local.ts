@@ -60,7 +60,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   let isCrowded = false;
   /** Whether the store may have more due sessions than are queued here. */
   let hasMore = false;
-  /** Whether unknown sessions may be due: at the start, after news from other processes, and at each sweep. */
+  /** Whether unknown sessions may be due: at the start, after a notice from another process, and at each sweep. */
   let sweepDue = true;
   let looking = false;
   let lookAgain = false;
@@ -117,7 +117,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     if ((await claim(hint, giveBack)) && everything && hinted.size === 0) sweepDue = true;
   }
 
-  /** Claims this session, or any that is due. Gives the place back if there is no such session. */
+  /** Claims the session with this id; without an id, any due session. Frees the place if nothing was claimed. */
   async function claim(sessionId: string | undefined, giveBack: GiveBack): Promise<boolean> {
     const asked = now();
     try {

@@ -10,15 +10,15 @@ export interface ReservationsDeps {
 
 /** How a reservation ended. */
 interface Settled {
-  /** The lease that the append of the prompt took; null if it took none. */
+  /** The lease that was taken together with the append of the prompt; null if none was taken. */
   readonly claimed: Pick<Claimed, "lease" | "lastSequence"> | null;
   /** When the lease was requested. */
   readonly asked: number;
-  /** Whether the session got events meanwhile, from this process or another. */
+  /** Whether this process or another appended other events to the session during the reservation. */
   readonly hasNews: boolean;
 }
 
-/** The sessions whose lease this process takes with the append of a prompt. */
+/** The sessions whose lease this process takes in the same step as it appends a prompt. */
 export interface Reservations {
   has(sessionId: string): boolean;
   /** Must be called for all new events. The events of reserved sessions are remembered. */

@@ -11,8 +11,8 @@ export interface PostgresFileStore extends FileStore {
 const PREFIX = "postgres:files/";
 
 /**
- * Generated files in PostgreSQL, beside the sessions: every server on the database reads them, and a database dump
- * includes them.
+ * Generated files in PostgreSQL, in the same database as the sessions: every server that uses the database can read
+ * them, and a database dump includes them.
  *
  * Servers that share nothing but the database need this file store. Use a bucket for many large files.
  */
@@ -50,7 +50,7 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
       return { storagePath: `${PREFIX}${sessionId}/${name}` };
     },
     async get(storagePath) {
-      // A file that was moved here from another place still has the path of that place.
+      // A file that was moved here from another file store still has its path in that file store.
       const [sessionId = "", name = ""] = storagePath.split(/[\\/]/).slice(-2);
       if (!Uuid.safeParse(sessionId).success || name === "")
         throw new KnownError("invalid", "The path of a file must belong to the session.");

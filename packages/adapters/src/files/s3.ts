@@ -75,7 +75,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
     );
   }
 
-  /** The keys that begin with a prefix, a page of the list at a time. */
+  /** Lists the keys that begin with a prefix, page by page. */
   async function keysUnder(prefix: string): Promise<readonly string[]> {
     const list = `${bucketAddress}?list-type=2&prefix=${encodeURIComponent(prefix)}`;
     const text = await (await request("GET", list)).text();

@@ -13,7 +13,7 @@ export interface FullTextMemoryOptions {
   readonly now?: () => number;
 }
 
-/** A memory on a table that can be moved as a whole. */
+/** An agent memory whose rows can all be read and written, so that they can be moved to another memory. */
 export interface FullTextMemory extends AgentMemory, Pick<MemoryTable, "keep" | "all"> {
   close(): Promise<void>;
 }

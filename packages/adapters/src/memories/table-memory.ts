@@ -15,7 +15,10 @@ export interface MemoryRow extends Whose {
 /** Stores memories and finds them by their words. */
 export interface MemoryTable {
   keep(rows: readonly MemoryRow[]): Promise<void>;
-  /** Memories with any of the words, best first. Of the searching session, only memories of what a compaction dropped. */
+  /**
+   * Memories with any of the words, best first. Memories of the searching session are included only if a compaction
+   * dropped their messages.
+   */
   find(
     words: readonly string[],
     whose: Whose,

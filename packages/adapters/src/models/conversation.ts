@@ -1,7 +1,7 @@
 import type { Turn } from "@skein/core";
 import { type ContentBlock, type ToolUseBlock, blocksOf, isToolUse } from "@skein/protocol";
 
-/** How much a model is asked to think, as the levels that most providers share; undefined for no thinking. */
+/** How much a model should think, as one of the levels that most providers have; undefined for no thinking. */
 export function effortOf(thinkingTokens: number): "low" | "medium" | "high" | undefined {
   if (thinkingTokens === 0) return undefined;
   return thinkingTokens < 4096 ? "low" : thinkingTokens < 16_384 ? "medium" : "high";
@@ -13,7 +13,7 @@ export function dataUrl({ source }: ContentBlock): string {
   return type === "url" ? String(url) : `data:${media_type};base64,${data}`;
 }
 
-/** The text of a document that is text; undefined for a file. */
+/** The text of a plain-text document, with its title; undefined for any other document. */
 export function documentText({ source, title }: ContentBlock): string | undefined {
   const { type, data } = source as Readonly<Record<string, string>>;
   if (type !== "text") return undefined;

@@ -17,7 +17,7 @@ export interface Cgroups {
 export interface Cgroup {
   /** A process joins the group by writing its id to these files. */
   readonly joins: readonly string[];
-  /** The limit that was hit, as the part of a sentence. */
+  /** The limit that was hit, as part of a sentence; undefined if none was. */
   exceeded(): string | undefined;
   /** Removes the group once its processes have ended. */
   remove(): void;

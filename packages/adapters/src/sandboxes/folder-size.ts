@@ -4,7 +4,9 @@ import { join } from "node:path";
 
 /** The size of a disk block in `stat`, in bytes. */
 const BLOCK_BYTES = 512;
-/** The size that an empty file counts with, in bytes: its name and its entry in the table of files take room. */
+/**
+ * The size that is counted for an empty file, in bytes: its name and its entry in the table of files use disk space.
+ */
 const FILE_BYTES = 4096;
 
 /**

@@ -37,7 +37,7 @@ export function startGuarded({
     ...(cwd !== undefined && { cwd }),
     env,
     // The program gets a separate process group: signals of this server's terminal do not reach it, and the whole group
-    // can be killed at once.
+    // can be killed with one signal.
     detached: true,
     stdio: ["pipe", "pipe", "pipe", "pipe", ...inputs.map(() => "pipe" as const)],
   });

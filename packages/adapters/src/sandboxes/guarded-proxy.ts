@@ -52,7 +52,7 @@ export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedP
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
 
-  /** The target of a request, if it is allowed before its name is resolved. */
+  /** The target of a request; undefined if its URL is not allowed. The name is not resolved yet. */
   function target(text: string): URL | undefined {
     if (!URL.canParse(text)) return undefined;
     const url = new URL(text);

@@ -95,7 +95,7 @@ async function watchFolders(
     if (signal.aborted) return;
     const started = performance.now();
     let bytes = await sizeOf(folders, most);
-    // A file that is deleted while it is open takes room until it is closed.
+    // A file that is deleted while it is open uses disk space until it is closed.
     if (bytes <= most) bytes += await deletedBytes(descendantsOf(pid));
     lookMs = performance.now() - started;
     if (!signal.aborted && bytes > most) return exceeded(folderReason(bytes, most));

@@ -24,7 +24,7 @@ import { join } from "node:path";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_TRUNC } = constants;
 
-/** The content of a plain file; undefined if it is missing, not a plain file, too large, or behind a link. */
+/** The content of a plain file; undefined if it is missing, not a plain file, too large, or has a link in its path. */
 export function readWithoutLinks(root: string, path: readonly string[], maximumBytes: number): Uint8Array | undefined {
   return within(root, path, (place) => {
     // Without O_NONBLOCK, a pipe would block the server until somebody writes to it.
@@ -58,7 +58,7 @@ export function writeWithoutLinks(root: string, path: readonly string[], data: U
   return isWritten ?? false;
 }
 
-/** At most `most` of the names in a folder; none if the folder is missing or behind a link. */
+/** At most `most` of the names in a folder; none if the folder is missing or has a link in its path. */
 export function namesWithoutLinks(root: string, path: readonly string[], most: number): readonly string[] {
   return (
     within(root, [...path, "."], (place) => {

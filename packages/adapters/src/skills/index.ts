@@ -51,7 +51,7 @@ function skillsIn(folder: string): readonly FoundSkill[] {
   });
 }
 
-/** Folders that are not hidden, and links, which are rejected. Files beside skills, such as a README, are ignored. */
+/** Folders that are not hidden, and links, which are rejected. Other files, such as a README, are ignored. */
 function isCandidate(entry: Dirent): boolean {
   return !entry.name.startsWith(".") && (entry.isDirectory() || entry.isSymbolicLink());
 }

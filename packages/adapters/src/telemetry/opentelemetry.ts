@@ -18,7 +18,10 @@ import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { Telemetry, TelemetryAttributes, TelemetryValue } from "@skein/core";
 
 export interface OpenTelemetryOptions {
-  /** The address of a collector (OTLP over HTTP). Headers and more come from the SDK's own variables, `OTEL_…`. */
+  /**
+   * The address of a collector (OTLP over HTTP). The SDK reads headers and other settings from its own environment
+   * variables, `OTEL_…`.
+   */
   readonly endpoint: string;
   readonly serviceName?: string | undefined;
   /** How often spans and log lines are sent, and how often metrics are. */

@@ -14,7 +14,7 @@ import { type WalkOptions, walkFolder } from "./walk-folder.ts";
 export interface ConfinedFolder {
   /** Opens a plain file. Pipes, devices and folders are rejected without blocking. */
   openFile(path: string): Promise<ConfinedFile>;
-  /** Puts a file in place as a whole: a reader sees the old one or the new one. */
+  /** Replaces a file as a whole: a reader sees the old content or the new content. */
   replaceFile(path: string, text: string): Promise<void>;
   /** The plain files below a folder, or the file itself. Links are neither followed nor listed. */
   files(path: string, options: WalkOptions): AsyncIterable<FoundFile>;

@@ -16,7 +16,7 @@ export function createGuardedFetch(
   places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup">,
 ): typeof globalThis.fetch {
   const { allowsAddress = isPublicAddress } = places;
-  // Connections of these agents were checked when they were made.
+  // A connection that these HTTP agents reuse was checked when it was made.
   const options = { keepAlive: true, lookup: guardedLookup(allowsAddress, places.lookup) };
   const [plain, encrypted] = [new HttpAgent(options), new HttpsAgent(options)];
 

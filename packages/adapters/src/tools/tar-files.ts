@@ -10,9 +10,9 @@ interface TarFile {
 const NAME_BYTES = 8192;
 
 /**
- * Yields the plain files of a GNU tar archive while the archive arrives. If the archive breaks off, the files end
- * there. Files of more than `most` bytes are left out and never kept in memory: a file may have grown since it was
- * listed.
+ * Yields the plain files of a GNU tar archive while the archive arrives. If the archive ends too early, the last
+ * incomplete file is left out. Files of more than `most` bytes are left out and never kept in memory: a file may have
+ * grown since it was listed.
  */
 export async function* tarFiles(archive: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<TarFile> {
   const { take, skip } = reader(archive);
@@ -50,7 +50,7 @@ function textIn(bytes: Uint8Array, from: number, length: number): string {
   return new TextDecoder().decode(end === -1 ? part : part.subarray(0, end));
 }
 
-/** Takes a number of bytes from a stream, or skips them; undefined or false if the stream ends earlier. */
+/** Reads or skips a number of bytes of a stream. Returns undefined or false if the stream ends earlier. */
 function reader(stream: AsyncIterable<Uint8Array>) {
   const chunks = stream[Symbol.asyncIterator]();
   let held: Uint8Array[] = [];

@@ -133,7 +133,7 @@ describe("a private address is not reached", () => {
   });
 });
 
-test("Claude Code calls an MCP server of a request through the proxy, and its model without it", async () => {
+test("Claude Code calls an MCP server of a request through the proxy, and its model without the proxy", async () => {
   const { port, calls } = await listener();
   async function statusWith(allowsAddress: (address: string) => boolean): Promise<unknown> {
     const proxy = await proxyWith({ ...anyPort, allowsAddress, lookup: meaning(["127.0.0.1"]) });

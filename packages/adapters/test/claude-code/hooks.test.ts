@@ -227,7 +227,7 @@ describe("without an answer", () => {
   });
 });
 
-test("a private address is not called, even if its name resolved to another address before", async () => {
+test("a private address is not called through a name, even if the name also has a public address", async () => {
   const { port, received } = await receiver();
   const url = `http://hooks.example.com:${port}/`;
   const meanings = [["127.0.0.1"], ["0.0.0.0"], ["93.184.216.34", "127.0.0.1"], ["::1"]];

@@ -270,7 +270,7 @@ describe("what the operator allowed", () => {
     expect(await refusal(options, settings())).toBe(code);
   });
 
-  test("a folder that a request names is known by its inode when the child is started, and a link in its place is refused", async () => {
+  test("when the child is started, the folders of a request are identified by their inodes, and a link that replaced a folder is rejected", async () => {
     const opened = policy({ roots: [root] });
     const place = join(root, "swapped");
     await mkdir(place);
@@ -393,7 +393,7 @@ describe("secrets", () => {
     await expect(opened().admit({ env: kept.env }, session)).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("a session keeps its secrets if a run has other secrets; they are copied to a fork, and deleted with the session", async () => {
+  test("a session keeps its secrets if a run has other secrets, a fork gets a copy of them, and a deletion of the session removes them", async () => {
     const kept = ClaudeOptions.parse(await opened().admit(given(), session));
     const other = await opened().admit(
       asked({ hooks: { Stop: { url: "https://other.example.com/canary-2" } } }),

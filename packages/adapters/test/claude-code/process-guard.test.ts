@@ -248,7 +248,7 @@ test("a program that cannot be started fails with an error that says so", async 
   expect(() => spawnChild({ ...request, command: "/bin/true", args: ["x".repeat(200_000)] })).toThrow("too large");
 });
 
-test("headers and environments of MCP servers are in a file that only this user can read, while the child runs", async () => {
+test("while a child runs, the headers and environments of MCP servers are in a file that only this user can read", async () => {
   const stub = await createStub(folder, `echo up; cat >/dev/null`);
   const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run") });
   const config = JSON.stringify({ mcpServers: { x: { headers: { authorization: "canary-1" } } } });

@@ -4,14 +4,14 @@ import { placesOf } from "../../src/runtimes/claude-code/session-places.ts";
 
 const options = { ...ClaudeOptions.parse({ add_dirs: ["/r/more"] }), settings: null };
 
-test("folders that a session named are given to the sandbox with their identities, the working folder too", () => {
+test("the sandbox gets the folders that a session named, including the working folder, with their identities", () => {
   expect(placesOf({ ...options, cwd: "/r/own", identities: { "/r/own": "1:2", "/r/more": "1:3" } })).toEqual([
     { path: "/r/own", access: "write", identity: "1:2" },
     { path: "/r/more", access: "write", identity: "1:3" },
   ]);
 });
 
-test("a folder that may only be read is given last, so that nothing covers it", () => {
+test("a read-only folder is mounted last, so that no other mount covers it", () => {
   const places = placesOf({ ...options, cwd: "/data/work/1", readOnly: ["/r/more"], identities: { "/r/more": "1:3" } });
   expect(places).toEqual([
     { path: "/r/more", access: "write", identity: "1:3" },

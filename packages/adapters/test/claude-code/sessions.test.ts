@@ -18,7 +18,7 @@ test("a second prompt uses the same process, and a prompt after its end resumes 
   // Another session takes the one idle place.
   await world.run(play({ text: "Other." }));
   await until(() => !isAlive(pids[0]));
-  // The files of the ended process, which are beside the log, were removed.
+  // The files that the ended process left on the disk are removed: the log has their content.
   const written = (): string[] => readdirSync(join(world.home, "default"), { recursive: true }).map(String);
   await until(() => !written().some((name) => name.includes(first.sessionId)));
   const third = await world.again(first.sessionId, play({ text: "Three." }));
@@ -171,7 +171,7 @@ test("a run that was resumed and killed again continues: unfinished work of the 
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("It said: nobody knows");
 }, 120_000);
 
-test("a session whose process died before its first append begins again, although a file was left", async () => {
+test("a session whose process died before its first append starts again, although the process left a file", async () => {
   const world = await createWorld();
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd }));
   const project = join(world.home, "default", "projects", world.cwd.replaceAll(/[^A-Za-z0-9]/g, "-"));
@@ -181,7 +181,7 @@ test("a session whose process died before its first append begins again, althoug
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("Here.");
 }, 120_000);
 
-test("a cancel interrupts the turn, and the process stays", async () => {
+test("a cancel interrupts the turn, and the process is kept", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId } = await world.inMidCall();

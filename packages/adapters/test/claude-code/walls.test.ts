@@ -16,7 +16,7 @@ const hasBubblewrap =
   spawnSync("bwrap", ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]).status === 0;
 const KEY = "sk-ant-api03-the-real-key";
 
-describe.skipIf(!hasBubblewrap)("Claude Code behind walls", () => {
+describe.skipIf(!hasBubblewrap)("Claude Code in a sandbox", () => {
   let sandbox: ClaudeWalls["sandbox"];
   beforeAll(async () => {
     const opened = await openBubblewrap();

@@ -186,7 +186,7 @@ export function spawning(pids: number[]): { readonly spawn: Spawn } {
 /** A line that Claude Code writes for the SDK. */
 export type ChildLine = { readonly type?: string };
 
-/** Starts the real Claude Code, and passes on its output line by line: at once, or when `pass` allows it. */
+/** Starts the real Claude Code, and passes on its output line by line: immediately, or when `pass` allows it. */
 export async function spawnThrough(pass: (line: ChildLine) => Promise<boolean>): Promise<Spawn> {
   const sandbox = await openNone();
   if (!sandbox) throw new Error("There is no bash here.");

@@ -23,7 +23,7 @@ test.each([
   ],
   ["version 2", V2, "0::/system.slice/skein.service", [2, "/sys/fs/cgroup/system.slice/skein.service"]],
   ["version 2 in a container", IN_A_CONTAINER, "0::/docker/abc", [2, "/sys/fs/cgroup"]],
-])("the groups of this process in %s", (_, mountinfo, memberships, expected) => {
+])("the folders of this process's control groups are found: %s", (_, mountinfo, memberships, expected) => {
   const found = findParents(mountinfo, memberships);
   if ("problem" in found) throw new Error(found.problem);
   const places = [...new Set(Object.values(found.parents).map((place) => place.replace(/(?!^)\/$/, "")))];

@@ -175,7 +175,7 @@ test.each([
   },
 );
 
-test("images of prompts, tools of the program and searches are sent on", async () => {
+test("images of prompts, tools of the program and searches are forwarded", async () => {
   const pass = await issue({ allowsUrl: (url) => url === "https://images.example.com/loom.png" });
   pass.open();
   const tools = [

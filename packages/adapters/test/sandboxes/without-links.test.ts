@@ -47,7 +47,7 @@ test("plain files are read, listed, written and removed", () => {
   expect(existsSync(join(root, "new"))).toBe(false);
 });
 
-test("a link as the last component is not followed", () => {
+test("a link at the end of a path is not followed", () => {
   symlinkSync(join(outside, "secret"), join(root, "link"));
   expect(read("link")).toBeUndefined();
   expect(writeWithoutLinks(root, ["link"], "changed")).toBe(false);
@@ -64,7 +64,7 @@ test("a folder has an identity, unless its path has a link", () => {
   expect(folderIdentity(join(outside, "way"))).toBeUndefined();
 });
 
-test("a link as a folder on the way is not followed", () => {
+test("a link in the middle of a path is not followed", () => {
   symlinkSync(outside, join(root, "way"));
   expect(read("way", "secret")).toBeUndefined();
   expect(namesWithoutLinks(root, ["way"], 10)).toEqual([]);

@@ -59,7 +59,7 @@ const wholeLog = (events: readonly Event[]): readonly number[] => events.map(({ 
 const counted = (length: number): readonly number[] => Array.from({ length }, (_, at) => at + 1);
 const SINGLE = "select relname as name from pg_class where relname = 'events_single'";
 
-test("a server of the previous version keeps working while the new one migrates, moves the events, and works beside it", async () => {
+test("a server of the previous version keeps working while a new server migrates the database and moves the events, and afterwards", async () => {
   const { url, before, scripts } = await filled(12);
   const client = await connected(url);
   const over = new AbortController();

@@ -42,11 +42,14 @@ const CLOCK_SLACK_MS = 1000;
  * Restate that has the wake-up is down, or another node is taking over.
  */
 const UNPLACED_MS = 1500;
-/** A session that has been due for this long has found no place here either, so its wake-up is sent again for any worker. */
+/**
+ * If a session has been due for this long, this worker had no free place for it, so its wake-up is sent again for any
+ * worker.
+ */
 const SEND_MS = 3000;
 /** After this time in the queue for a place, another worker may have driven the session. */
 const LONG_IN_LINE_MS = 100;
-/** For how many overdue sessions of one tenant a sweep sends wake-ups, at most. */
+/** The largest number of overdue sessions of one tenant that one sweep handles. */
 const PER_TENANT = 100;
 
 /**
@@ -64,7 +67,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const stopping = new AbortController();
   /** The sessions that are being claimed or driven here, each with a promise that resolves at the end. */
   const inHand = new Map<string, Promise<void>>();
-  /** The time window in which each overdue session was last sent. */
+  /** The time window in which the last wake-up of each overdue session was sent. */
   const sent = new Map<string, number>();
   let stopListening = (): void => {};
   let sweeps: NodeJS.Timeout | undefined;
@@ -153,9 +156,9 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   }
 
   /**
-   * Drives a session until it sleeps, or until its time slice ends. If the attempt ends before that, the drive goes on:
-   * its step would otherwise be lost, and begun again by the next attempt. In this process, the next attempt waits for
-   * this drive. In another process, the next attempt takes the lease.
+   * Drives a session until it sleeps, or until its time slice ends. If the attempt ends earlier, the drive continues:
+   * otherwise its step would be lost, and the next attempt would begin it again. In this process, the next attempt
+   * waits for this drive. In another process, the next attempt takes the lease.
    */
   async function driveOnce(sessionId: string, yieldAt: number): Promise<void> {
     const asked = now();

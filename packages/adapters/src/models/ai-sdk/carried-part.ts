@@ -4,7 +4,7 @@ import type { SharedV4ProviderMetadata } from "@ai-sdk/provider";
 export interface CarriedPart {
   /** The `providerMetadata` of the part: it is sent back to the provider as `providerOptions`. */
   readonly metadata?: SharedV4ProviderMetadata;
-  /** The provider's id of a call, if the log has another one. */
+  /** The provider's id of a call, if the log has a different id for the call. */
   readonly id?: string;
   /** The kind of a part that only its provider understands. */
   readonly custom?: string;

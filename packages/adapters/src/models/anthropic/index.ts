@@ -29,8 +29,8 @@ export interface AnthropicModelOptions {
   /** Whether the built-in simulation answers instead of the provider. */
   readonly simulated?: boolean;
   /**
-   * The provider's name for the model. If it is missing, the model is Claude, with the name that each call has. The thinking
-   * blocks of other models are marked, because Claude rejects them.
+   * The provider's name for the model. If it is missing, the model is Claude, and each call names which one. The
+   * thinking blocks of other models are marked, because Claude rejects them.
    */
   readonly modelName?: string;
   readonly abilities?: Partial<ModelAbilities>;

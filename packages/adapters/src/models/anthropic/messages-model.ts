@@ -45,7 +45,7 @@ export interface MessagesModelOptions {
 /** A request is aborted if nothing arrives for this time, not even a ping. */
 export const SILENCE_MS = 300_000;
 
-/** The API accepts these settings only if the request names an older version of the API than the client does. */
+/** The API accepts these settings only under an older version of the API than the one that the client names. */
 const SAMPLING = ["temperature", "top_p", "top_k"];
 const WITH_SAMPLING = "2023-06-01";
 

@@ -1,6 +1,6 @@
 import type { DriverLog } from "@skein/core";
 
-/** Holds tool calls back until their start is in the log. */
+/** Makes tool calls wait until their start is in the log. */
 export interface CallGates {
   /** Resolves to true when the call is in the log, or to false if it could not be stored. */
   pass(toolUseId: string): Promise<boolean>;

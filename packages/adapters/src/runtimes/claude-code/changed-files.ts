@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from "node:path";
 import type { ClaudeMessage } from "./sdk-messages.ts";
 import type { Entry } from "./transcript.ts";
 
-/** Tools that write files, and the input that has the path. */
+/** The tools that write files, each with the name of the input field that contains the path. */
 const WRITERS: Readonly<Record<string, string>> = {
   Write: "file_path",
   Edit: "file_path",

@@ -46,14 +46,14 @@ export interface ProcessFigures {
  */
 export interface ChildPool extends Prefetch {
   /**
-   * Waits for a place for a run that needs a process. Returns the function that gives the place back, or undefined if
-   * the wait was stopped.
+   * Waits for a place for a run that needs a process. Returns a function that frees the place, or undefined if the wait
+   * was stopped.
    */
   place(tenant: string, signal: AbortSignal): Promise<GiveBack | undefined>;
   figures(): Promise<ProcessFigures>;
   /**
-   * A child for the session: the idle one if it fits, otherwise a new one. The caller has it alone until the caller returns it
-   * with `keep` or ends it.
+   * A child for the session: the idle one if it fits, otherwise a new one. Nobody else gets this child until the caller
+   * returns it with `keep`.
    */
   take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
   keep(child: Child): void;

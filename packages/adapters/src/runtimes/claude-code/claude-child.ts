@@ -91,7 +91,7 @@ export interface Child {
   detach(): void;
   /** Ends the process after its current work. */
   end(): void;
-  /** Kills the process at once. */
+  /** Kills the process immediately. */
   kill(): void;
 }
 
@@ -109,7 +109,7 @@ export interface ChildStart extends WaysOutStart {
   readonly transcript: () => Promise<Transcript | null>;
   /** The part of the transcript that the process is shown. Default: all of it. */
   readonly shown?: (transcript: Transcript) => Transcript;
-  /** What the process sees beside its own folders, if it is in a sandbox. */
+  /** What the process sees in addition to its own folders, if it is in a sandbox. */
   readonly places?: readonly SandboxPlace[];
   /** Start the process now and give it its prompt later. */
   readonly ahead?: boolean;

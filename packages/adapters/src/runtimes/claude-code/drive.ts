@@ -31,11 +31,12 @@ import { resumeRun } from "./resume-run.ts";
 import { createSessionModels } from "./session-models.ts";
 import type { TurnEnd } from "./turn.ts";
 
-/** Drives the session until it has nothing left to do here, then gives the lease back. */
+/** Drives the session until it has nothing left to do here, then releases the lease. */
 export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: DriveDeps): Promise<void> {
   const { sessionId } = claimed.lease;
   const lease = claimed.prolong(deps.leaseMs);
-  // As in the loop, listening comes before reading, and never stops: a cancel may arrive while the process is started.
+  // As in the loop, this process listens for new events before it reads the log, and does not stop listening: a cancel
+  // may arrive while the process is started.
   const ear = createEar(deps.store, sessionId);
   const state = await deps.states.take(sessionId, claimed.lastSequence).finally(ear.stop);
   const answers = createAnswers(state);
@@ -68,7 +69,7 @@ function growths(entries: number): number {
   return Math.max(0, Math.ceil(Math.log(entries / 8) / Math.log(GROWTH)));
 }
 
-/** First resumes the open run, then works off the prompts. After that the session sleeps. */
+/** First resumes the open run, then runs the waiting prompts. After that the session sleeps. */
 async function work(drive: Drive): Promise<TurnEnd> {
   const { log, lease, deps } = drive;
   const { run } = log.state;

@@ -6,7 +6,7 @@ import type { OwnServer } from "./options.ts";
 
 type Servers = NonNullable<Options["mcpServers"]>;
 
-/** The MCP servers in the form that a process in a sandbox gets them. */
+/** The MCP servers in the form in which a process in a sandbox gets them. */
 export interface EdgeServers {
   readonly servers: Servers;
   close(): void;

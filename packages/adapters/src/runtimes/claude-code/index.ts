@@ -66,8 +66,8 @@ export interface ClaudeCodeDeps extends Pick<
 /** Claude Code as a runtime, on the unmodified Claude Agent SDK. Reasons: decision 075. */
 export interface ClaudeCode extends Runtime {
   /**
-   * The id for a new session with these options whose process is already started. Undefined if no process is ready;
-   * then any id can be used.
+   * If a process for a new session with these options is already started, returns the id that the session must have.
+   * Otherwise returns undefined, and the session can have any id.
    */
   reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
   /** What a session with these options would have. */

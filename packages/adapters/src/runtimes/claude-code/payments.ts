@@ -5,8 +5,8 @@ import type { PassRules } from "../../sandboxes/model-broker/index.ts";
 
 /**
  * Counts what Claude Code spends against the operator's caps. In a sandbox, money is reserved for each call before the
- * broker forwards it. Without a sandbox the calls are not visible, so the usage in the log is counted when the lease is
- * given back.
+ * broker forwards it. Without a sandbox the calls are not visible, so the usage in the log is counted when the drive
+ * ends.
  */
 export interface Payments {
   /** Begins to count what a driven session spends. Returns the function that ends the count. */

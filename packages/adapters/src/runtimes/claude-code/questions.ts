@@ -23,7 +23,7 @@ export interface QuestionsDeps {
 /** What Claude Code wants to know from people: whether a call may run, and the questions of AskUserQuestion. */
 export interface Questions {
   readonly canUseTool: CanUseTool;
-  /** Whether a person or client is asked now. */
+  /** Whether a question to a person or a client is open. */
   readonly isOpen: boolean;
   /** Continues the questions whose answer is now in the log. */
   wake(): void;

@@ -42,7 +42,7 @@ export async function resumeRun(drive: Drive): Promise<TurnEnd> {
   const transcript = await readTranscript(deps.store, lease.sessionId);
   const before = log.state.run as RunState;
   const waits = before.calls.some(isWaiting) && !isCancelled(log.state, before);
-  // The model gets all results of its answer at once, so nothing can be done until every question is answered.
+  // The model gets all results of its answer together, so nothing can be done until every question is answered.
   if (waits && before.calls.some(isUnanswered)) return putAside(drive);
   const awaits = await deps.store.awaits(lease.sessionId);
   const { termsOf } = await modelOfRun(drive, before.prompt);
@@ -114,7 +114,7 @@ function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResul
   return { toolUseId, content: `The user has answered. ${said.join(", ")}`, isError: false };
 }
 
-/** A run that this worker has resumed, and its end if it must not continue. */
+/** A run that this worker has resumed. `over` is its end, if it must not continue. */
 interface Resumed {
   readonly run: RunState;
   readonly over: RunEnd | undefined;

@@ -57,8 +57,8 @@ export interface PendingMessage {
 export interface MessageReader {
   read(message: SDKMessage, now: number): readonly PendingMessage[];
   /**
-   * Ends the answer that is being assembled: the caller knows that the answer's calls begin. Empty while the answer is
-   * streamed.
+   * Returns the answer that is being assembled. It is complete, because its calls begin. Returns nothing while the
+   * answer is streamed.
    */
   settle(now: number): readonly PendingMessage[];
   /** Ends the answer whose stream is open as an interrupted answer, because nothing more will come. */

@@ -5,8 +5,8 @@ import type { ResolvedOptions } from "./options.ts";
 import { isWithin } from "./policy/folders.ts";
 
 /**
- * What a session may see beside its configuration. Read-only folders come last, because a later mount covers an earlier
- * one.
+ * What a session may see in addition to its configuration. Read-only folders come last, because a later mount covers an
+ * earlier one.
  */
 export function placesOf(options: ResolvedOptions): readonly SandboxPlace[] {
   const { cwd, identities = {} } = options;

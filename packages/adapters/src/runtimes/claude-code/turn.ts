@@ -200,7 +200,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 
   function hasBegun(): void {
     heldMs = lease.leaseMs;
-    // The prompt may have been cancelled before.
+    // The prompt may have been cancelled while the process was started.
     if (log.state.run?.runId !== turn.runId) leave(log.state.run ? "lost" : "ended");
   }
 
@@ -215,13 +215,13 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
         secrets: turn.secrets,
       },
       message(message) {
-        // Messages that arrive while the process is asked why a server failed wait in order.
+        // While the process is asked why a server failed, new messages wait in their order.
         if (hasFailedServers(message)) asking = withServerErrors(message, child.query).then(hear);
         else if (asking) asking = asking.then(() => hear(message));
         else hear(message);
       },
       async append(entries, subpath) {
-        // The SDK holds its result back until these entries are acknowledged, and the result belongs in the same
+        // The SDK sends its result only after these entries are acknowledged, and the result belongs in the same
         // append. So the entries are acknowledged before they are stored. Until the entries are stored, nobody sees
         // them. If the append is rejected, the child is ended.
         recorder.append(entries, subpath).catch(abandon);

@@ -7,11 +7,14 @@ export interface UnrecordedMessages {
   addTranscript(facts: readonly Fact[]): void;
   /** Whether the end of the run is among the messages. */
   readonly hasEnded: boolean;
-  /** Whether the last message is a final answer and all entries have arrived, so that the end of the run follows at once. */
+  /**
+   * Whether the last message is a final answer and all entries have arrived, so that the end of the run follows
+   * immediately.
+   */
   readonly isLastAnswer: boolean;
-  /** Takes the transcript, and the messages up to the first whose entries are not stored yet. */
+  /** Removes and returns the transcript, and the messages before the first one whose entries are not stored yet. */
   take(): { readonly transcript: readonly Fact[]; readonly ready: readonly ClaudeMessage[] };
-  /** Takes the messages that are left: a resumed child will not remember them. */
+  /** Removes and returns the remaining messages: a resumed child will not remember them. */
   takeLost(): readonly ClaudeMessage[];
 }
 

@@ -13,13 +13,16 @@ export interface Forwarded extends AnswerTap {
   readonly path: string;
   readonly asked: AskedAnswer;
   readonly signal: AbortSignal;
-  /** The name that the program has for the model, if its server has another one: the answer gets this name. */
+  /**
+   * The name by which the program knows the model, if the server uses another name: it replaces the server's name in
+   * the answer.
+   */
   readonly nameInAnswer?: string | undefined;
 }
 
 /**
- * Headers of a request that are sent on. Other headers could have a meaning for the provider or for a gateway in front
- * of it, for example which account pays.
+ * Headers of a request that are forwarded. Other headers could have a meaning for the provider or for a gateway in
+ * front of it, for example which account pays.
  */
 const PASSED_ON = /^(?:accept|content-type|user-agent|x-app|anthropic-.*|x-stainless-.*|x-claude-.*)$/;
 

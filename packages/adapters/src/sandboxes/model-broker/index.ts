@@ -16,8 +16,8 @@ export { type BrokeredModel, type Upstream, createHttpUpstream } from "./upstrea
  * Connects sandboxes to the model. The real key stays in this process: a sandboxed program gets a socket and a token
  * that is valid for one session, for the models of that session, and only while the pass is open.
  *
- * The broker reads requests of the Messages API, and sends on what it has read and checked. Answers pass unchanged, except
- * for the name of a model that has an address of its own.
+ * The broker reads requests of the Messages API, and forwards what it has read and checked. Answers pass unchanged,
+ * except for the name of a model that has an address of its own.
  */
 export interface ModelBroker {
   /** Makes a socket and a token for one program. They do not work until the pass is opened. */
@@ -30,15 +30,18 @@ export interface PassRules extends ProviderRules {
   /** The reason why this model may not be called now, as a sentence; undefined if it may. Called before each call. */
   readonly refusal?: (model: string) => string | undefined;
   /**
-   * How a model with an address and a key of its own is reached; undefined for a model of the broker's own server. Asked
-   * before each call. An error that it throws rejects the call.
+   * How a model with an address and a key of its own is reached; undefined for a model of the broker's own server.
+   * Called before each call. An error that it throws rejects the call.
    */
   readonly reach?: (model: string) => Promise<BrokeredModel | undefined>;
   /** Called when a streamed answer begins, with its id and the token limit of its request. */
   readonly onBegun?: (id: string, maxTokens: number) => void;
   /** Called with the usage of each call: as the model reported it, or estimated if the call was cut off. */
   readonly onUsage?: (model: string, usage: ReportedUsage, own: BrokeredModel | undefined) => void;
-  /** Asked before each call: a sentence rejects the call, otherwise `settle` gets the usage of the call. */
+  /**
+   * Called before each call. If it returns a sentence, the call is rejected. Otherwise `settle` gets the usage of the
+   * call.
+   */
   readonly pay?: (call: BrokeredCall) => Promise<PaidFor | string>;
 }
 
@@ -72,7 +75,7 @@ const MAXIMUM_BODY_BYTES = 48 * 1024 * 1024;
 const TOO_LARGE = `A request may have at most ${MAXIMUM_BODY_BYTES} bytes.`;
 const ROUTES = new Set(["/v1/messages", "/v1/messages/count_tokens"]);
 
-/** `server` has the models that have no address of their own. */
+/** `server` is used for models that have no address of their own. */
 export function createModelBroker(server: HttpUpstream): ModelBroker {
   const upstream = createHttpUpstream(server);
   // The folder of the sockets is not in the data folder, whose path may be too long for a socket (108 bytes).
@@ -144,7 +147,7 @@ async function createPass(socket: string, rules: PassRules, server: Upstream): P
     ).finally(() => paid?.settle(usage));
   }
 
-  /** The model, if it has an address of its own. A sentence, if the model cannot be used. */
+  /** Returns the model if it has an address of its own, or a sentence if the model cannot be used. */
   async function reached(model: string): Promise<BrokeredModel | string | undefined> {
     try {
       return await rules.reach?.(model);
@@ -226,8 +229,8 @@ function callIn(body: Uint8Array, costs: boolean): z.infer<typeof Call> | string
 }
 
 /**
- * A call as it was checked. The bytes of the program are not sent on: if a member of the JSON occurs twice, the model's
- * server could read the one that was not checked.
+ * A call as it was checked. The bytes of the program are not forwarded: if a member of the JSON occurs twice, the
+ * model's server could read the one that was not checked.
  */
 function checked(call: z.infer<typeof Call>): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(call));

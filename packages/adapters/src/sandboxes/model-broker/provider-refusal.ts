@@ -10,7 +10,7 @@ export interface ProviderRules {
 const HARMLESS = /^(?:custom$|bash_|text_editor_|computer_|memory_|tool_search_tool_)/;
 
 /**
- * Why a request may not be sent on, as a sentence; undefined if it may. A program without a network could otherwise
+ * Why a request may not be forwarded, as a sentence; undefined if it may. A program without a network could otherwise
  * have the provider make connections for it: to MCP servers, to addresses of images and documents, by tools that the
  * provider runs. Reasons: decision 170.
  */

@@ -1,7 +1,7 @@
 import { Transform } from "node:stream";
 import { parsedOrUndefined } from "@skein/core";
 
-/** The most bytes that are held back while the name of the model is searched in an answer. */
+/** The most bytes of an answer that wait in memory until the name of the model is found. */
 const MOST_HELD = 32 * 1024 * 1024;
 
 /**

@@ -8,7 +8,7 @@ export interface LeasesDeps {
   readonly heads: Heads;
   readonly appender: Appender;
   readonly documents: DocumentFolders;
-  /** Runs alone in the session's queue, so that a lease is never given away while its holder's append is being written. */
+  /** Runs alone in the session's queue, so that no session is claimed while an append to it is being written. */
   readonly alone: <Result>(sessionId: string, work: () => Result | Promise<Result>) => Promise<Result>;
   readonly now: () => number;
 }

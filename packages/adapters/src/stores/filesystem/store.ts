@@ -31,7 +31,7 @@ export interface FilesystemStoreDeps {
   /** The folder is created if it does not exist. An existing folder must be empty or a store. */
   readonly folder: string;
   readonly now?: () => number;
-  /** Checks whether the process that holds the folder is still running. */
+  /** Checks whether the process that has the lock of the folder is still running. */
   readonly processes?: Processes;
 }
 
@@ -40,7 +40,7 @@ export interface FilesystemStore extends Store {
   settled(): Promise<void>;
 }
 
-/** How long opening and closing wait for documents that are missing or behind, in ms. */
+/** How long opening and closing wait for documents that are missing or out of date, in ms. */
 const DOCUMENTS_AT_OPEN = 1000;
 const DOCUMENTS_AT_CLOSE = 5000;
 

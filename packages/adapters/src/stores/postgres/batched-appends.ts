@@ -24,7 +24,7 @@ interface Waiting extends AppendCall {
 }
 
 /**
- * Sends appends, several in one transaction when many come at once.
+ * Sends appends, several in one transaction when many come at the same time.
  *
  * The rejection of an append is an answer, and does not affect the others. If the transaction itself fails, nothing of
  * it is stored, and each append is tried again alone, so that only the failing one is rejected. An append whose events

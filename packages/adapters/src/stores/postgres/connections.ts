@@ -12,7 +12,7 @@ export interface Connections {
   readonly query: Query;
   /**
    * Runs the few short statements that keep a worker alive and find the sessions of a dead worker. They have their own
-   * connection and run one after the other: behind a backlog of other statements they would be seconds late.
+   * connection and run one after the other: if they had to wait for many other statements, they would be seconds late.
    */
   readonly urgent: Query;
   /** A separate connection for one caller, who runs one statement at a time. */

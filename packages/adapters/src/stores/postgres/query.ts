@@ -6,7 +6,7 @@ import { wasUndone } from "./errors.ts";
 // The pool of `pg` has these members, but its types do not.
 declare module "pg" {
   interface ClientBase {
-    /** Whether the connection keeps the process alive, as for a socket. */
+    /** `ref` and `unref` set whether the connection keeps the process alive, as those of a socket do. */
     ref(): void;
     unref(): void;
   }
@@ -35,8 +35,8 @@ const asText = { getTypeParser: () => (text: string) => text };
 const AGAIN_MS = [10, 50, 250, 1000];
 
 /**
- * The rows that a statement gives. Each statement is a transaction, so a statement that was rolled back can be tried
- * again. Reasons: decision 166.
+ * Runs a statement and returns its rows. Each statement is a transaction, so a statement that was rolled back can be
+ * tried again. Reasons: decision 166.
  */
 export async function asked(
   client: pg.ClientBase,

@@ -139,8 +139,8 @@ const DELETE = { ...statement("delete", "select skein.delete_session($1, $2)"), 
 /**
  * The store for production: one PostgreSQL, any number of processes.
  *
- * Each verb is one function in the database and one round trip. Events are handed to this process's followers by the
- * append itself; other processes are notified after the commit by NOTIFY, and find unannounced events by a sweep.
+ * Each operation is one function in the database and one round trip. The append itself passes events to this process's
+ * followers; other processes are notified after the commit by NOTIFY, and find unannounced events by a sweep.
  */
 export async function createPostgresStore({
   url,

@@ -13,13 +13,15 @@ export interface ActionSql {
   readonly integer: (key: string) => string;
   /** Whether the data has this value under this key. Never null. */
   readonly has: (key: string, value: string | boolean) => string;
-  /** JSON of a condition, a constant text, an object. */
+  /**
+   * The next three functions return JSON: from a condition, from a constant text, and from the members of an object.
+   */
   readonly boolean: (condition: string) => string;
   readonly text: (text: string) => string;
   readonly object: (members: readonly (readonly [key: string, value: string])[]) => string;
   /** The messages that the model was shown at the event, as JSON. */
   readonly shownMessages: string;
-  /** The null values with the types of messages_snapshot and of numbers. */
+  /** Null with the type of messages_snapshot, and null with the type of the numbers. */
   readonly noMessages: string;
   readonly noInteger: string;
   readonly actionType: (action: string) => string;

@@ -80,7 +80,7 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
     waits = isWanted;
   }
 
-  /** Whether the group was answered. A single job is always answered. */
+  /** Returns whether the jobs got their answers. A single job always gets one, if necessary an error. */
   function commit(group: readonly Job[]): boolean {
     const answers: (() => void)[] = [];
     try {

@@ -5,7 +5,7 @@ import { jsonText } from "../sql/body.ts";
 export interface JsonValue {
   /** A text, or the bytes of a large text: the statement has to cast them. */
   readonly value: string | Uint8Array;
-  /** Frees the bytes at once, instead of at the next garbage collection. */
+  /** Frees the bytes immediately, instead of at the next garbage collection. */
   free(): void;
 }
 

@@ -53,7 +53,7 @@ interface AskedAppend extends AppendOptions {
   readonly changes: Changes;
 }
 
-/** What an append adds to the head of its session, and when. */
+/** What an append adds to the counters of its session's head, and the time of the append. */
 type Counted = readonly [events: number, messages: number, runs: number, at: string];
 
 export interface Head {

@@ -42,9 +42,9 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
  * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the other
  * processes; a sweep each second finds unannounced changes.
  *
- * The cost of an append is its number of pages (about 6 µs each, beside 90 µs for the flush), so it touches as few as
- * possible: times of change are on the head, an index is not written if its column stays the same, and new ids are not
- * looked up before they are written. Reasons: decision 003.
+ * The cost of an append is its number of pages (about 6 µs each, in addition to 90 µs for the flush), so it changes as
+ * few as possible: times of change are in the head's row, an index is not written if its column stays the same, and new
+ * ids are not looked up before they are written. Reasons: decision 003.
  */
 export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }: SqliteStoreOptions): Promise<Store> {
   let wakeFile: WakeFile | undefined;

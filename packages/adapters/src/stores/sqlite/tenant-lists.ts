@@ -79,7 +79,7 @@ export function summariesOf(db: Database, tenant: string, sessionIds: readonly s
   return db.all(SUMMARIES, JSON.stringify(sessionIds), tenant).map((row) => summaryOfRow(row as unknown as SummaryRow));
 }
 
-/** The search reads every message of the sessions, so callers name few sessions at once. */
+/** The search reads every message of the sessions, so callers name only a few sessions per call. */
 const PLACES = `select session_id as sessionId, role, sequence, created_at, json from (
     select m.session_id, m.role, m.sequence, m.created_at,
       substr(m.content, max(1, instr(lowered(m.content), ?1) - ${BEFORE_TEXT}), ${AROUND_TEXT}) as json,

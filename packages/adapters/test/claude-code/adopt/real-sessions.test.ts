@@ -143,7 +143,7 @@ describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () =
     expect(checkpoints.map(({ files_modified }) => files_modified)).toEqual([[], [join(work, "made.txt")]]);
   });
 
-  test("an adopted session is written back byte for byte, and the SDK's own reader finds the same in it", async () => {
+  test("an adopted session is written back byte for byte, and the SDK's own reader returns the same session", async () => {
     const { sessions } = await adopted();
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("second"));
     const [before, back] = [filesBelow(directory("first")), filesBelow(directory("second"))];

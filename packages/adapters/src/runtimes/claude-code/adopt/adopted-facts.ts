@@ -170,7 +170,7 @@ function copyFact({ name, bytes }: FileCopy, place: string): Fact {
   return transcriptAppended([entry], `${place}${name}`);
 }
 
-/** The message of the results of an answer's calls: the first user line that contains one. */
+/** The id of the message with the results of an answer's calls: the first user line that contains such a result. */
 function resultIdsByCall(messages: readonly TranscriptMessage[], ids: Ids): (answer: AnswerLines) => string {
   const byCall = new Map<string, string>();
   for (const message of messages) {

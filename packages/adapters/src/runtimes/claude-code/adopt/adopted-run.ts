@@ -33,7 +33,7 @@ import type { Answer } from "./model-answers.ts";
 /** Writes the facts of one run of an adopted session, in the order in which a driver would have written them. */
 export interface AdoptedRun {
   readonly id: string;
-  /** Whether the model has given its final answer, unless another prompt follows. */
+  /** Whether the last answer has no tool calls. It is then the final answer, unless another prompt follows. */
   isAnswered(): boolean;
   answered(answer: Answer, at: { messageId: string; resultsMessageId: string; time: number }): void;
   /** An answer that a rewind removed: it is not part of the conversation, but it costs money. */

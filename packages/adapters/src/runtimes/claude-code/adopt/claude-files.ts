@@ -49,7 +49,7 @@ const STAND_IN = "claude-sonnet-5";
 /**
  * Claude Code leaves out tool calls of models that it does not know, and the API then rejects the conversation. So the
  * answer of an unknown model gets the name of a known model, with 0 tokens, because the known model used none. The real
- * name is kept in a field beside it.
+ * name is kept in a separate field.
  */
 function ownModel(line: string): string {
   if (!line.includes('"carriedFrom":')) return line;

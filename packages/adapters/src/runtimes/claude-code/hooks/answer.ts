@@ -63,7 +63,7 @@ export function outputOf(event: HookEvent, answer: HookAnswer): SyncHookJSONOutp
   };
 }
 
-/** For `ask`, and for an answer that decides nothing, the same people are asked as without the hook. */
+/** If the answer is `ask` or decides nothing, people are asked as they would be without the hook. */
 function permissionOutput({ decision, reason, modified_input: updatedInput }: HookAnswer): SyncHookJSONOutput {
   const hookEventName = "PermissionRequest";
   if (decision === "deny")

@@ -86,7 +86,7 @@ export interface ClaudePolicyDeps {
   readonly rules?: KeyRules;
 }
 
-/** Data that is stored for a session beside its log. */
+/** Data of a session that is stored outside of its log. */
 const Kept = z.object({
   secrets: z.record(z.string(), z.string()).default({}),
   /** Whether an admin key allowed the session to bypass permissions. */

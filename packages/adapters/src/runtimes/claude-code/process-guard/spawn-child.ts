@@ -121,7 +121,7 @@ export function createSpawnChild(
 }
 
 interface SpawnDeps extends SpawnChildDeps {
-  /** What the child sees besides its own folders, if it is in a sandbox. */
+  /** What the child sees in addition to its own folders, if it is in a sandbox. */
   readonly places: readonly SandboxPlace[];
 }
 

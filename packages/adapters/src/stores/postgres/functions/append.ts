@@ -1,5 +1,5 @@
 /**
- * The one verb that changes a session: one function, one round trip.
+ * The function that appends to a session, in one round trip.
  *
  * Expected failures are answers, not exceptions, so that they do not abort the transaction. Every function is volatile:
  * each statement inside sees what was committed before it, so that "lock, then read" is correct under READ COMMITTED.

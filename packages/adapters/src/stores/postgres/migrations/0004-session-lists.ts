@@ -1,7 +1,7 @@
 /**
- * The metadata by which sessions are found, beside their tags. A trigger maintains this table, so that appends to
- * sessions without metadata cost nothing. Characters that no column can store (NUL, lone surrogates) are replaced, as
- * in every other column.
+ * The metadata of sessions, by which sessions can be found in the same way as by their tags. A trigger maintains this
+ * table, so that appends to sessions without metadata cost nothing. Characters that no column can store (NUL, lone
+ * surrogates) are replaced, as in every other column.
  */
 export const sessionLists = `
 create table skein.session_metadata (

@@ -1,9 +1,9 @@
 import { COUNTERS } from "@skein/core";
 
 /**
- * Sums by quarter of an hour, beside those by day: for days of other time zones, which all begin at a quarter of an
- * hour, and for the parts of a day at both ends of the requested time. Both are also grouped by the key that opened the
- * session.
+ * Sums by quarter of an hour, in addition to those by day: for days of other time zones, which all begin at a quarter
+ * of an hour, and for the parts of a day at both ends of the requested time. Both are also grouped by the key that
+ * opened the session.
  *
  * Every existing run is added up again by skein.roll_up, and counted row by row until then.
  */
