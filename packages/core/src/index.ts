@@ -1,6 +1,6 @@
 /** `@skein/core`: what other packages use. A name that nobody else imports does not belong here. */
 
-// The ports: what others implement.
+// The ports: interfaces that adapters implement.
 export type { AgentMemory } from "./ports/agent-memory.ts";
 export type { Bus, Shown } from "./ports/bus.ts";
 export type { Telemetry, TelemetryAttributes, TelemetrySpan, TelemetryValue } from "./ports/telemetry.ts";
@@ -59,7 +59,7 @@ export { SKILL_TOOL, type Skill, createSkillTool } from "./ports/skill.ts";
 export type { ToolResult } from "./ports/tool-result.ts";
 export { type Tool, type ToolContext, type ToolOptions, defineTool, resultContent } from "./ports/tool.ts";
 
-// What adapters of models share.
+// Functions that all adapters of models use.
 export { type AnswerStream, createAnswerStream } from "./model/answer-stream.ts";
 export { callIdOf, createCallIds } from "./model/call-id.ts";
 export { HOOK_NAMES, type HookContext, type HookedCall, type Hooks } from "./loop/hooks.ts";

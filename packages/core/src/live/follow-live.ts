@@ -11,7 +11,7 @@ export interface FollowLive {
    * began.
    */
   readonly facts: (joined: (runId: string | null) => void) => AsyncIterable<Event>;
-  /** Selects pieces. Default: all of them. */
+  /** Selects the pieces that the reader gets. Default: all. */
   readonly isWanted?: (piece: DraftPiece) => boolean;
 }
 

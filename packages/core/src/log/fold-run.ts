@@ -66,7 +66,7 @@ function isProgress(event: RunEvent): boolean {
   return !NO_PROGRESS.has(event.event_type);
 }
 
-/** Facts of the driver inside a run. */
+/** Folds a fact that the driver appended during a run. */
 export function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
   // The facts that end a poisoned run, for example the results of its open calls, do not count as progress: the run
   // stays poisoned.

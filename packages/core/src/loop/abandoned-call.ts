@@ -8,7 +8,7 @@ import { callOf, modelOf } from "./request.ts";
 
 type OpenCall = FactData<"step.started">;
 
-/** The key of a model call among the calls of its session. */
+/** Identifies a model call among the calls of its session. */
 export function callKeyOf({ run_id, step, attempt, purpose }: OpenCall): string {
   return `${run_id}/${purpose}/${step}/${attempt}`;
 }

@@ -20,7 +20,7 @@ type Compactor = (messages: readonly Turn[], target: number) => readonly Turn[];
 
 const REMOVED = "[Tool result removed during compaction]";
 const GO_ON = "Your summary says how far this has come. Go on from there.";
-/** How many turns at the end are not shortened. */
+/** How many of the last turns are not shortened. */
 const KEPT_TURNS = 6;
 /** Results longer than this are cut before anything is dropped. */
 const CUT_AT = 2000;

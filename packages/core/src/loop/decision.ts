@@ -23,7 +23,7 @@ export interface View {
   readonly hooks?: Pick<Hooks, "beforeModelCall" | "beforeToolCall"> | undefined;
   /** Results of checks before calls. These results are not recorded as facts. */
   readonly checks?: Checks | undefined;
-  /** The notices about tools so far. */
+  /** The notices that the tools have given so far. */
   readonly notices: readonly string[];
   /** Whether the agent's code validates final answers, and whether a rejected answer is sent back to the model. */
   readonly validates: boolean;

@@ -64,7 +64,7 @@ function isWeaker(one: SandboxMode, other: SandboxMode): boolean {
   return STRICTNESS.indexOf(one) < STRICTNESS.indexOf(other);
 }
 
-/** `Bash(git *)` is a pattern of Bash. */
+/** The name of the tool in a pattern: Bash in `Bash(git *)`. */
 function toolNameOf(tool: string): string {
   return tool.split("(")[0] ?? tool;
 }

@@ -61,7 +61,7 @@ export interface SandboxLimits {
   readonly memoryBytes?: number;
   /** Bytes of memory that the program and everything that it started may have together. */
   readonly totalMemoryBytes?: number;
-  /** Processes of the program, all together. */
+  /** The number of processes that the program and everything that it started may have together. */
   readonly processes?: number;
   /** Bytes of the largest file that the program may write. */
   readonly fileBytes?: number;

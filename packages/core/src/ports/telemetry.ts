@@ -22,7 +22,7 @@ export type TelemetryAttributes = Readonly<Record<string, string | number | bool
 export interface TelemetryValue {
   readonly name: string;
   readonly kind: "counter" | "histogram";
-  /** As UCUM writes it: `s`, `{token}`. */
+  /** The unit in the notation of UCUM: `s`, `{token}`. */
   readonly unit: string;
   readonly value: number;
   readonly attributes: TelemetryAttributes;

@@ -1,7 +1,7 @@
 import type { Content } from "@skein/protocol";
 import type { Tool } from "./tool.ts";
 
-/** The result of a call, by the name of its tool. */
+/** The result of a tool call. The name of the tool decides the type of the output. */
 export type ToolResult<Tools extends readonly Tool[] = readonly Tool[]> = ResultOf<Tools[number]>;
 
 /** A failed call has no output; its content is the sentence that the model reads. */

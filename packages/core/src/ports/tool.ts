@@ -21,7 +21,7 @@ export interface ToolContext {
   readonly signal: AbortSignal;
 }
 
-/** Something the model may call. */
+/** A tool that the model may call. */
 export interface Tool<Name extends string = string, Output = unknown> {
   readonly name: Name;
   readonly description: string;

@@ -38,7 +38,7 @@ export interface WatchedRun {
  */
 type RunEnding = "completed" | "failed" | "cancelled" | "never-started" | "waiting" | "log-ended" | "stopped";
 
-/** What was seen of a run. */
+/** What a watcher has read of a run. */
 export interface SeenRun {
   /** The run that was watched last: the one that read the prompt, or the one that waits. */
   readonly runId: string;
@@ -59,7 +59,7 @@ export interface RunWatch {
 
 interface RunItems {
   readonly live: Live;
-  /** Selects pieces. Default: all of them. */
+  /** Selects the pieces that the reader gets. Default: all. */
   readonly isWanted?: (piece: DraftPiece) => boolean;
 }
 

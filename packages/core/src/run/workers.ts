@@ -15,7 +15,7 @@ export interface WorkerInfo {
   readonly tools: readonly string[];
   /** Skills that stored agents may name. */
   readonly skills: readonly string[];
-  /** Where the model calls of the process go. */
+  /** The service that answers the model calls of the process, in words. */
   readonly model: string;
 }
 

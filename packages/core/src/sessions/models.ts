@@ -15,7 +15,7 @@ export interface ReachedModel {
 
 interface NewModel {
   readonly name: string;
-  /** Makes the model the default, instead of any other. */
+  /** Makes this model the default. The earlier default model is then an ordinary model. */
   readonly isDefault?: boolean;
   /** How the model is reached. Replaces earlier settings. */
   readonly settings?: ModelSettings | undefined;

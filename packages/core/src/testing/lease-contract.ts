@@ -29,7 +29,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
 
-  test("a session can be created together with a lease, which only its creator gets", async () => {
+  test("the append that creates a session can take its lease, and only the creator gets the lease", async () => {
     const [first] = await fixture().store.read((await fixture().created()).sessionId);
     if (first?.event_type !== "session.created") throw new Error("A log begins with session.created.");
     const { ids, store } = fixture();

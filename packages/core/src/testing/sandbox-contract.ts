@@ -202,7 +202,7 @@ export function describeSandbox(
         expect(out).toBe("done\n");
       });
 
-      walled("files", "a program has its own temporary folder, which is deleted when it ends", async () => {
+      walled("files", "a program has its own temporary folder, which is deleted when the program ends", async () => {
         const mark = `skein-mark-${process.pid}`;
         await run(`echo x > /tmp/${mark}`);
         expect(existsSync(join("/tmp", mark))).toBe(false);
