@@ -97,7 +97,7 @@ const Answer = z.union([z.string().min(1).max(100_000), JsonObject], {
 
 export const AnswerRequest = z.strictObject({
   answer: Answer,
-  /** Which question, where several are open. */
+  /** The question that is answered. Required if several are open. */
   tool_use_id: z.string().min(1).max(200).nullish(),
 });
 

@@ -10,7 +10,7 @@ const Instant = z.iso.datetime();
 const Tokens = z.int().nonnegative();
 const Dollars = z.number().nonnegative();
 
-/** Any JSON object, checked and not copied. */
+/** Any JSON object. It is checked without being copied. */
 const AnyObject = z
   .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value))
   .meta({ type: "object" });

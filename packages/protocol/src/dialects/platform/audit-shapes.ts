@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /** Who did what, when, from where, and with which result. Entries are never changed. */
 export const AuditEntry = z.object({
-  /** UUID v7: in the order of time. */
+  /** A UUID v7, so that ids are in the order of time. */
   id: z.string(),
   created_at: z.iso.datetime(),
   /** What was done or tried: `key.create`, `session.delete`, `await.answer`. */

@@ -130,9 +130,9 @@ export const SessionQueryInput = z.strictObject({
   /** From: created at this time or later. To: created before this time. */
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
-  /** Forks of this session. */
+  /** Only forks of this session. */
   parent_session_id: Uuid.optional(),
-  /** Sessions of subagents that were called by this session. */
+  /** Only sessions of subagents that this session called. */
   subagent_of_session_id: Uuid.optional(),
 });
 
