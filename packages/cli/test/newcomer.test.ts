@@ -22,7 +22,7 @@ test.each([
     'There is no run whose id begins with 0199c8f1. "skein runs list SESSION" shows the runs of a session.\n',
   ],
   [["keys", "list"], 0, "There is no key.\n"],
-])("%j on a machine without a store says so and creates none", async (args, code, err) => {
+])("%j on a machine without a store prints that nothing is there, and creates no store", async (args, code, err) => {
   const folder = dataFolder();
   expect(await skein(folder, ...args)).toEqual({ code, out: "", err });
   expect(existsSync(join(folder, "data"))).toBe(false);

@@ -83,7 +83,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test("a second server on a SQLite file says which process uses it too, and forgets a server that was killed", async () => {
+test("a second server on a SQLite file names the process that also uses it, and a killed server is no longer listed", async () => {
   const folder = dataFolder();
   const serve = async (): Promise<{ readonly said: string; readonly kill: () => Promise<unknown>; pid?: number }> => {
     const { child, says, ended } = start(folder, ["serve", "--port", "0"]);

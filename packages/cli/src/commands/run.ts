@@ -51,7 +51,7 @@ const OPTIONS = {
 
 type RunCall = Call<typeof OPTIONS & typeof PLACE_OPTIONS>;
 
-/** `skein run`: one prompt to its end, shown as it happens. */
+/** `skein run`: runs one prompt to its end, and shows the run live. */
 export const run = sessionCommand({
   name: "run",
   words: '["PROMPT"]',

@@ -134,7 +134,9 @@ function othersWords(others: readonly string[]): string {
   return `\n${" ".repeat(11)}${besideName(text)}`;
 }
 
-/** The file with what was read from it: `/srv/skein.config.ts (agents: Clerk; tools: refund)`. */
+/**
+ * The path of the config file, and the names of what it defines: `/srv/skein.config.ts (agents: Clerk; tools: refund)`.
+ */
 function servedWords({ file, agents, tools }: Served): string {
   const parts = [
     agents.length > 0 && `agents: ${agents.join(", ")}`,

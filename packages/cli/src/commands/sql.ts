@@ -70,7 +70,7 @@ export const sql = defineCommand({
     }),
 });
 
-/** The error with its exit code. */
+/** Turns an error of a statement into a command error with an exit code. Other errors are returned unchanged. */
 function toCommandError(error: Error): Error {
   if (error instanceof SqlError && isStopped(error)) return new CommandError(EXIT.cancelled, "Stopped.");
   if (error instanceof SqlError || isOfDuckDb(error))

@@ -1,6 +1,6 @@
 /** What can be typed after a command or a group. */
 export interface Node {
-  /** After `skein`: "", `sessions`, `sessions list`. */
+  /** The name of the group or command, without `skein`: "", `sessions`, `sessions list`. */
   readonly path: string;
   readonly words: readonly { readonly word: string; readonly about: string }[];
   readonly options: readonly {

@@ -211,7 +211,7 @@ test("a client that asks for progress gets a notice every second while a call ru
   await client.close();
 });
 
-test("a missing session gives an answer that says so", async () => {
+test("a missing session and an invalid pattern are answered with an error message", async () => {
   const connection = await connected(createWorld());
   // The client throws if the answer is an error.
   await expect(call(connection, "history_read", { session: "ffffffff" })).rejects.toThrow("no such session");

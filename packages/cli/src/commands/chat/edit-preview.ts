@@ -36,7 +36,7 @@ function contentOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // A new file.
+    // The edit creates this file.
     return "";
   }
 }

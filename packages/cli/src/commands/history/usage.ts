@@ -136,7 +136,7 @@ function rowsOf(
       return report.bySource.map((source) => [source.source, source]);
     case "session": {
       const idOf = shortIds(report.bySession.map(({ sessionId }) => sessionId));
-      // A narrow terminal has no room for the project beside the numbers.
+      // A narrow terminal has no room for the project on the line of the numbers.
       const projectOf = (path: string): string => (columns < 100 ? "" : ` ${shortenPath(path, columns - 88)}`);
       return report.bySession.map((session) => {
         const own =

@@ -15,8 +15,8 @@ interface AgentOptions {
 }
 
 /**
- * The same configuration with the sessions of other agents. Files that cannot be read are reported on the screen, and
- * the rest is shown.
+ * Adds the sessions of other agents to a configuration. Files that cannot be read are reported on the screen, and the
+ * rest is shown.
  */
 export async function withAgents(
   library: LibraryConfig,

@@ -9,7 +9,7 @@ export function archiveFolder(config: Config): string {
   return join(config.dataDir, "archive");
 }
 
-/** The same configuration with the sessions that are only in the archive. */
+/** Adds the sessions that are only in the archive to a configuration. */
 export async function withArchived(
   library: LibraryConfig,
   config: Config,

@@ -2,9 +2,9 @@ import type { Column, Row } from "@skein/sql";
 import { shorten, widthOf } from "../../terminal/width.ts";
 import { isNumber, textOf } from "./formats.ts";
 
-/** The most bars of a chart. */
+/** The largest number of bars in a chart. */
 const MOST_ROWS = 500;
-/** How many digits the number beside a bar has; integers are shown in full. */
+/** How many digits the number next to a bar has; integers are shown in full. */
 const DIGITS = 4;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
