@@ -86,7 +86,7 @@ interface ModelAdmin {
   try(name: string, model: Model, signal: AbortSignal): AsyncIterable<ModelTrial>;
 }
 
-/** Whether the operator's rule about the sandbox is followed, and the state of the sandbox as text. */
+/** Whether the sandbox is as the operator requires, and its state as text. */
 export interface WallsState {
   readonly isKept: boolean;
   /** The state of the sandbox in a sentence or two. `says` also has the limits of programs in the sandbox. */

@@ -27,7 +27,7 @@ export function createRetention(shared: ServerContext, days: RetentionDays): Ret
   const { deps, keys, now } = shared;
   const { log = () => {} } = deps;
 
-  /** Whether this process deletes sessions in this hour. Of several servers, one does. */
+  /** Whether this process deletes sessions in this hour. Only one of several servers does. */
   async function isMine(): Promise<boolean> {
     const { records } = deps.store;
     const last = await records.get(MARK.tenant, MARK.kind, MARK.id);

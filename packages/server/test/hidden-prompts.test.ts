@@ -122,7 +122,7 @@ test("an agent that shows its system prompt shows it to every key", async () => 
   expect((await reader("GET", `/v1/agents/${made.agentId}`)).body["system_prompt"]).toBe(HIDDEN_PROMPT);
 });
 
-test("an export without the system prompt cannot be imported as complete", async () => {
+test("an export without the system prompt is rejected by an import, and a complete export is accepted", async () => {
   const made = await world();
   const reader = caller(made.url, await keyWith(made.call, "read"));
   const { body } = await reader("GET", `${made.path}/export`);

@@ -44,7 +44,7 @@ export function createShapeCheck({ depth, entries, values }: Shape): (piece: Uin
         const count = (counts[level] ?? 0) + 1;
         counts[level] = count;
         all += 1;
-        // The last entry has no comma after it, so commas count one less than entries.
+        // The last entry has no comma after it, so there is one comma fewer than entries.
         if (count >= entries) return `An object or a list of the body has more than ${entries} entries.`;
         if (all > values) return `The body has more than ${values} values.`;
       } else if (OPENING.includes(byte)) {

@@ -485,7 +485,7 @@ export const responses: readonly Line[] = [
       tested(
         what,
         SESSIONS,
-        "a query is init, messages with every block, result and done, and the ids are Claude Code's own",
+        "the stream of a query has init, messages with every block, result and done, and the ids are Claude Code's own",
       ),
     ),
     ...said("MessageEventData", [

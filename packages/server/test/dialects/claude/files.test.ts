@@ -46,7 +46,7 @@ async function written(name: string) {
 
 const promptOf = (frames: readonly Frame[]): unknown => frames.find(({ data }) => data.type === "user")?.data["uuid"];
 
-test("each user message has a checkpoint, a dry run lists the changes, and a rewind makes them", async () => {
+test("each user message has a checkpoint, a dry run lists the changes of a rewind, and a rewind applies them", async () => {
   const { file, path, first, second } = await written("rewound");
   const checkpoints = await checkpointsOf(path);
   expect(checkpoints.map(({ user_message_uuid }) => user_message_uuid)).toEqual([promptOf(first), promptOf(second)]);

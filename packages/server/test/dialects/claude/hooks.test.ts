@@ -83,7 +83,7 @@ test("hooks named in CamelCase or snake_case are called in order, with a signatu
   expect(log).not.toContain("seven");
 });
 
-test("a hook denies a call or changes its input, and a resume inherits it", async () => {
+test("a hook denies a call or changes its input, and a resume inherits the hook", async () => {
   const file = (name: string): string => join(server.work, name);
   answers.set(`touch ${file("denied")}`, { decision: "deny", reason: "Not on my watch" });
   answers.set(`touch ${file("changed")}`, {

@@ -7,11 +7,11 @@ import { openedByBoth, serveSettings } from "../../../../skein/src/serve/setting
 
 const opened = (env: Record<string, string>) => serveSettings({}, readConfig(env)).claudeOpened;
 
-test("nothing is allowed by default", () => {
+test("no option of Claude Code is allowed by default", () => {
   expect(opened({})).toEqual(ClaudeSettings.parse({}));
 });
 
-test("folders, variables and flags are allowed by the environment, and more by the config file", () => {
+test("the environment allows folders, variables and flags of Claude Code, and the config file allows more", () => {
   const settings = opened({
     SKEIN_CLAUDE_ROOTS: "/srv/work, /srv/more",
     SKEIN_CLAUDE_ENV: "MY_TOKEN",

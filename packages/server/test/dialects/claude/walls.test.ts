@@ -22,7 +22,7 @@ describe.skipIf(!hasBubblewrap)("a server with a required sandbox", () => {
   /** The results of the last calls, as the model was shown them. */
   const told = (label: string): string => JSON.stringify(server.requests(label).at(-1)?.messages.at(-1)?.content);
 
-  test("a fork has a copy of the files, and a deleted session leaves none", async () => {
+  test("a fork has a copy of its parent's files, and a deleted session leaves no files", async () => {
     const { session_id } = only(await all(server, "/api/v1/query", prompt("parent", "echo mine > note")), "init").data;
     const path = `/api/v1/sessions/${session_id}`;
     const fork = only(

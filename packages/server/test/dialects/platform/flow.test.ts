@@ -169,7 +169,7 @@ test.each([
 });
 
 test.each(["abc", "-1", "999999999", "1e3", "x".repeat(5000)])(
-  "the id %s, which is not in the log, is answered with stream.reset and the whole log",
+  "a Last-Event-ID %s, which is not in the log, is answered with stream.reset and the whole log",
   async (given) => {
     const { call, url, key } = await testServer();
     const { path } = await session(call);

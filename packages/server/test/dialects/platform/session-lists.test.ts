@@ -4,7 +4,7 @@ import { say, scripted, session, settled, testServer } from "../../world.ts";
 
 const ASK = { name: "ask_person", description: "Asks a person.", input_schema: { type: "object", properties: {} } };
 
-test("lists have activity, awaits, last message and count, and can be sorted by last use", async () => {
+test("lists of sessions have activity, awaits, last message and count, and can be sorted by last use", async () => {
   const { call } = await testServer();
   const idle = await session(call);
   const done = await session(call, { frontend_tools: [ASK] });
