@@ -12,9 +12,9 @@ export interface Config {
   /** Where generated files are kept, if not beside the store: a folder or `s3://BUCKET/PREFIX`. */
   readonly filesUrl: string | undefined;
   readonly s3: S3Config;
-  /** Limits of the HTTP server, as written: `streams=20,requestsPerSecond=50`. */
+  /** Limits of the HTTP server, as unparsed text: `streams=20,requestsPerSecond=50`. */
   readonly limits: readonly string[];
-  /** How many days sessions are kept, as written: `*=365,acme=30`. */
+  /** How many days sessions are kept, as unparsed text: `*=365,acme=30`. */
   readonly retention: readonly string[];
   readonly anthropicApiKey: string | undefined;
   /** Sent as `Authorization: Bearer` instead of an API key, as gateways expect it. */
@@ -28,14 +28,14 @@ export interface Config {
   readonly simulatorUrl: string | undefined;
   /** NODE_ENV is "production": a missing model is an error. */
   readonly isProduction: boolean;
-  /** Where the server listens, as written. */
+  /** Where the server listens, as unparsed text. */
   readonly port: string | undefined;
   readonly host: string | undefined;
-  /** The loopback port on which `/metrics` needs no key, as written. */
+  /** The loopback port on which `/metrics` needs no key, as unparsed text. */
   readonly metricsPort: string | undefined;
   /** The operator's own admin key. */
   readonly apiKey: string | undefined;
-  /** The role of this process, its engine, and the addresses of Restate, as written. */
+  /** The role of this process, its engine, and the addresses of Restate, as unparsed text. */
   readonly engine: EngineConfig;
   /** `off`: this server neither creates nor drives sessions of Claude Code. */
   readonly claudeCode: string | undefined;
@@ -47,7 +47,7 @@ export interface Config {
    * Whether programs that a model can control run in a sandbox: `required`, `preferred` or `off`. Undefined: it depends on who can reach the server.
    */
   readonly sandbox: string | undefined;
-  /** The options of Claude Code that requests may use, as written. */
+  /** The options of Claude Code that requests may use, as unparsed text. */
   readonly claude: ClaudeConfig;
   /** The folder of another built console, or `off` to serve none. */
   readonly console: string | undefined;

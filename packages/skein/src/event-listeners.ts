@@ -13,7 +13,7 @@ type TypedEvent<Type extends Event["event_type"], Tools extends readonly Tool[]>
   ? Omit<EventOf<Type>, "data"> & { readonly data: CompletedCall<ToolResult<Tools>> }
   : EventOf<Type>;
 
-/** Typed by the tool's name: `output` is present unless `is_error`. */
+/** The data of a call, with a type for each tool name. `output` is present unless `is_error` is true. */
 type CompletedCall<Result> = Result extends { readonly name: infer Name; readonly isError: infer Failed }
   ? Omit<EventOf<"tool.completed">["data"], "name" | "is_error" | "output"> & {
       readonly name: Name;

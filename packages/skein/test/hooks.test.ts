@@ -187,7 +187,7 @@ test.each([
   expect(done.finalAnswer).toBe("It is 3.");
 });
 
-test("a hook that hangs ends when its run is cancelled", async () => {
+test("a hanging hook ends when its run is cancelled", async () => {
   const stop = new AbortController();
   const { agent } = await simulatedAgent({
     hooks: {

@@ -10,7 +10,7 @@ import { openServerFiles } from "../src/open-files.ts";
 import { codeOf } from "../src/serve/config-file.ts";
 import { serveSettings } from "../src/serve/settings.ts";
 
-test("an empty HOME puts nothing into the working folder", () => {
+test("with an empty HOME, the data folder is still an absolute path", () => {
   const home = process.env["HOME"];
   process.env["HOME"] = "";
   try {

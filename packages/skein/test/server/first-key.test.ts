@@ -14,7 +14,7 @@ function dataFolder(): { readonly apiKey: undefined; readonly dataDir: string } 
 
 const newKeys = () => createKeys({ records: createMemoryStore().records });
 
-test("a second store accepts the admin key of the data folder, and replaces nothing", async () => {
+test("a second store accepts the admin key of the data folder, and the key is not replaced", async () => {
   const options = dataFolder();
   const [one, other] = [newKeys(), newKeys()];
   const first = await firstKey(one, options);
