@@ -22,7 +22,7 @@ export async function openDatabase({ folder, memoryLimit, threads, keepsFreed }:
   const instance = await DuckDBInstance.create(":memory:", {
     memory_limit: memoryLimit,
     temp_directory: join(folder, "spill"),
-    // DuckDB returns freed memory to the system soon.
+    // These settings make DuckDB return freed memory to the system soon.
     allocator_flush_threshold: keepsFreed === true ? "32MB" : "8MB",
     allocator_bulk_deallocation_flush_threshold: keepsFreed === true ? "64MB" : "16MB",
     // A statement must not fetch an extension from the network.

@@ -51,7 +51,7 @@ interface PrepareOptions {
 }
 
 export interface Preparer {
-  /** Makes the tables agree with the files. */
+  /** Updates the tables to the current content of the files. */
   refresh(): Promise<Files>;
   /** Makes the tables of the schema `history`, which are otherwise made at the first statement that names them. */
   showHistory(): Promise<void>;

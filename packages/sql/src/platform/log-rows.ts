@@ -28,7 +28,7 @@ export interface LogRows {
   readonly state: SessionState | undefined;
 }
 
-/** How many ids the actions of one event have. */
+/** How many ids are reserved for the actions of one event. */
 const ACTIONS_PER_EVENT = 8;
 
 export function readLog(sessionId: string, events: readonly Event[]): LogRows {

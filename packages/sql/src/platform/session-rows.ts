@@ -91,7 +91,7 @@ export async function addRecords(store: Store, tenant: string, add: AddRows): Pr
       );
 }
 
-/** Every page of a list. */
+/** Yields every page of a list. */
 export async function* pages<Item>(
   next: (cursor: { readonly cursor?: string }) => Promise<Page<Item>>,
 ): AsyncGenerator<readonly Item[]> {

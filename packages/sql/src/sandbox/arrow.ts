@@ -113,7 +113,7 @@ interface Taking {
   readonly left: { readonly rows: number; readonly bytes: number };
 }
 
-/** Takes rows of a chunk until a limit is reached. Returns the number of rows taken. */
+/** Adds the rows of a chunk until a limit is reached. Returns the number of added rows. */
 function take({ chunk, types, kinds, cells, left }: Taking): number {
   let bytes = 0;
   for (let row = 0; row < chunk.rowCount; row += 1) {
@@ -226,7 +226,7 @@ function messagesOf({ columns, kinds, cells, rows, metadata }: Rows) {
   };
 }
 
-/** `makeData` without its overloads, which are one for each type. */
+/** `makeData` with one type for all columns, instead of an overload for each type. */
 const dataWith = makeData as unknown as (buffers: Readonly<Record<string, unknown>>) => Data;
 
 function dataOf({ type, width, put }: Kind, cells: readonly Cell[]): Data {

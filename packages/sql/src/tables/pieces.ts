@@ -13,7 +13,7 @@ import { NO_REQUESTS, requests } from "./requests.ts";
 interface Lines {
   /** The table of lines. */
   readonly rows: string;
-  /** The table of lines with the fields that a cost needs. */
+  /** The table of lines with the fields from which a cost is computed. */
   readonly answers: string;
   /** The message of a line as a structure that has at least these fields. */
   said(shape: string): string;

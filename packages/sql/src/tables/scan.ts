@@ -1,9 +1,10 @@
 /**
  * The views with which DuckDB reads transcripts in place, line by line.
  *
- * `scan.rows` has the fields of the lines that have a type, `scan.answers` the fields that a cost needs, `scan.objects`
- * every line as JSON. The lines that only JavaScript can read (`scan.repaired`) are added: DuckDB reads nothing of a
- * line with a lone surrogate or a byte that is not UTF-8, nor of two records in one line. Reasons: decision 070.
+ * `scan.rows` has the fields of the lines that have a type, `scan.answers` the fields from which a cost is computed,
+ * `scan.objects` every line as JSON. The lines that only JavaScript can read (`scan.repaired`) are added: DuckDB reads
+ * nothing of a line with a lone surrogate or a byte that is not UTF-8, nor of two records in one line. Reasons:
+ * decision 070.
  */
 
 /** DuckDB's default limit. Its buffers are twice as large, for each scan and thread. Longer lines are read with their texts cut. */
@@ -52,8 +53,9 @@ const FIELDS: Readonly<Record<string, readonly [name: string, type: "VARCHAR" | 
 };
 
 /**
- * The fields of an answer that a cost needs. As structures they are parsed together with the line; as JSON they would be
- * parsed twice, with all their content. A value that does not fit its type is NULL, as in `json_transform`.
+ * The fields of an answer from which its cost is computed. As structures they are parsed together with the line; as
+ * JSON they would be parsed twice, with all their content. A value that does not fit its type is NULL, as in
+ * `json_transform`.
  */
 export const USAGE = {
   input_tokens: "BIGINT",
@@ -138,8 +140,9 @@ SELECT place, line, ${LINE_FIELDS} FROM ${REPAIRED_LINES} WHERE s.type IS NOT NU
 }
 
 /**
- * Lines with the fields that a cost needs. This reader always skips bad lines, because otherwise it would fail on every
- * structure of another form. A line that it cannot read has no type: check that first, with `skein.is_void`.
+ * Lines with the fields from which a cost is computed. This reader always skips bad lines, because otherwise it would
+ * fail on every structure of another form. A line that it cannot read has no type: check that first, with
+ * `skein.is_void`.
  */
 export function scanAnswers(form: { readonly numbered: boolean }): string {
   const { number, line, join } = numbers(form);
