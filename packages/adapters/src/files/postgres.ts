@@ -30,7 +30,7 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
   pool.on("error", () => {});
   let made: Promise<unknown> | undefined;
 
-  /** The table is created at the first query, and again if that failed. */
+  /** The table is created at the first query. If this fails, the next query tries again. */
   async function query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> {
     try {
       await (made ??= pool.query(SCHEMA));

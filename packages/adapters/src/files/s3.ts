@@ -82,7 +82,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
     return elementsIn(text, "Key");
   }
 
-  /** The folders directly below the root, page by page. */
+  /** Lists the folders directly below the root, page by page. */
   async function* folders(): AsyncIterable<string> {
     const prefix = root.slice(`s3://${bucket}/`.length);
     const list = `${bucketAddress}?list-type=2&delimiter=${encodeURIComponent("/")}&prefix=${encodeURIComponent(prefix)}`;

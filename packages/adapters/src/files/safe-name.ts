@@ -32,6 +32,6 @@ function shortened(name: string): string {
   const stem = Buffer.from(name.slice(0, name.length - ending.length))
     .subarray(0, room)
     .toString();
-  // A character that was cut in the middle decodes to this one.
+  // A character that was cut in the middle is decoded to U+FFFD.
   return stem.replace(/\uFFFD$/, "") + ending;
 }

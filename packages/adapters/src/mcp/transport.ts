@@ -44,7 +44,7 @@ interface Within {
 
 /** The largest message in bytes; the connection to a server that sends more is closed. */
 const MESSAGE_BYTES = 8 * 1024 * 1024;
-/** How long a server may take to end when it is asked to. Then it is killed. */
+/** How long a server may take to end after it was asked to end. Then it is killed. */
 const KILL_AFTER_MS = 500;
 
 /** `closing` is called as soon as the connection must not be used any more, which may be long before it is closed. */

@@ -27,7 +27,7 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
   pool.on("error", () => {});
   let made: Promise<unknown> | undefined;
 
-  /** The table is created at the first query, and again if that failed. */
+  /** The table is created at the first query. If this fails, the next query tries again. */
   async function query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> {
     made ??= pool.query(SCHEMA);
     await made.catch((error: unknown) => {

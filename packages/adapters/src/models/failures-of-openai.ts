@@ -9,7 +9,7 @@ interface ToldError {
   readonly code?: unknown;
 }
 
-/** A request that was rejected. It contains neither the key nor the request headers. */
+/** The failure of a request that was rejected, without the key and the request headers. */
 export function rejectedRequest({ status, headers }: Pick<Answer, "status" | "headers">, text: string): ModelFailure {
   const told = toldError(parsedOrUndefined(text));
   const code = codeOf(status, told);

@@ -27,7 +27,7 @@ const BASH_LIMITS: SandboxLimits = {
 const DEFAULT_TIMEOUT = 120_000;
 const LONGEST_TIMEOUT = 600_000;
 const PATH = "/usr/local/bin:/usr/bin:/bin";
-/** How long a command has to end by itself when it is asked to. */
+/** How long a command may take to end by itself after it was asked to end. */
 const GRACE_MS = 300;
 
 /**
@@ -106,7 +106,7 @@ interface Finished {
   readonly code: number | string;
   readonly output: string;
   readonly stopped: boolean;
-  /** The limit of the sandbox that the command ran into. */
+  /** The limit of the sandbox that the command exceeded. */
   readonly limit?: string | undefined;
 }
 

@@ -34,7 +34,7 @@ export function createEventReader(answer: AnswerStream) {
       if (typeof text === "string" && text !== "") blocks.set(place, answer.text(text));
   }
 
-  /** The final form of an item is what the provider needs back. */
+  /** Stores the final form of an item, which the provider needs in later requests. */
   function finish(place: number, item: JsonObject): void {
     addMissing(place, item);
     const block = blocks.get(place);

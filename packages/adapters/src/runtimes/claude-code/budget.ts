@@ -12,7 +12,7 @@ import type { ReportedUsage } from "../../sandboxes/model-broker/usage-of-answer
 import { modelNameOf } from "./options.ts";
 import type { SessionModels } from "./session-models.ts";
 
-/** Model aliases of Claude Code. Only the answer names the model behind an alias. */
+/** Model aliases of Claude Code. Only an answer shows which model an alias means. */
 const ALIAS = /^(?:default|best|sonnet|opus|haiku|opusplan)(?:\[1m\])?$/;
 
 /** The end of a run whose budget is used up; undefined if it is not. Claude Code's own limit counts per process, not per run. */

@@ -126,7 +126,7 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   const { run_id, message_id, content } = prompt;
   const isFirst = log.state.runs === 0;
   const hasLimit = isLimited(log.state, prompt);
-  // The price has to be known before the run begins only if the run has a limit.
+  // Only a run with a limit needs to know the price before it begins.
   const { termsOf } = hasLimit ? await modelOfRun(drive, prompt) : createSessionModels(log.state.tenant, drive.deps);
   // The child starts and gets its prompt while the beginning of the run is appended. Its messages are appended
   // afterwards, and calls with effects wait for that append. If the append is rejected, only an answer that nobody has

@@ -95,7 +95,7 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
   const keys = new Map<string, { readonly head: Head; readonly kept: KeptKey }>();
   const logs = new Map<Head, LoadedLog>();
   const loading = new Map<Head, Promise<LoadedLog>>();
-  /** The heads in order of creation, if they were added in that order. */
+  /** The heads. While `inOrder` is true, they are sorted by their creation. */
   const byAge: Head[] = [];
   let inOrder = true;
   let weight = 0;

@@ -32,7 +32,7 @@ export const LAST_SEQUENCE = 2 ** 31 - 1;
 /** Long keys are stored as a hash, because the size of an index entry is limited. */
 const KEY_LIMIT = 500;
 
-/** The only operation that changes a session, in one round trip. */
+/** Appends events to a session, in one round trip. */
 export function createAppend({ connections, now, read }: AppendDeps) {
   const send = createBatchedAppends(connections);
   return async (sessionId: string, newEvents: readonly NewEvent[], options: AppendOptions): Promise<Appended> => {

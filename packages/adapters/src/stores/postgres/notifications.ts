@@ -154,7 +154,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
   };
 }
 
-/** Closes a connection, ignoring errors: a connection that is already broken cannot be closed in order. */
+/** Closes a connection, ignoring errors: a connection that is already broken cannot be closed properly. */
 async function end(client: pg.Client | undefined): Promise<void> {
   await client?.end().catch(() => {});
 }

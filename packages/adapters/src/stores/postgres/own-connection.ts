@@ -61,7 +61,7 @@ export function createOwnConnection({ newClient, onConnect, refuseNow, watch }: 
   async function end(): Promise<void> {
     const over = client;
     client = undefined;
-    // A broken connection cannot be closed in order.
+    // A broken connection cannot be closed properly.
     await over?.end().catch(() => {});
   }
 

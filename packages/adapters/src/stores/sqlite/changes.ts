@@ -153,7 +153,7 @@ function insert(db: Database, table: string, row: Columns): void {
   db.run(sql, ...names.map((name) => bound(row[name])));
 }
 
-/** Sets some columns and adds to others; with neither, nothing happens. */
+/** Sets some columns and increases others. Does nothing if there are none. */
 function update(db: Database, [table, id]: readonly [string, string], set: Columns, add: Counters): void {
   const settings = Object.keys(set);
   const additions = (Object.keys(add) as (keyof Counters)[]).filter((name) => add[name] !== 0);

@@ -16,7 +16,7 @@ export interface ChildRequest {
 export interface ChildRoom {
   /** The path of the program inside the sandbox. */
   readonly command: string;
-  /** Arguments before the program's own. */
+  /** Arguments that come before the program's own arguments. */
   readonly before?: readonly string[];
   readonly places: readonly SandboxPlace[];
 }

@@ -81,9 +81,9 @@ export interface SpawnChildDeps {
   /** The folder for files with secrets while their child runs; created with mode 0700. */
   readonly folder: string;
   readonly terms?: ChildTerms;
-  /** How long a child has to end by itself when it is asked to. */
+  /** How long a child may take to end by itself after it was asked to end. */
   readonly graceMs?: number;
-  /** How long a child has for its first message. */
+  /** How long a child may take to send its first message. */
   readonly startMs?: number;
 }
 
