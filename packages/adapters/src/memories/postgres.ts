@@ -10,7 +10,7 @@ export interface PostgresMemoryOptions {
   readonly limit?: number;
 }
 
-/** Memories in PostgreSQL, found by its full-text index: every machine on the database has the same ones. */
+/** Memories in PostgreSQL, found by its full-text index: all machines that use the database share them. */
 export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions): FullTextMemory {
   const pool = new pg.Pool({
     connectionString: url,

@@ -46,7 +46,7 @@ interface FileContent {
   readonly bytes: Uint8Array;
 }
 
-/** How many files are read at the same time, because reading them one after the other takes longer. */
+/** How many files are read at the same time. Reading them one after the other would take longer. */
 const AT_ONCE = 32;
 
 /**

@@ -50,7 +50,7 @@ export async function asked(
     } catch (error) {
       const wait = AGAIN_MS[attempt];
       if (wait === undefined || !wasUndone(error)) throw error;
-      // The wait is random, so that two conflicting statements do not return at the same moment.
+      // The wait is random, so that two conflicting statements are not tried again at the same moment.
       await delay(wait * (1 + Math.random()));
     }
   }

@@ -67,8 +67,8 @@ export function zoneDay(time: string, asked: ToolUsageQuery, dayAfter: (minutes:
 }
 
 /**
- * Uses only the clock changes within the requested time. A time zone has about fifty clock changes in 25 years, and
- * every row would be compared with each of them.
+ * Uses only the clock changes within the requested time, because every row is compared with each of them. A time zone
+ * has about fifty clock changes in 25 years.
  */
 function shiftsWithin({ shifts = [], from, to }: ToolUsageQuery): readonly ZoneShift[] {
   const left = shifts.filter(
