@@ -17,8 +17,8 @@ import type * as Search from "./search/search.ts";
 export const archive: typeof Archive = async (...given) => (await import("./archive/archive.ts")).archive(...given);
 
 /**
- * Adds the archived sessions of the same data directories to the configuration. Without an archive the configuration
- * stays as it is. A session that is in both places is read from Claude Code's data directory.
+ * Adds the archived sessions of the configured data directories to the configuration. Without an archive the
+ * configuration stays as it is. A session that is in both places is read from Claude Code's data directory.
  */
 export const withArchive: typeof WithArchive = async (options) => {
   const { archiveFolder, onProgress: _progress, ...config } = options ?? {};

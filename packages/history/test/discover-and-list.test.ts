@@ -141,7 +141,7 @@ const DAMAGED: readonly (readonly [string, readonly string[], readonly string[]]
     [`${"\0".repeat(100)}${ask}`, reply],
     [ask, reply],
   ],
-  ["a line that was cut, and those after it", [ask, more.slice(0, -9), reply, ""], [ask, reply]],
+  ["a line that was cut, and the lines after it", [ask, more.slice(0, -9), reply, ""], [ask, reply]],
   ["a text that only looks like two records", [ask, more, reply, ""], [ask, more, reply]],
 ];
 

@@ -128,7 +128,7 @@ describe("HTML", () => {
 });
 
 describe("Markdown", () => {
-  test("exported Markdown has a heading per message, and tools and thinking in details", async () => {
+  test("exported Markdown has a heading per message, and tools and thinking in folded elements", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [

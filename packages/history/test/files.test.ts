@@ -67,7 +67,7 @@ describe("file history", () => {
     ).toBe(expected);
   });
 
-  test("a diff turns one random text into the other", () => {
+  test("the diff of two random texts contains exactly these two texts", () => {
     let seed = 1;
     const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647;
     for (let round = 0; round < 200; round += 1) {

@@ -45,7 +45,7 @@ test("a move to another disk checks the copy, and undo moves the session back", 
   expect(files).toEqual(expected);
 });
 
-test("a disk that is full is an error of that session: no partial file, the source unchanged, and a later attempt works", async ({
+test("if the disk is full, a move fails without a partial file, leaves the source unchanged, and succeeds later", async ({
   skip,
 }) => {
   const disk = smallDisk(2);

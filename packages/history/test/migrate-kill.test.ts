@@ -92,7 +92,7 @@ test("a copy that is killed at any call leaves each session complete, and the ne
   expect(await sweep({ places: elsewhere, mode: "copy" }, "killed", every(23))).toBeGreaterThan(5);
 });
 
-test("a move that rewrites in place survives being killed", async () => {
+test("a killed move that rewrites files in place is finished by the next run", async () => {
   expect(await sweep({ places: inPlace, mode: "move" }, "killed", every(19))).toBeGreaterThan(5);
 });
 

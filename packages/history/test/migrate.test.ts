@@ -56,7 +56,7 @@ test("a mapping from Windows to another system changes the separators", () => {
   expect(mapPath("C:\\git\\app\\src\\a.ts", [{ from: "C:\\git\\app", to: "/new" }])?.path).toBe("/new/src/a.ts");
 });
 
-test("only path fields change, and every other byte stays", () => {
+test("a rewritten line changes only in its path fields, and all other bytes stay the same", () => {
   const before = text(lines());
   const after = before
     .split("\n")
@@ -279,7 +279,7 @@ test("a session that exists at the destination with the same content is not a co
   expect(existsSync(data.path("projects", "-work-app", `${id}.jsonl`))).toBe(false);
 });
 
-test("if two paths share a folder, a move rewrites in place, a copy is rejected, and undo restores", async () => {
+test("between two paths with the same folder name, a move rewrites files in place, a copy is rejected, and undo restores the files", async () => {
   const data = createDataDirectory();
   fill(data, 1, "/work/my.app");
   const before = snapshot(data.root);

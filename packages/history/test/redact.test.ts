@@ -33,7 +33,7 @@ test.each([
   ["max_tokens: 4096", "max_tokens: 4096"],
   ["apiKey: <your key here>", "<your key here>"],
   ["git commit abcdef0123456789abcdef0123456789abcdef01", "abcdef0123456789abcdef0123456789abcdef01"],
-])("text that only looks like a secret stays: %s", (text, kept) => {
+])("text that only looks like a secret is not hidden: %s", (text, kept) => {
   expect(redact(text)).toContain(kept);
 });
 

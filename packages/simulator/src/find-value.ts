@@ -8,7 +8,7 @@ export interface Known {
   readonly results: readonly string[];
 }
 
-/** Begins every text that the demonstration makes up. */
+/** The beginning of every text that the demonstration makes up. */
 export const SIMULATED = "simulated ";
 const MAXIMUM_SUMMARY = 200;
 

@@ -1,5 +1,5 @@
 /**
- * Which step a request asks for.
+ * Determines which step of a script answers a request.
  *
  * Stateless: the last user text that contains a script is the current script, and the number of assistant messages
  * after it is the number of the step. So resumes, forks, subagents and parallel sessions need no state in the

@@ -14,7 +14,7 @@ import { createHash } from "node:crypto";
 
 export interface RestoreOptions {
   readonly archiveFolder?: string;
-  /** The data directory to restore into; the one it was archived from if not given. */
+  /** The data directory to restore into. Default: the directory from which the session was archived. */
   readonly root?: string;
 }
 

@@ -25,8 +25,8 @@ import { goneFiles } from "./archived-files.ts";
 import { lastHead, piecesOf, readArchived } from "./archived-file.ts";
 
 /**
- * Adds the archived sessions of the same data directories to the configuration. Without an archive the configuration
- * stays as it is. A session that is in both places is read from Claude Code's data directory.
+ * Adds the archived sessions of the configured data directories to the configuration. Without an archive the
+ * configuration stays as it is. A session that is in both places is read from Claude Code's data directory.
  */
 export async function withArchive(options: ArchiveOptions = {}): Promise<LibraryConfig> {
   const { archiveFolder = defaultArchiveFolder(), onProgress: _progress, ...config } = options;

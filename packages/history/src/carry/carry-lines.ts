@@ -91,7 +91,7 @@ function carryLine(record: Value, leave: (what: string) => void): Value | undefi
   });
   if (blocks.length === 0) return undefined;
   const model = stringOf(message["model"]) ?? "";
-  // The name of the model is kept for the files of Claude Code.
+  // The files that Claude Code gets name a model that it knows, so the real name is kept in a separate field.
   const other = record["type"] === "assistant" && !model.includes("claude") ? { carriedFrom: model || "unknown" } : {};
   return { ...record, message: { ...message, content: blocks }, ...other };
 }

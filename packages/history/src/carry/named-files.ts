@@ -5,10 +5,10 @@ import { objectOf, stringOf } from "../model/value.ts";
 
 /** The names that agents use for the field with a tool's file. */
 const keys = ["file_path", "filePath", "path", "absolute_path", "notebook_path", "target_file"];
-/** Codex changes files with a patch as text. */
+/** Codex changes files by a patch, whose text names the files. */
 const patched = /^\*\*\* (?:Update|Add|Delete) File: (.+)$/gm;
 
-/** The files that the tools of a session read or changed, as whole paths. */
+/** The absolute paths of the files that the tools of a session read or changed. */
 export function namedFiles(session: Session): readonly string[] {
   const found = new Set<string>();
   const base = session.projectPathSource === "folder" ? undefined : session.projectPath;

@@ -44,7 +44,10 @@ export function shownMessage(message: Message): ShownMessage | undefined {
   return { heading: `System (${subtype})`, kind: "system", parts: [text(message.content)] };
 }
 
-/** The heading of a line without a form of its own. A record of another agent has the name of its source before its type. */
+/**
+ * The heading of a line whose type has no special form. A record of another agent has the name of its source before its
+ * type.
+ */
 export function unknownLine(type: string): string {
   const [source, ...rest] = type.split(":");
   return source && isSourceName(source) && rest.length > 0

@@ -29,8 +29,7 @@ export interface SessionOrder {
   /** Details from the index. Most lists need the details of only a few files. */
   readonly saved: ReadonlyMap<DataFile, Uint8Array>;
   /**
-   * Orders the sessions again with the times of the details that are known by now. Returns false if the times were
-   * right.
+   * Orders the sessions again by the times in the details that were read since. Returns false if no time has changed.
    */
   correct(): boolean;
 }

@@ -19,7 +19,7 @@ export interface MigrateWorkspaceConfig {
 export type MigrateMode = "copy" | "move";
 
 export interface MigrateOptions {
-  /** The data directory to write to; the one that each session is in if not given. */
+  /** The data directory to write to. Default: the directory of each session. */
   readonly destinationRoot?: string;
   /** Skein's folder for journals; `.skein/migrations` in the home directory if not given. */
   readonly journalFolder?: string;

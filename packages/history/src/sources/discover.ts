@@ -11,7 +11,7 @@ import { markOf, sourceOfRoot, type RootMark } from "./mirror/source-of-root.ts"
 /** Every transcript in every data directory. The lines of other agents' sessions are prepared first. */
 export function discover(config: LibraryConfig): Discovered {
   for (const mirror of config.mirrors?.values() ?? []) mirror.translateNow();
-  // A mirror knows its files: reading its folders would take longer than a search.
+  // A mirror has a list of its files. Reading its folders would take longer than a search.
   return find(config, (root) => {
     const mirror = config.mirrors?.get(root);
     return mirror && withoutOrigin(mirror.files());

@@ -50,7 +50,7 @@ export function isRecognised(path: string): boolean {
   return ownerOf(path) !== undefined;
 }
 
-/** The name of the source whose data this is; Claude Code if it does not look like another's. */
+/** The name of the source of this data, by its layout; Claude Code if the layout is unknown. */
 export function recogniseSource(path: string): SourceName {
   return recognise(path).name;
 }

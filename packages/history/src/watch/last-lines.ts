@@ -22,8 +22,8 @@ export interface LastLines {
   /** Remembers a whole line at this position, with its line feed. Returns false if it was already there before the file was replaced. */
   add(start: number, bytes: Buffer): boolean;
   /**
-   * Where the last remembered line ends that the file still has in its old place, and how many remembered lines came after it.
-   * Undefined if the file has none of them.
+   * The end of the last remembered line that is still at the same position of the file, and how many remembered lines
+   * came after it. Undefined if there is no such line.
    */
   findIn(path: string): { readonly end: number; readonly dropped: number } | undefined;
 }

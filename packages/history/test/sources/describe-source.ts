@@ -319,7 +319,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (database && table)
-      it("sessions of a temporarily unreadable database are not lost, and it is not reported when it can be read again", async () => {
+      it("sessions of a temporarily unreadable database are not lost, and the database is no longer reported when it can be read again", async () => {
         const data = agentData(agent);
         const cache = join(temporaryFolder(), "cache");
         const whole = await idsIn((await read(data, cache)).config);

@@ -3,7 +3,7 @@ import { type Entry, type LibraryType, type ConformanceList, departure, section,
 const COPIED = "a copy leaves the source as it is, and the session is found in both places";
 const WHOLE = "a workspace is moved with its memory, all prompts and its settings, and undo restores every byte";
 const FULL =
-  "a disk that is full is an error of that session: no partial file, the source unchanged, and a later attempt works";
+  "if the disk is full, a move fails without a partial file, leaves the source unchanged, and succeeds later";
 
 /** Fields of an entity. `name` is the specification's text for the entity; the value is the type in the library's result. */
 function fields(
@@ -173,7 +173,7 @@ export const history: ConformanceList = {
       tested(
         "workspace: string?, all",
         "discover-and-list.test.ts",
-        "takes the project from the lines, never from the folder, and finds it by path",
+        "takes the project of a session from its lines, never from the folder name, and filters by the project's path",
       ),
       there("limit: number?, 50", { check: "export", module: "@skein/history", name: "defaultPage.limit", value: 50 }),
       there("offset: number?, 0", { check: "export", module: "@skein/history", name: "defaultPage.offset", value: 0 }),

@@ -70,7 +70,7 @@ export function callRows(
 
 const tables = new Set(["assistant_usage_events", "sessions", "turns"]);
 
-/** The row that `turns/1` names. */
+/** The row to which a place such as `turns/1` refers. */
 export function originalRow(path: string, from: string): Original {
   const [table = "", id = ""] = from.split("/");
   if (!tables.has(table) || !isFile(path)) return { path, text: undefined };

@@ -1,4 +1,7 @@
-/** The wire of Kimi CLI: steps of a turn, each with its parts, its calls and at its end its tokens. */
+/**
+ * Translates the wire (the log of protocol messages) of Kimi CLI. A turn has steps, each with its parts and calls, and
+ * its tokens at the end.
+ */
 import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { inputOf } from "../codex/items.ts";
 import { textOf } from "../gemini/chat.ts";

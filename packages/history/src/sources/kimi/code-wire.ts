@@ -1,4 +1,4 @@
-/** The wire of Kimi Code. */
+/** Translates the wire (the log of protocol messages) of Kimi Code. */
 import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { textOf } from "../gemini/chat.ts";
 import type { CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";

@@ -63,7 +63,7 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
   return { ...known, root, units: Object.fromEntries(placed), problems, places, claims: claimsOf(found) };
 }
 
-/** Transcripts in Claude Code's own folder that these sessions show. */
+/** Transcripts in Claude Code's own folder that belong to these sessions. */
 export function claimsOf({ units }: Found): readonly string[] {
   const claims: string[] = [];
   // A plain loop is fastest: every search does this for thousands of sessions, and few have a claim.
@@ -87,7 +87,7 @@ function headOf(source: TranslatedSource, unit: Unit, before: MirroredUnit | und
   };
 }
 
-/** Where a session belongs. */
+/** The working directory of a session, and its parent. */
 export interface Belongs {
   readonly cwd: string | null;
   readonly parentId: string | null;

@@ -182,7 +182,7 @@ function filesOf(folder: string, state: MirrorState): readonly DataFile[] {
   return files;
 }
 
-/** If nothing has changed, a long-running process asks for the same thousands of files at each search. */
+/** Remembered, because a long-running process needs the same thousands of files at each search. */
 const filesOfStates = new WeakMap<MirrorState, readonly DataFile[]>();
 
 /** A transcript of a mirror. If its lines are missing or outdated, its size and time are those of the original. */

@@ -1,4 +1,4 @@
-/** What the mirror of one root knows about its sessions, stored beside them. */
+/** The state of the mirror of one root: what is known about its sessions. It is stored in the mirror's folder. */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Problem, SourceName } from "../port/source.ts";

@@ -1,6 +1,7 @@
 /**
- * Messages of opencode before version 0.3, which had their parts in their own file. Before version 0.2, all else was in
- * `metadata`, and a call and its result were one part. The fields are those of opencode's own conversion of these files.
+ * Messages of opencode before version 0.3, whose parts were in the file of the message. Before version 0.2, all else
+ * was in `metadata`, and a call and its result were one part. The fields are those of opencode's own conversion of
+ * these files.
  */
 import { arrayOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { UNCOUNTED_END, type Part } from "./messages.ts";

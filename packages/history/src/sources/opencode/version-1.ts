@@ -11,7 +11,7 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
   writeHead(database, session, writer, parentCall);
   if (writer.wants === "head") return;
   const parts = new Map<string, Part[]>();
-  // SQLite knows the length of a value without reading its overflow pages, and the end of a step is short.
+  // SQLite computes the length of a value without reading its overflow pages, and the end of a step is short.
   const chosen =
     writer.wants === "usage" ? ` AND octet_length(data) < ${longestStep} AND instr(data, '"step-finish"') > 0` : "";
   const sql = `SELECT id, message_id, data FROM part WHERE session_id = ?${chosen} ORDER BY id`;
@@ -35,7 +35,7 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
   if (revert !== null) writer.other("revert", jsonOf(revert, writer), { from: `session/${unit.id}` });
 }
 
-/** The longest end of a step: it has tokens, a cost and the hash of a snapshot. */
+/** The largest size of the record that ends a step. It has tokens, a cost and the hash of a snapshot. */
 const longestStep = 4000;
 
 /** Writes the fields that both forms of the session table have. */

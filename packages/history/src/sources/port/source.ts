@@ -36,7 +36,7 @@ export interface InPlaceSource extends SourceBase {
 /** A source with its own format. */
 export interface TranslatedSource extends SourceBase {
   readonly reads: "translated";
-  /** The time of the last activity, if the ends of its files have times in another form than those of most agents. */
+  /** The time of the last activity. Only needed if the agent writes times in another form than most agents. */
   lastTime?(unit: Unit): number | undefined;
   /** Writes one session. Unreadable parts are reported with `writer.damage`. */
   read(unit: Unit, writer: TranscriptWriter): void;
@@ -52,13 +52,13 @@ export interface Original {
   readonly text: string | undefined;
 }
 
-/** The sessions, and other files among them. */
+/** The sessions of a root, and what could not be read. */
 export interface Found {
   readonly units: readonly Unit[];
   readonly problems: readonly Problem[];
 }
 
-/** A place that could not be read or not understood. */
+/** A path that could not be read, or whose content is unknown. */
 export interface Problem {
   readonly path: string;
   readonly message: string;

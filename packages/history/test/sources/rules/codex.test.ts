@@ -129,7 +129,7 @@ test("Codex: if the parent of a fork was deleted, the lines that were written in
   expect(sums([...lines, says("new", 2), count(counts(150, 15), counts(50, 5))])).toEqual([[50, 5]]);
 });
 
-test("Codex: if the parent of a fork was deleted, the lines from before the fork count as the parent's, also if writing them took long", () => {
+test("Codex: if the parent of a fork was deleted, the lines from before the fork count as the parent's, even if they were written over a long time", () => {
   second = 1000;
   const copied = [meta(PARENT), says("old"), count(counts(100, 10), counts(100, 10)), says("older", 60)];
   const again = count(counts(200, 20), counts(100, 10));

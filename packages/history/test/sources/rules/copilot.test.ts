@@ -92,7 +92,7 @@ test("Copilot: the output includes the thoughts, except for Gemini's models, whe
   ]);
 });
 
-test("Copilot: a database that cannot be read is reported by every call, and its rows count when it can be read again", () => {
+test("Copilot: every call reports a database that cannot be read, and its rows count as soon as it can be read again", () => {
   const folder = folderWith({ [PLACE]: [start(), answer("a1", 10)], "session-store.db": ROWS });
   const path = join(folder, "session-store.db");
   const whole = readFileSync(path);

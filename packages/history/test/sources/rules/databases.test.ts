@@ -63,7 +63,7 @@ test("writes of an agent that starts while its database is read are seen by the 
   });
 });
 
-test("reading a database without locks fails if its agent changes the database meanwhile", () => {
+test("reading a database without locks fails if its agent changes the database during the read", () => {
   const { path, agent } = live();
   agent.close();
   const read = (): void =>
@@ -162,7 +162,7 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
     expect(counts).toEqual([1, 1, 0]);
   });
 
-  test("a folder without read permission is reported, and the sessions beside it are listed", () => {
+  test("a folder without read permission is reported, and the sessions outside of it are listed", () => {
     const data = agentData("codex");
     const closed = join(data.folder, "sessions", "2026", "08", "20");
     const cache = temporaryFolder();
@@ -195,30 +195,33 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
     ["cursor", /d0000000-0000-4000-8000-000000000001$/],
     ["kimi", /b1000000-0000-4000-8000-000000000001$/],
     ["grok", /01999999-0000-7000-8000-000000000001$/],
-  ] as const)("a session of %s that may not be read is reported, and those beside it are listed", (agent, name) => {
-    const data = agentData(agent);
-    const cache = temporaryFolder();
-    for (const path of [data.folder, join(data.folder, "home")].filter((folder) => existsSync(folder)))
-      chmodSync(path, 0o755);
-    chmodSync(cache, 0o777);
-    const closed =
-      readdirSync(data.folder, { recursive: true, encoding: "utf8" }).find((path) => name.test(path)) ?? "";
-    chmodSync(join(data.folder, closed), 0);
-    const read = asNobody(`
+  ] as const)(
+    "a session of %s without read permission is reported, and the other sessions are listed",
+    (agent, name) => {
+      const data = agentData(agent);
+      const cache = temporaryFolder();
+      for (const path of [data.folder, join(data.folder, "home")].filter((folder) => existsSync(folder)))
+        chmodSync(path, 0o755);
+      chmodSync(cache, 0o777);
+      const closed =
+        readdirSync(data.folder, { recursive: true, encoding: "utf8" }).find((path) => name.test(path)) ?? "";
+      chmodSync(join(data.folder, closed), 0);
+      const read = asNobody(`
       const { config, problems } = await library.withSources({
         dataPath: ${JSON.stringify(data.roots)}, sources: [${JSON.stringify(agent)}], cacheFolder: ${JSON.stringify(cache)} });
       const { data } = await library.listSessions(config);
       console.log(JSON.stringify({ problems, sessions: data.length }));`) as {
-      problems: { path: string }[];
-      sessions: number;
-    };
-    chmodSync(join(data.folder, closed), 0o755);
-    expect(read.problems.map(({ path }) => path)).toEqual(
-      expect.arrayContaining([expect.stringContaining(closed) as string]),
-    );
-    const top = data.sessions.filter(({ parent }) => !parent).length;
-    expect(read.sessions).toBeGreaterThanOrEqual(agent === "grok" ? 0 : top - 1);
-  });
+        problems: { path: string }[];
+        sessions: number;
+      };
+      chmodSync(join(data.folder, closed), 0o755);
+      expect(read.problems.map(({ path }) => path)).toEqual(
+        expect.arrayContaining([expect.stringContaining(closed) as string]),
+      );
+      const top = data.sessions.filter(({ parent }) => !parent).length;
+      expect(read.sessions).toBeGreaterThanOrEqual(agent === "grok" ? 0 : top - 1);
+    },
+  );
 });
 
 test("a locked database is reported as long as it is locked, and not after", async () => {

@@ -69,7 +69,7 @@ test("Gemini CLI: the title is the summary in the header, or a summary that was 
   expect(titleOf(read(user("u", "q"), { $set: { summary: "Late" } }))).toBe("Late");
 });
 
-test("Gemini CLI: a text that the program put before the conversation is not a prompt, and a cancelled call counts as failed", () => {
+test("Gemini CLI: a text that the program added before the conversation is not a prompt, and a cancelled call counts as failed", () => {
   const toolCalls = [
     {
       id: "c1",

@@ -54,7 +54,7 @@ const appended = (kind: string, text: string): object => ({
   time: 1_787_212_800_101,
 });
 
-test("Kimi Code: a call has its cache tokens and the model behind the alias, and a text that the program added is not a prompt", () => {
+test("Kimi Code: a call has its cache tokens and its real model instead of the alias, and a text that the program added is not a prompt", () => {
   const request = { type: "llm.request", model: "kimi-k3", modelAlias: "k3", time: 1 };
   const session = readOne("kimi", {
     [`${CODE}/agents/main/wire.jsonl`]: [appended("system", "added"), appended("user", "q"), request, used()],

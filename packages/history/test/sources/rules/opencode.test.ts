@@ -29,7 +29,7 @@ const first = (...statements: readonly string[]) =>
 const counted = (...statements: readonly string[]) =>
   callsIn("opencode", [first(...statements)]).map(({ input, output }) => [input, output]);
 
-test("opencode: the tokens of the steps count, but not those of the message, which repeat the last step", () => {
+test("opencode: the tokens of the steps count; the tokens of the message repeat the last step and do not count", () => {
   expect(
     counted(
       message("m1", { role: "assistant", tokens: tokens(20, 2) }),

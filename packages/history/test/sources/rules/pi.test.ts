@@ -22,7 +22,7 @@ const answer = (id: string, parentId: string | null, text: string, more: object 
   });
 const read = (...entries: readonly object[]) => readOne("pi", { [PLACE]: [HEADER, ...entries] });
 
-test("pi: an entry follows its parent and not the line before it, also if entries without a line are between them", () => {
+test("pi: a line follows the line of its entry's parent and not the previous line, also across entries without a line", () => {
   const entries = [
     user("a", null, "first"),
     answer("b", "a", "left"),

@@ -35,7 +35,7 @@ export function bestIn(bytes: Buffer, start: number, end: number, best: LineBest
 function weightOf(type: string, bytes: Buffer, end: number): number {
   if (type === "assistant") return weights.text;
   if (type === "user") {
-    // A line with a tool result is not a prompt, but may have text beside the result.
+    // A line with a tool result is not a prompt, but may have text in addition to the result.
     return bytes.subarray(Math.max(0, peek.nestedAt), end).includes(resultKey) ? weights.text : weights.prompt;
   }
   return type === "attachment" ? weights.prompt : weights.other;

@@ -25,8 +25,8 @@ const toolResult = Buffer.from('"type":"tool_result"');
 export function textRangeOf(bytes: Buffer, start: number, end: number, range: TextRange): void {
   range.from = start;
   range.until = end;
-  // A damaged line is searched as a whole. A line that is damaged only inside its nested values is not recognised here,
-  // and the beginning of the line is left out.
+  // A damaged line is searched as a whole. Damage inside the nested values of a line is not recognised here. Then the
+  // beginning of the line is not searched.
   if (!peekLine(bytes, start, end, peek)) return;
   const type = bytes.toString("latin1", peek.typeStart, peek.typeEnd);
   if (isRepeated(type)) range.until = start;
