@@ -31,7 +31,7 @@ export async function firstAnswers({ folder, work }: FirstAnswerPlace): Promise<
   return found;
 }
 
-/** Asks as Claude Code does, over MCP. */
+/** Measures the answer to a question over MCP, as Claude Code asks it. */
 async function overMcp(sql: string, folder: string, work: string): Promise<number> {
   return await withProcess(["mcp", "--root", folder], work, {}, async ({ stdin, stdout }) => {
     if (!stdin || !stdout) throw new Error("The process has no pipes.");

@@ -2,7 +2,7 @@
 export const EXPECTED_OUTPUT: Readonly<Record<string, readonly RegExp[]>> = {
   "first-session": [/The answer is 4/],
   hello: [/The answer is 42/],
-  // Only a module for `skein run --agent`.
+  // Prints nothing: it only exports an agent for `skein run --agent`.
   "own-tool": [],
   tools: [/"sky":"sunny"/, /2 steps, \$0\n/, /get_weather: 21 °C/],
   "frontend-tool": [/awaiting_frontend_tools: pick_colour/, /The other process: accepted/, /answered: "blue"/],

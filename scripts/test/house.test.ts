@@ -107,12 +107,12 @@ describe("a mistake fails with one line that names its place and where the code 
       "packages/server/src/x.ts:1 has 351 lines; a file has at most 350. Move a part that has a name of its own into a file of that name.",
     ],
     [
-      "a dialect without its test that has only schemas so far",
+      "a dialect that has only schemas and no test",
       { "packages/protocol/src/dialects/ag-ui/frames.ts": "export const frames = 1;" },
       'packages/protocol/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. Write its test in packages/server/test/dialects/ag-ui.test.ts, with that protocol\'s own published client.',
     ],
     [
-      "a dialect without its test",
+      "a dialect without a test",
       { "packages/server/src/dialects/ag-ui/frames.ts": "export const frames = 1;" },
       'packages/server/src/dialects/ag-ui/frames.ts:1 is of the dialect "ag-ui", which has no test. Write its test in packages/server/test/dialects/ag-ui.test.ts, with that protocol\'s own published client.',
     ],
@@ -154,7 +154,7 @@ describe("allowed code passes", () => {
       { "packages/server/src/x.ts": 'export type Ended = { event_type: "session.completed" };' },
     ],
     [
-      "a function whose lines are those of functions inside it, of a complete switch, of comments, or empty",
+      "a function whose lines are empty, or belong to inner functions, a complete switch or comments",
       {
         "packages/server/src/x.ts": [
           "export function outer(kind: 1): void {",

@@ -53,7 +53,7 @@ describe("cost and tokens of a transcript count the same calls", () => {
     });
   });
 
-  test("cost and tokens are those of the shown messages for a subagent, and until the server has counted", () => {
+  test("cost and tokens come from the shown messages for a subagent, and for any session that the server has not counted yet", () => {
     const ofMessages = { cost: { cost_micros: 0, unpriced_calls: 1 }, totals: shown.totals };
     expect(shown.totals).toMatchObject(counts);
     expect(historySums(details, shown, { agentId: "a1", isPartial: false })).toEqual({

@@ -46,9 +46,9 @@ export interface SessionFilter {
   readonly outcome?: Session["outcome"] | undefined;
   readonly model?: string | undefined;
   readonly tag?: string | undefined;
-  /** Text in the title. */
+  /** Only sessions whose title contains this text. */
   readonly title?: string | undefined;
-  /** Without the sessions of subagents. */
+  /** Whether sessions of subagents are left out. */
   readonly isTopLevel?: boolean | undefined;
   /** Only sessions with a tool call whose effect is unknown. */
   readonly hasUnknownEffect?: boolean | undefined;

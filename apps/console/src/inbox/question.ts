@@ -1,6 +1,6 @@
 import { textValue } from "../text/safe-text.ts";
 
-/** A question as AskUserQuestion asks it. */
+/** A question in the format of the tool AskUserQuestion. */
 export interface Question {
   readonly question: string;
   readonly header: string;

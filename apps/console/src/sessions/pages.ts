@@ -7,6 +7,6 @@ export interface Pages<Item> {
   readonly want: (index: number) => void;
   readonly isLoading: boolean;
   readonly error: unknown;
-  /** Changes whenever a page changes. */
+  /** A number that changes whenever a page changes. */
   readonly version: number;
 }

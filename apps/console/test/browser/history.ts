@@ -48,7 +48,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a finished session opens at its beginning, one that was just used at its end, and a button leads to the other end", async ({
+    test("a finished session opens at its beginning, a session in use opens at its end, and a button leads to the other end", async ({
       expect,
     }) => {
       const { world } = shared;
