@@ -1,6 +1,6 @@
 ;; Returns the position of the first sign of a broken line in a range of memory, -1 if there is none. A sign is a NUL, or an
 ;; opening brace that does not follow a line feed, a colon, a comma or a bracket: in JSON without spaces, no object begins there.
-;; A text that ends with an opening brace looks the same, so a sign is only a candidate. There must be 17 readable bytes behind
+;; A text that ends with an opening brace looks the same, so a sign is only a candidate. There must be 17 readable bytes after
 ;; `end` and one before `at`.
 (module
   (import "env" "memory" (memory 1))

@@ -1,7 +1,7 @@
 ;; Returns the first position of a needle in a range of memory, -1 if there is none. Letters match in either case, because
 ;; bit 5 is set on both sides. A few other bytes then match too (@ and `, [ and {), so a hit is only a candidate.
 ;; Positions are tested by the needle's first and last byte: 64 at a time while there is no candidate, then sixteen at a time.
-;; Behind `end` there must be 16 readable bytes and the length of the needle. The caller has set bit 5 in the needle.
+;; After `end` there must be 16 readable bytes and the length of the needle. The caller has set bit 5 in the needle.
 (module
   (import "env" "memory" (memory 1))
   (func $find (export "find") (param $at i32) (param $end i32) (param $needle i32) (param $length i32) (result i32)

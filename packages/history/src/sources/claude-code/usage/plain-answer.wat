@@ -3,7 +3,7 @@
 ;; line, which must then be read in another way; the data at $out is then not valid.
 ;; $out: positions of id, model, request id and time (8 × i32; 0 if missing), flags (i32: 1 fast, 2 side chain), and at 40 seven
 ;; counters (f64) in the order of `column`. Strings are skipped sixteen bytes at a time, so there must be 32 readable bytes before
-;; $start and behind $end.
+;; $start and after $end.
 (module
   (import "env" "memory" (memory 1))
   ;; Names of keys, 32 bytes each, in the part of the memory that is reserved for this program.
@@ -84,7 +84,7 @@
       (br_if $pairs (i32.eq (i32.load8_u (local.get $at)) (i32.const 44))))
     (i32.const 0))
 
-  ;; Reads pairs backwards from the end of the line to its last nested value. Returns the position behind that value.
+  ;; Reads pairs backwards from the end of the line to its last nested value. Returns the position after that value.
   (func $tail (param $start i32) (param $end i32) (param $out i32) (result i32)
     (local $at i32) (local $tail i32) (local $value i32) (local $valueEnd i32) (local $open i32)
     (local.set $at (i32.sub (local.get $end) (i32.const 1)))
@@ -166,7 +166,7 @@
     (i32.const 0))
 
   ;; Reads the counters of the object at $at: `usage`, or (nested) `cache_creation` and `server_tool_use` in it. Returns the
-  ;; position behind the object, 0 if it is no object. Breakdowns such as `iterations` repeat the numbers and are skipped.
+  ;; position after the object, 0 if it is no object. Breakdowns such as `iterations` repeat the numbers and are skipped.
   (func $counters (param $at i32) (param $end i32) (param $out i32) (param $isNested i32) (result i32)
     (local $value i32) (local $next i32) (local $to i32)
     (if (i32.ne (i32.load8_u (local.get $at)) (i32.const 123)) (then (return (i32.const 0))))
@@ -307,7 +307,7 @@
     (global.set $keyLength (i32.sub (i32.sub (local.get $keyEnd) (local.get $at)) (i32.const 2)))
     (i32.add (local.get $keyEnd) (i32.const 1)))
 
-  ;; Returns the position behind any value, 0 if the value does not end.
+  ;; Returns the position after any value, 0 if the value does not end.
   (func $value (param $at i32) (param $end i32) (result i32)
     (local $byte i32) (local $depth i32) (local $from i32)
     (local.set $from (local.get $at))
@@ -342,7 +342,7 @@
           (br $next))))
     (select (i32.const 0) (local.get $at) (i32.eq (local.get $at) (local.get $from))))
 
-  ;; Returns the position behind the string at $at, 0 if the string does not end.
+  ;; Returns the position after the string at $at, 0 if the string does not end.
   (func $string (param $at i32) (param $end i32) (result i32)
     (local $block v128) (local $mask i32)
     (local.set $at (i32.add (local.get $at) (i32.const 1)))
@@ -366,7 +366,7 @@
           (br $next))))
     (select (i32.add (local.get $at) (i32.const 1)) (i32.const 0) (i32.lt_u (local.get $at) (local.get $end))))
 
-  ;; Returns where the plain value begins whose last byte is at $at, 0 if it does not begin behind $start or has escapes.
+  ;; Returns where the plain value begins whose last byte is at $at, 0 if it does not begin after $start or has escapes.
   (func $beginning (param $at i32) (param $start i32) (result i32)
     (local $byte i32) (local $from i32)
     (if (i32.eq (i32.load8_u (local.get $at)) (i32.const 34))
@@ -390,7 +390,7 @@
       (i32.add (local.get $at) (i32.const 1))
       (i32.or (i32.eq (local.get $at) (local.get $from)) (i32.le_u (local.get $at) (local.get $start)))))
 
-  ;; Returns the position of the opening quote of the string whose closing quote is at $at, 0 if there is none behind $start or the string has
+  ;; Returns the position of the opening quote of the string whose closing quote is at $at, 0 if there is none after $start or the string has
   ;; escapes.
   (func $opening (param $at i32) (param $start i32) (result i32)
     (local $block v128) (local $mask i32)
