@@ -28,6 +28,11 @@ export type Event = NewEvent & {
   readonly created_at: string;
 };
 
+/** The fact with the time at which it happened, if facts of its type have one. */
+export function happenedThen<Told extends Fact>(fact: Told, at: string): Told {
+  return "happened_at" in FACTS[fact.event_type].shape ? { ...fact, data: { happened_at: at, ...fact.data } } : fact;
+}
+
 export function isFactType(type: string): type is FactType {
   return Object.hasOwn(FACTS, type);
 }

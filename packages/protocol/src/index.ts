@@ -9,6 +9,7 @@ export type { DraftPiece, ModelStreamEvent } from "./draft-piece.ts";
 export * from "./error.ts";
 export * from "./known-error.ts";
 export * from "./event.ts";
+export * from "./event-time.ts";
 export * from "./ids.ts";
 export * from "./money.ts";
 export * from "./model-settings.ts";

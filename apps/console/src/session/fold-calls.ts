@@ -1,10 +1,11 @@
 import type { Content, ContentBlock, Event, FactData, ToolUseBlock } from "@skein/protocol";
+import { timeOf } from "@skein/protocol/event-time";
 import { lineChanges } from "../text/line-changes.ts";
 import { type Call, type CallState, type SessionView, type Step, placeOf, touch } from "./view.ts";
 
 /** Handles events about tool calls and awaits. Returns whether the event was one of them. */
 export function foldCall(view: SessionView, event: Event): boolean {
-  const at = Date.parse(event.created_at);
+  const at = Date.parse(timeOf(event));
   switch (event.event_type) {
     case "tool.started": {
       const call = view.calls.get(event.data.tool_use_id);
@@ -126,7 +127,7 @@ function opened(view: SessionView, event: Event, one: Opened): void {
   call.childSession = one.session_id ?? call.childSession;
   call.wait = {
     kind: one.kind,
-    openedAt: Date.parse(event.created_at),
+    openedAt: Date.parse(timeOf(event)),
     sequence: event.sequence,
     expiresAt: one.expires_at,
     closedAt: null,

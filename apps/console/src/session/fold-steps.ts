@@ -8,6 +8,7 @@ import {
   isToolUse,
   microsOf,
 } from "@skein/protocol";
+import { timeOf } from "@skein/protocol/event-time";
 import { addCall, completeFromBlock } from "./fold-calls.ts";
 import { type Aside, type SessionView, type Step, noTokens, placeOf, stepOf, touch } from "./view.ts";
 
@@ -23,7 +24,7 @@ export function foldStep(view: SessionView, event: Event): boolean {
     case "step.retried": {
       const { run_id, step: number, error, delay_ms, lost } = event.data;
       const step = stepOf(view, run_id, number);
-      step?.retries.push({ error, delayMs: delay_ms, at: Date.parse(event.created_at) });
+      step?.retries.push({ error, delayMs: delay_ms, at: Date.parse(timeOf(event)) });
       if (step) step.draft = "";
       touch(step);
       if (lost) spend(view, lost);
@@ -76,7 +77,7 @@ function interrupt(
 function nested(view: SessionView, event: Event, data: FactData<"subagent.messaged">): void {
   const call = view.calls.get(data.parent_tool_use_id);
   if (!call) return;
-  call.nested.push({ id: data.message_id, role: data.role, content: data.content, at: Date.parse(event.created_at) });
+  call.nested.push({ id: data.message_id, role: data.role, content: data.content, at: Date.parse(timeOf(event)) });
   touch(call.step);
 }
 
@@ -146,7 +147,7 @@ function generated(view: SessionView, event: Event, data: FactData<"step.generat
   step.cost = data.cost;
   step.model = data.model;
   step.stopReason = data.stop_reason;
-  step.generatedAt = Date.parse(event.created_at);
+  step.generatedAt = Date.parse(timeOf(event));
   step.durationMs = data.duration_ms;
   for (const block of data.content) if (isToolUse(block)) addCall(view, step, block);
   touch(step);

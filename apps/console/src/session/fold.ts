@@ -1,4 +1,5 @@
 import { type Draft, type Event, type FactData, textOf } from "@skein/protocol";
+import { timeOf } from "@skein/protocol/event-time";
 import { plural, short } from "../ui/amounts.ts";
 import { foldCall } from "./fold-calls.ts";
 import { copiedMessage, foldStep } from "./fold-steps.ts";
@@ -172,7 +173,7 @@ function runOf(view: SessionView, event: Event, id: string): Run {
   return {
     id,
     number: view.runs.length + 1,
-    startedAt: Date.parse(event.created_at),
+    startedAt: Date.parse(timeOf(event)),
     endedAt: null,
     outcome: null,
     cancelRequested: false,
@@ -216,7 +217,7 @@ function ended(view: SessionView, event: Extract<Event, { event_type: "session.c
   const run = view.runs.find(({ id }) => id === event.data.run_id);
   const outcome = event.event_type === "session.completed" ? "completed" : event.data.outcome;
   if (run) {
-    run.endedAt = Date.parse(event.created_at);
+    run.endedAt = Date.parse(timeOf(event));
     run.outcome = outcome;
     run.costMicros = event.data.cost_micros;
   }

@@ -68,7 +68,7 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
             </Fact>
           )}
           {view.tags.length > 0 && <Fact name="Tags">{view.tags.map(visibleLine).join(", ")}</Fact>}
-          {head && <Fact name="Begun">{fullTime(head.createdAt)}</Fact>}
+          {head && <Fact name="Begun">{fullTime(Math.min(head.createdAt, view.runs[0]?.startedAt ?? Infinity))}</Fact>}
           <Fact name="Session">
             <code>{shortId(sessionId)}</code>
             <CopyButton text={sessionId} label="Copy the id" />

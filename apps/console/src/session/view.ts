@@ -1,4 +1,5 @@
 import type { CallCost, Content, ContentBlock, Event, Failure, Usage, UsageTotals } from "@skein/protocol";
+import { timeOf } from "@skein/protocol/event-time";
 
 /** The state of a call. `unknown`: it was interrupted, so nobody knows whether it took effect. */
 export type CallState = "running" | "waiting" | "done" | "failed" | "unknown" | "asked";
@@ -230,7 +231,7 @@ export function stepLabel({ run, number }: Pick<Step, "run" | "number">): string
 
 /** The position of an item: its key, its sequence in the log, its time. */
 export function placeOf(event: Event): { key: string; version: number; sequence: number; at: number } {
-  return { key: `e${event.sequence}`, version: 0, sequence: event.sequence, at: Date.parse(event.created_at) };
+  return { key: `e${event.sequence}`, version: 0, sequence: event.sequence, at: Date.parse(timeOf(event)) };
 }
 
 export function stepOf(view: SessionView, runId: string, number: number): Step | undefined {

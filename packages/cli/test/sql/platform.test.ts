@@ -1,11 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { adopt, readClaudeSession } from "@skein/adapters/runtimes/claude-code/adopt";
 import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { type Store, createAgents, createMemoryStore } from "@skein/core";
+import { getSession, getUsage } from "@skein/history";
+import { writeCorpus } from "@skein/history/testing";
 import { createIds } from "@skein/protocol";
 import { createKeys } from "@skein/server";
 import { createSql, examples } from "@skein/sql";
@@ -77,6 +80,30 @@ test("the platform's tables have the rows of the store's own views, and can be j
   expect(runs?.rows).not.toEqual([]);
   const [sessions] = await sql.run("SELECT title FROM all_sessions WHERE source = 'skein' AND title = 'Nothing yet'");
   expect(sessions?.rows).toEqual([["Nothing yet"]]);
+});
+
+test("calls of an adopted session are counted once in all_usage, as long as Claude Code's files have them", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const [id = ""] = writeCorpus({ folder, files: 2, bytes: 200_000, seed: 5, subagentEvery: 0 }).sessions;
+  const store = createMemoryStore();
+  const found = await getSession(id, { dataPath: folder, cacheFolder: null });
+  await adopt(readClaudeSession(found), { store, tenant: "default" });
+  const inputOf = async (root: string): Promise<unknown> => {
+    const sql = await createSql({ roots: [root], store });
+    onTestFinished(() => sql.close());
+    const [answer] = await sql.run(
+      `SELECT count(DISTINCT source), sum(input_tokens)::INTEGER FROM all_usage WHERE session_id = '${id}'`,
+    );
+    return answer?.rows;
+  };
+  const { bySession } = await getUsage({ dataPath: folder, cacheFolder: null });
+  const expected = [[1, bySession.find(({ sessionId }) => sessionId === id)?.inputTokens]];
+  expect(await inputOf(folder)).toEqual(expected);
+  const other = mkdtempSync(join(tmpdir(), "skein-sql-"));
+  onTestFinished(() => rmSync(other, { recursive: true, force: true }));
+  mkdirSync(join(other, "projects"));
+  expect(await inputOf(other)).toEqual(expected);
 });
 
 test("an agent is listed before it has a session, in every tenant", async () => {

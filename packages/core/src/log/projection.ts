@@ -1,4 +1,4 @@
-import type { Await, Checkpoint, Event, Run } from "@skein/protocol";
+import { type Await, type Checkpoint, type Event, type Run, timeOf } from "@skein/protocol";
 import { COUNTERS, type Counters, RUN_COUNTERS, noCounters, noRunCounters } from "./counters.ts";
 import { callIn, countedCall } from "./counted-call.ts";
 import { displayText } from "./display-text.ts";
@@ -96,10 +96,11 @@ function projectEvent(changes: OpenChanges, event: Event): void {
     }
     case "session.started": {
       const { run_id, user_message } = event.data;
+      const started_at = timeOf(event);
       changes.runInserts.push({
         id: run_id,
         session_id,
-        started_at: created_at,
+        started_at,
         completed_at: null,
         outcome: null,
         stop_reason: null,
@@ -114,9 +115,9 @@ function projectEvent(changes: OpenChanges, event: Event): void {
         status: "running",
         run_id,
         current_step: 0,
-        started_at: created_at,
+        started_at,
         finished_at: null,
-        last_run_at: created_at,
+        last_run_at: started_at,
       });
       return;
     }
@@ -238,7 +239,7 @@ function insertRows(changes: OpenChanges, event: Event, rows: readonly RowPart[]
   for (const row of rows) {
     const places = changes.places.get(row.messageId) ?? [];
     changes.places.set(row.messageId, [...places, changes.messageInserts.length]);
-    changes.messageInserts.push({ ...row, runId, sequence: event.sequence, number: null, createdAt: event.created_at });
+    changes.messageInserts.push({ ...row, runId, sequence: event.sequence, number: null, createdAt: timeOf(event) });
   }
 }
 
@@ -266,14 +267,14 @@ function endRun(
 ): void {
   const { run_id, stop_reason, step } = event.data;
   Object.assign(runUpdate(changes, run_id).set, {
-    completed_at: event.created_at,
+    completed_at: timeOf(event),
     outcome,
     stop_reason,
     final_response: finalResponse,
     last_sequence: event.sequence,
     total_steps: step,
   });
-  Object.assign(changes.sessionSet, { status: "idle", outcome, run_id: null, finished_at: event.created_at });
+  Object.assign(changes.sessionSet, { status: "idle", outcome, run_id: null, finished_at: timeOf(event) });
   changes.sessionAdd.total_turns += 1;
 }
 

@@ -1,4 +1,4 @@
-import { type Ids, Event, KnownError, type NewEvent } from "@skein/protocol";
+import { type Ids, Event, KnownError, type NewEvent, happenedThen, timeOf } from "@skein/protocol";
 import { z } from "zod";
 import { foldAll } from "../log/fold.ts";
 import { HIDDEN_PROMPT } from "./hidden-prompts.ts";
@@ -29,7 +29,7 @@ export function importedLog(
   checkFolds(log);
   const renamed = renamer(ids);
   return log.map((event): NewEvent => {
-    const { event_type, data } = renamed(event);
+    const { event_type, data } = happenedThen(renamed(event), timeOf(event));
     if (event_type !== "session.created") return { event_type, data, id: ids() } as NewEvent;
     // Parents and callers of another store do not exist in this store.
     return { id: ids(), event_type, data: { ...data, tenant, parent: null, subagent_of: null } };

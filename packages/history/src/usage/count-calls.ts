@@ -74,7 +74,7 @@ export function createCallCounter(): CallCounter {
         if (!owner) continue;
         let searches = 0;
         for (let row = counted.first; row < counted.end; row += 1) {
-          if (isCopy(row)) continue;
+          if (isCopy(row) || isEmpty(columns, row)) continue;
           searches += columns.value(row, column.searches);
           onCall(readCall(call, columns, row), owner);
         }
@@ -87,6 +87,15 @@ export function createCallCounter(): CallCounter {
       }
     },
   };
+}
+
+/**
+ * Every call has tokens. A line without any is the copy of another agent's answer, or a simulated one, that Skein exported
+ * for Claude Code.
+ */
+function isEmpty(columns: CallColumns, row: number): boolean {
+  for (let which = 0; which <= column.searches; which += 1) if (columns.value(row, which) > 0) return false;
+  return true;
 }
 
 function ownersOf(ordered: readonly CountedFile[]): ReadonlyMap<DataFile, Owner> {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { AgentConfig, Line, Tags } from "../agent.ts";
 import { Content, JsonObject } from "../content.ts";
 import { Failure } from "../error.ts";
+import { happenedAt } from "./happened-at.ts";
 import { Uuid } from "../ids.ts";
 import { StopReason } from "../session.ts";
 import { Picos, UsageTotals } from "../usage.ts";
@@ -77,10 +78,17 @@ export const sessionFacts = {
     key_name: Line.max(100).optional(),
     /** How this run differs from its session, in the format of the session's runtime (see `claude/options.ts`). */
     options: JsonObject.optional(),
+    ...happenedAt,
   }),
   "cancel.requested": z.object({ run_id: Uuid, reason: z.string().nullable() }),
   /** A run begins: the platform API's notice that the session is processing. */
-  "session.started": z.object({ run_id: Uuid, message_id: Uuid, user_message: z.string(), formatter: z.string() }),
+  "session.started": z.object({
+    run_id: Uuid,
+    message_id: Uuid,
+    user_message: z.string(),
+    formatter: z.string(),
+    ...happenedAt,
+  }),
   /** A worker took over an open run. Calls that were opened before have lost their worker. */
   "run.resumed": z.object({ run_id: Uuid, fence: z.int().positive() }),
   /**
@@ -104,6 +112,7 @@ export const sessionFacts = {
     messages_after_count: Count,
     tokens_before: Count,
     tokens_after: Count,
+    ...happenedAt,
   }),
   "title.generated": z.object({ title: Line.max(255) }),
   "steps.exhausted": z.object({ run_id: Uuid, step: Count, max_steps: z.int().positive() }),
@@ -114,6 +123,7 @@ export const sessionFacts = {
     final_response: z.string(),
     ...runTotals,
     ...ownResult,
+    ...happenedAt,
   }),
   /** The run failed or was cancelled: the platform API has one event for both; `outcome` says which. */
   "session.failed": z.object({
@@ -124,5 +134,6 @@ export const sessionFacts = {
     error: Failure,
     ...runTotals,
     ...ownResult,
+    ...happenedAt,
   }),
 };

@@ -1,3 +1,4 @@
+import { happenedAt } from "./happened-at.ts";
 import { z } from "zod";
 import { Content, ContentBlock, JsonObject } from "../content.ts";
 import { Failure } from "../error.ts";
@@ -72,6 +73,7 @@ export const stepFacts = {
     estimated: z.literal(true).optional(),
     /** The built-in simulation answered, not a model. */
     simulated: z.literal(true).optional(),
+    ...happenedAt,
   }),
   "step.retried": z.object({
     ...inStep,
@@ -103,6 +105,7 @@ export const stepFacts = {
     name: z.string(),
     input: z.unknown(),
     policy: z.enum(["once", "repeatable"]),
+    ...happenedAt,
   }),
   "tool.completed": z.object({
     ...inStep,
@@ -119,6 +122,7 @@ export const stepFacts = {
     duration_ms: Count,
     /** What the tool returned, for a tool with an output schema. `content` is what the model reads. */
     output: z.unknown().optional(),
+    ...happenedAt,
   }),
   "await.opened": z.object({
     ...inStep,

@@ -220,7 +220,8 @@ UNION ALL
 SELECT 'skein', session_id, role, coalesce(json_extract_string(content, '$.text'), skein.text_of(json_extract(content, '$.content'))), created_at
 FROM platform.messages;
 
--- One row for each model call of Claude Code and for each run of the platform. Their tokens and costs can be summed.
+-- One row for each model call of Claude Code and for each run of the platform. Their tokens and costs can be summed: a run
+-- whose calls are also in Claude Code's files, because it was adopted from them or exported to them, is left out.
 CREATE VIEW main.all_usage AS
 SELECT 'claude-code' AS source, session_id, project_path, timestamp, model, input_tokens, output_tokens,
   cache_creation_input_tokens, cache_read_input_tokens, cost_micros, cost_usd FROM claude.responses
@@ -229,5 +230,7 @@ SELECT 'skein', session_id, working_directory, started_at, model, ${tokens("inpu
   ${tokens("cache_creation_input_tokens")}, ${tokens("cache_read_input_tokens")},
   -- If a call has no price, the cost is NULL: the sum of the other calls would be too low.
   if(unpriced_calls = 0, cost_micros, NULL), if(unpriced_calls = 0, cost_usd, NULL)
-FROM skein.runs;
+FROM (SELECT *, lead(started_at, 1, 'infinity') OVER (PARTITION BY session_id ORDER BY started_at, id) AS next_at FROM skein.runs) r
+WHERE NOT EXISTS (FROM claude.responses c
+  WHERE c.session_id = r.session_id AND c.timestamp >= r.started_at AND c.timestamp < r.next_at);
 `;

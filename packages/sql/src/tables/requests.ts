@@ -124,7 +124,9 @@ SELECT ${source}c.id AS response_id, nullif(c.request_id, '') AS request_id, f.s
   c.long_write AS cache_creation_1h_input_tokens, c.cache_read AS cache_read_input_tokens, c.searches AS web_search_requests,
   c.fast AS is_fast, c.is_side AS is_sidechain, c.calls::INTEGER AS calls, c.lines, ((${COST} + 500000) // 1000000)::BIGINT AS cost_micros,
   (${COST})::DECIMAL(38, 0) * 0.000000000001::DECIMAL(13, 12) AS cost_usd, f.file, c.line
-FROM charged c JOIN ${files} f USING (file_id);
+FROM charged c JOIN ${files} f USING (file_id)
+-- A line without tokens is no call: Skein writes such lines for copies of other agents' answers, and for simulated ones.
+WHERE greatest(c.input, c.output, c.cache_write, c.cache_read, c.searches) > 0;
 `;
 
 /** Requests with their cost, as the copy stores them. */

@@ -11,7 +11,12 @@ import { writeCorpus } from "@skein/history/testing";
 import { Event, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { createDatabase } from "../../../../../scripts/postgres.ts";
-import { adopt, claudeFiles, readClaudeSession } from "../../../src/runtimes/claude-code/adopt/index.ts";
+import {
+  adopt,
+  claudeFiles,
+  writeClaudeFiles,
+  readClaudeSession,
+} from "../../../src/runtimes/claude-code/adopt/index.ts";
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "skein-adopt-"));
@@ -77,6 +82,14 @@ const spoke = (n: number, id: string, block: JsonObject, more: JsonObject = {}):
     usage: { input_tokens: 1000, output_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
   },
   ...more,
+});
+const priced = (model: string): JsonObject => ({
+  id: "m1",
+  model,
+  role: "assistant",
+  content: [{ type: "text", text: "hi" }],
+  stop_reason: "end_turn",
+  usage: { input_tokens: 1000, output_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
 });
 const text = (words: string): JsonObject => ({ type: "text", text: words });
 const call = (id: string): JsonObject => ({ type: "tool_use", id, name: "Read", input: { file_path: "/work/app/a" } });
@@ -326,6 +339,65 @@ describe("what the lines mean", () => {
       [uuid(5), []],
     ]);
   });
+});
+
+test("runs, messages and usage of an adopted session have the times of the transcript, and no day is counted as today", async () => {
+  const at = (time: string): JsonObject => ({ timestamp: `2025-08-20T${time}.000Z` });
+  const root = dataWith([
+    typed(1, "hello", at("09:00:00")),
+    spoke(2, "m1", text("hi"), at("09:00:05")),
+    typed(3, "more", { timestamp: "2025-08-22T10:00:00.000Z" }),
+    spoke(4, "m2", text("done"), { timestamp: "2025-08-22T10:00:07.000Z" }),
+  ]);
+  const { store, row, sessions } = await adopted(root, 0);
+  const runs = await store.runs(row.id, { limit: 10 });
+  // The newest run is first. A run ends with its last message, not with the next prompt two days later.
+  expect(runs.items.map(({ started_at, completed_at }) => [started_at, completed_at])).toEqual([
+    ["2025-08-22T10:00:00.000Z", "2025-08-22T10:00:07.000Z"],
+    ["2025-08-20T09:00:00.000Z", "2025-08-20T09:00:05.000Z"],
+  ]);
+  const { items } = await sessions.messages(row.id);
+  expect(items.map(({ created_at }) => created_at.slice(0, 16))).toEqual([
+    "2025-08-20T09:00",
+    "2025-08-20T09:00",
+    "2025-08-22T10:00",
+    "2025-08-22T10:00",
+  ]);
+  const days = await store.usage({ tenant: "default", by: "day" });
+  expect(days.map(({ key }) => key).toSorted()).toEqual(["2025-08-20", "2025-08-22"]);
+  expect(row.last_run_at).toBe("2025-08-22T10:00:00.000Z");
+  // Retention counts from the adoption, so that an old session is not deleted at once.
+  expect(Date.now() - Date.parse(row.updated_at)).toBeLessThan(3_600_000);
+});
+
+test("steps of an adopted session cost what the model cost at their time", async () => {
+  const root = dataWith([
+    typed(1, "hello"),
+    { ...spoke(2, "m1", text("hi")), timestamp: "2026-08-20T09:00:00.000Z", message: priced("gpt-5.6-sol") },
+  ]);
+  const { events, row } = await adopted(root, 0);
+  const usage = await getUsage({ dataPath: root, cacheFolder: null });
+  const step = events.find(({ event_type }) => event_type === "step.generated");
+  // $5 and $30 per million tokens until 21 August 2026, $4 and $20 since then.
+  expect(usage.totals.costMicros).toBe(5000 + 3000);
+  expect(row.cost_micros).toBe(8000);
+  expect(step?.data).toMatchObject({ cost: { total_micros: 8000 } });
+});
+
+test("answers of a simulated run are exported without tokens, because Claude Code's files have no mark for a simulation", async () => {
+  const root = dataWith([typed(1, "hello"), spoke(2, "m1", text("hi"))]);
+  const { events } = await adopted(root, 0);
+  const simulated = events.map((event) =>
+    event.event_type === "step.generated" ? { ...event, data: { ...event.data, simulated: true as const } } : event,
+  );
+  const costOf = async (log: readonly Event[]): Promise<unknown> => {
+    const home = folder();
+    writeClaudeFiles(claudeFiles(ID, log), home);
+    const { totals } = await getUsage({ dataPath: home, cacheFolder: null });
+    return [totals.calls, totals.costMicros];
+  };
+  expect(await costOf(events)).toEqual([1, 4500]);
+  expect(await costOf(simulated)).toEqual([0, 0]);
 });
 
 test("a session is adopted once: adopting it again changes nothing", async () => {

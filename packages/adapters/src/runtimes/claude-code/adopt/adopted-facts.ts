@@ -1,5 +1,14 @@
 import { checkpointCreated, subagentMessaged, transcriptAppended } from "@skein/core";
-import { type ContentBlock, type Fact, type Ids, type JsonObject, Uuid, blocksOf, textOf } from "@skein/protocol";
+import {
+  type ContentBlock,
+  type Fact,
+  type Ids,
+  type JsonObject,
+  Uuid,
+  blocksOf,
+  happenedThen,
+  textOf,
+} from "@skein/protocol";
 import { type AdoptedRun, beginRun } from "./adopted-run.ts";
 import { type Answer, answerOf, contentOf, isMadeUp, messageOf } from "./model-answers.ts";
 import { checkpointsOf } from "./checkpoints.ts";
@@ -25,7 +34,12 @@ const INTERRUPTION = /^\s*\[Request interrupted by user[^\]]*\]\s*$/;
  */
 export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] {
   const facts: Fact[] = [];
-  const write = (...more: readonly Fact[]): void => void facts.push(...more);
+  /** A session of years ago must not look like work, or like spending, of today. */
+  const write = (...more: readonly Fact[]): void => {
+    // Some agents write no times.
+    const at = time > 0 ? new Date(time).toISOString() : undefined;
+    for (const fact of more) facts.push(at === undefined ? fact : happenedThen(fact, at));
+  };
   const transcript = { messages: 0, tokens: 0 };
   const byUuid = new Map<unknown, JsonObject>();
   for (const { entry } of session.lines) if (entry) byUuid.set(entry["uuid"], entry);
@@ -35,7 +49,9 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   const seen = new Set<string>();
   let written = 0;
   const current: { run: AdoptedRun | null } = { run: null };
+  /** The times of the message that is being read, and of the one before it. */
   let time = session.startedAt.getTime();
+  let lastTime = time;
   /** A user line that nobody typed: it begins a run if the model answers it. */
   let unanswered: UserLine | null = null;
   /** Answers that a rewind removed, from before the first run. */
@@ -62,8 +78,16 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     return entries.length === 0 ? [message.raw] : entries;
   }
 
-  function begin(message: UserLine | null): AdoptedRun {
+  /** Ends the run at the time of its last message. The next message may come days later. */
+  function endRun(): void {
+    const next = time;
+    time = lastTime;
     current.run?.end(time);
+    time = next;
+  }
+
+  function begin(message: UserLine | null): AdoptedRun {
+    endRun();
     const content = message ? contentOf(message.raw) : "";
     const messageId = message ? idOf(message) : ids();
     const run = beginRun({ content, messageId, time }, { ids, write, transcript });
@@ -122,6 +146,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   }
 
   for (const message of session.messages) {
+    lastTime = time;
     time = Math.max(time, message.timestamp.getTime());
     const isOnThread = (message.isActive || message.isCompacted) && !message.isSidechain;
     if (seen.has(message.uuid)) continue;
@@ -231,6 +256,7 @@ function subagentFacts({ lines, toolUseId, agentId }: ClaudeSubagent, run: Adopt
         content: contentOf(entry),
         model: typeof model === "string" ? model : null,
         usage: answer?.usage ?? null,
+        price: answer?.price,
       }),
     ];
   });

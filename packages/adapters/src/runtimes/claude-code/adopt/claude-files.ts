@@ -1,7 +1,7 @@
 import { encodeProjectPath } from "@skein/history/format";
 import { type ClaudeFile, type Event, type JsonObject, KnownError } from "@skein/protocol";
 import { BACKUPS } from "../transcript.ts";
-import { TOOL_RESULTS, linesOfEvents } from "./transcript-lines.ts";
+import { NO_TOKENS, TOOL_RESULTS, linesOfEvents } from "./transcript-lines.ts";
 
 /** The files from which Claude Code, and the SDK's own reader, open this session: its transcript, those of its subagents, long outputs of tools, and the files of its checkpoints. */
 export function claudeFiles(sessionId: string, events: readonly Event[]): readonly ClaudeFile[] {
@@ -56,8 +56,7 @@ function ownModel(line: string): string {
   const entry = entryOf(line);
   const message = entry["message"];
   if (typeof entry["carriedFrom"] !== "string" || typeof message !== "object" || message === null) return line;
-  const usage = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
-  return JSON.stringify({ ...entry, message: { ...message, model: STAND_IN, usage } });
+  return JSON.stringify({ ...entry, message: { ...message, model: STAND_IN, usage: NO_TOKENS } });
 }
 
 /** The folder that the session belongs to: the one it was moved to, otherwise the one of its first message. */

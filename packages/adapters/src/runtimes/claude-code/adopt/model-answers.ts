@@ -5,6 +5,7 @@ import {
   type ContentBlock,
   earlierPrice,
   type JsonObject,
+  type ModelPrice,
   type Usage,
 } from "@skein/protocol";
 
@@ -15,6 +16,8 @@ export interface Answer {
   readonly stopReason: string | null;
   readonly usage: Usage;
   readonly cost: CallCost | null;
+  /** The price of that time, if it was another than today's. */
+  readonly price: ModelPrice | undefined;
 }
 
 /** The model name of answers that Claude Code wrote itself. */
@@ -30,12 +33,14 @@ export function answerOf(entries: readonly JsonObject[]): Answer {
   const model = messages.map(({ model: name }) => name).find((name) => typeof name === "string") ?? "";
   const stops = messages.map(({ stop_reason }) => stop_reason).filter((reason) => typeof reason === "string");
   const usage = usageOf(messages.map(({ usage: counted }) => counted));
+  const price = earlierPrice(model, Date.parse(String(entries[0]?.["timestamp"])));
   return {
     model,
     content: messages.flatMap(({ content }) => blocksIn(content)),
     stopReason: stops.at(-1) ?? null,
     usage,
-    cost: costOf(model, usage, earlierPrice(model, Date.parse(String(entries[0]?.["timestamp"])))),
+    cost: costOf(model, usage, price),
+    price,
   };
 }
 

@@ -54,15 +54,42 @@ export function linesFact(lines: readonly TranscriptLine[], subpath: string | nu
 /** The lines of each transcript of a session: the session's own under null, subagents under their name. */
 export function linesOfEvents(events: readonly Event[]): ReadonlyMap<string | null, readonly string[]> {
   const transcripts = new Map<string | null, string[]>();
+  const simulated = simulatedRuns(events);
+  let runId = "";
   for (const event of events) {
+    if (event.event_type === "session.started") runId = event.data.run_id;
     if (event.event_type !== "transcript.appended") continue;
     const { subpath } = event.data;
     const lines = transcripts.get(subpath) ?? [];
-    lines.push(...linesOfFact(event.data));
+    const more = linesOfFact(event.data);
+    lines.push(...(simulated.has(runId) ? more.map(withoutTokens) : more));
     transcripts.set(subpath, lines);
   }
   return transcripts;
 }
+
+function simulatedRuns(events: readonly Event[]): ReadonlySet<string> {
+  const runs = events.flatMap((event) =>
+    event.event_type === "step.generated" && event.data.simulated ? [event.data.run_id] : [],
+  );
+  return new Set(runs);
+}
+
+/** The line of a simulated answer without its tokens, which would look like spending in Claude Code's files. */
+function withoutTokens(line: string): string {
+  const entry = line.includes('"usage":') ? entryOf(line) : null;
+  const message = entry?.["message"];
+  if (entry?.["type"] !== "assistant" || typeof message !== "object" || message === null) return line;
+  return JSON.stringify({ ...entry, message: { ...message, usage: NO_TOKENS } });
+}
+
+/** The usage in a line of an answer for which the named model used no tokens. */
+export const NO_TOKENS = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+};
 
 function linesOfFact({ entries, odd_lines = [] }: FactData<"transcript.appended">): readonly string[] {
   const lines: string[] = [];
