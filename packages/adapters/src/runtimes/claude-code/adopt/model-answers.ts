@@ -17,7 +17,7 @@ export interface Answer {
   readonly usage: Usage;
   readonly cost: CallCost | null;
   /** The price of that time, if it was another than today's. */
-  readonly price: ModelPrice | undefined;
+  readonly price?: ModelPrice | undefined;
 }
 
 /** The model name of answers that Claude Code wrote itself. */
