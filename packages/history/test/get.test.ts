@@ -190,6 +190,22 @@ describe("threads", () => {
     const active = (await getSession(0, { ...data.config, activeOnly: true })).messages;
     expect(active.map(({ type }) => type)).toEqual(["system", "user", "user"]);
   });
+
+  test("text before a compaction stays on the active thread if no summary replaces it", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    data.session(sessionId(1), [
+      talk.user("long ago"),
+      talk.line("system", { subtype: "compact_boundary", content: "compacted" }),
+      talk.user("now"),
+    ]);
+    const { messages } = await getSession(0, { ...data.config, activeOnly: true });
+    expect(messages.map(({ type, isCompacted }) => [type, isCompacted])).toEqual([
+      ["user", true],
+      ["system", false],
+      ["user", false],
+    ]);
+  });
 });
 
 describe("tools and subagents", () => {

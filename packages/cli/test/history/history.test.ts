@@ -123,6 +123,29 @@ test("history show has the active thread with each call and result on a line, an
   expect((await world.run("show", "0", "--full")).out).toContain("line three");
 });
 
+test.each([
+  ["with a summary hides the messages before it, and says how many and how to see them", "All was done.", false],
+  ["without a summary hides nothing", null, true],
+])("history show of a compaction %s", async (_, summary, isShown) => {
+  const { run, write } = createWorld();
+  const line = (uuid: string, parentUuid: string | null, body: object): string =>
+    `${JSON.stringify({ uuid, parentUuid, isSidechain: false, timestamp: "2026-11-02T10:00:00.000Z", ...body })}\n`;
+  const user = (content: string, more = {}) => ({ type: "user", message: { role: "user", content }, ...more });
+  write(
+    "projects/-work-app/33333333-cccc-4ccc-8ccc-cccccccccccc.jsonl",
+    line("p1", null, user("before")) +
+      line("b1", "p1", { type: "system", subtype: "compact_boundary", content: "Conversation compacted" }) +
+      (summary === null ? "" : line("s1", "b1", user(summary, { isCompactSummary: true }))) +
+      line("p2", summary === null ? "b1" : "s1", user("after")),
+  );
+  const { out } = await run("show", "33333333");
+  expect(out).toContain("══ compacted ══\n");
+  expect(out).toContain("  after\n");
+  expect(out.includes("  before\n")).toBe(isShown);
+  expect(out.includes("1 earlier message is hidden: --all shows them.")).toBe(!isShown);
+  expect((await run("show", "33333333", "--all")).out).toContain("  before\n");
+});
+
 test("history show --output and export write private files, never overwrite others, and never write into the data directory", async () => {
   const world = createWorld();
   const page = join(world.folder, "page.html");

@@ -7,12 +7,12 @@ import { agentsBySession } from "../sources/claude-code/agents/agent-files.ts";
 import { withStore } from "../facets/with-store.ts";
 import { orderSessions, readDetails, summarise, summaryOf, withLines, type SessionOrder } from "../list/sessions.ts";
 import type { Message, Session, SessionSummary } from "../model/types.ts";
-import { thread } from "../sources/claude-code/transcript/thread.ts";
+import { isCompactBoundary, thread } from "../sources/claude-code/transcript/thread.ts";
 import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
 import { readTranscript } from "../sources/claude-code/transcript/read-transcript.ts";
 
 export interface GetSessionOptions extends LibraryConfig {
-  /** Only the active thread: no rewound branches, no side chains, nothing from before a compaction. */
+  /** Only the messages that `activeMessages` returns. */
   readonly activeOnly?: boolean;
 }
 
@@ -97,7 +97,7 @@ export async function readSession(
   return {
     ...summaryOf(file, details, agentFiles, config.titles),
     agentIds: agents.map(({ agentId }) => agentId),
-    messages: config.activeOnly ? threaded.messages.filter(isActive) : threaded.messages,
+    messages: config.activeOnly ? activeMessages(threaded.messages) : threaded.messages,
     agents,
     branches: threaded.branches,
     damage: transcript.damage,
@@ -108,6 +108,12 @@ function unreadable(file: DataFile): SessionNotFoundError {
   return new SessionNotFoundError(file.sessionId ?? "", "The session cannot be read");
 }
 
-function isActive(message: Message): boolean {
-  return message.isActive;
+/**
+ * The active thread: no rewound branches, no side chains, and nothing from before a compaction. If the last compaction has
+ * no readable summary, the messages before it stay, because nothing else says what happened.
+ */
+export function activeMessages(messages: readonly Message[]): readonly Message[] {
+  const boundary = messages.findLastIndex(isCompactBoundary);
+  const hasSummary = messages.slice(boundary + 1).some(({ raw }) => raw["isCompactSummary"] === true);
+  return messages.filter(({ isActive, isCompacted }) => isActive || (isCompacted && !hasSummary));
 }

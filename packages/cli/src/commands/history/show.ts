@@ -1,4 +1,11 @@
-import { exportSession, getAgentSession, getSession, type AgentSession, type Session } from "@skein/history";
+import {
+  activeMessages,
+  exportSession,
+  getAgentSession,
+  getSession,
+  type AgentSession,
+  type Session,
+} from "@skein/history";
 import { agentTitles, speakerOf } from "@skein/history/sources";
 import { historyCommand } from "./command.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
@@ -55,7 +62,8 @@ export const show = historyCommand({
       return EXIT.completed;
     }
     if (word?.startsWith("agent-")) return await showAgent(await getAgentSession(word, library), { screen, values });
-    const session = await getSession(sessionWord(word), config);
+    const whole = await getSession(sessionWord(word), library);
+    const session = values.all ? whole : { ...whole, messages: activeMessages(whole.messages) };
     if (values.json) await screen.json(session);
     else {
       await screen.print(...header(session, screen));
@@ -66,6 +74,7 @@ export const show = historyCommand({
           isFull: values.full,
           isAll: values.all,
           speaker: speakerOf(session.source),
+          hiddenCount: compactedCount(whole) - compactedCount(session),
         }),
       );
       await screen.print(...footer(session, screen, values.all));
@@ -73,6 +82,11 @@ export const show = historyCommand({
     return session.damage.length === 0 ? EXIT.completed : EXIT.failed;
   },
 });
+
+/** How many prompts, answers and results from before a compaction there are. */
+function compactedCount({ messages }: Session): number {
+  return messages.filter(({ isCompacted, role }) => isCompacted && role !== undefined).length;
+}
 
 /** Printed in pieces, so that the first page appears immediately. */
 async function printAll(screen: StyledScreen, lines: Iterable<Styled>): Promise<void> {
@@ -117,7 +131,11 @@ function footer(session: Session, { paint }: StyledScreen, isAll: boolean): read
       ),
     );
   for (const agent of session.agents.filter(({ toolUseId }) => toolUseId === null)) {
-    lines.push(paint.dim(styledText`Subagent without a known caller: skein history show agent-${agent.agentId}`));
+    lines.push(
+      paint.dim(
+        styledText`The call that started this subagent is not recorded: skein history show agent-${agent.agentId}`,
+      ),
+    );
   }
   for (const { line, kind, message, text } of isAll ? session.damage : session.damage.slice(0, 20)) {
     lines.push(paint.red(styledText`Damaged line ${line}: ${kind}, ${message}`));
@@ -160,7 +178,7 @@ async function showAgent(
       screen,
       transcriptLines(
         { messages, agents: [] },
-        { ...screen, isFull: values.full, isAll: values.all, speaker: "Subagent" },
+        { ...screen, isFull: values.full, isAll: values.all, speaker: "Subagent", hiddenCount: 0 },
       ),
     );
   }

@@ -16,6 +16,8 @@ export interface ViewOptions {
   readonly isAll: boolean;
   /** Who answers in this conversation. */
   readonly speaker: string;
+  /** How many messages from before the compaction are not shown. */
+  readonly hiddenCount: number;
 }
 
 type Conversation = Pick<Session, "messages" | "agents">;
@@ -215,10 +217,17 @@ function systemLines(message: Message, view: View): readonly Styled[] {
   const { subtype } = message.raw;
   if (subtype === "compact_boundary") {
     const { preTokens, trigger } = (message.raw["compactMetadata"] ?? {}) as { preTokens?: unknown; trigger?: unknown };
-    const tokens = typeof preTokens === "number" ? `, ${count(preTokens)} tokens` : "";
+    const about = [
+      ...(typeof trigger === "string" ? [trigger] : []),
+      ...(typeof preTokens === "number" ? [`${count(preTokens)} tokens`] : []),
+    ].join(", ");
+    const verb = view.hiddenCount === 1 ? "is" : "are";
     return [
       styledText``,
-      paint.yellow(styledText`  ══ compacted (${typeof trigger === "string" ? trigger : "unknown"}${tokens}) ══`),
+      paint.yellow(styledText`  ══ compacted${about === "" ? "" : ` (${about})`} ══`),
+      ...(view.hiddenCount === 0
+        ? []
+        : [paint.dim(styledText`  ${counted(view.hiddenCount, "earlier message")} ${verb} hidden: --all shows them.`)]),
     ];
   }
   if (typeof message.content !== "string" || message.content.trim() === "") return [];

@@ -168,6 +168,6 @@ function markBelow(start: Node, marked: Set<Node>): void {
   }
 }
 
-function isCompactBoundary(message: Message): boolean {
+export function isCompactBoundary(message: Message): boolean {
   return message.type === "system" && message.raw["subtype"] === "compact_boundary";
 }
