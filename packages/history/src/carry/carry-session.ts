@@ -44,13 +44,14 @@ function writeCarried(session: Session, root: string): { readonly id: string; re
   const known = session.projectPathSource === "folder" ? process.cwd() : session.projectPath;
   const folder = join(root, "projects", encodeProjectPath(known));
   const left = new Map<string, number>();
-  const write = (from: string, to: string): void => {
+  const write = (from: string, to: string, title: string | null = null): void => {
     const carried = carryLines(recordsOf(from), id);
     for (const { what, count } of carried.left) left.set(what, (left.get(what) ?? 0) + count);
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-    writeFileSync(to, carried.lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });
+    const lines = [...titleLines(title, carried.lines, id), ...carried.lines];
+    writeFileSync(to, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });
   };
-  write(session.path, join(folder, `${id}.jsonl`));
+  write(session.path, join(folder, `${id}.jsonl`), session.summary);
   for (const { path } of session.agents) {
     if (path === null) continue;
     const name = basename(path).replaceAll(/[^A-Za-z0-9_.-]/g, "_");
@@ -61,6 +62,15 @@ function writeCarried(session: Session, root: string): { readonly id: string; re
   const missing = namedFiles(session).filter((path) => !existsSync(path)).length;
   if (missing > 0) left.set("files that the session names and that do not exist", missing);
   return { id, left: [...left].map(([what, count]) => ({ what, count })) };
+}
+
+/**
+ * The line that keeps the title of a session whose lines have none: Claude Code would call the session by its last
+ * prompt as soon as it continues.
+ */
+function titleLines(title: string | null, lines: readonly Value[], sessionId: string): readonly Value[] {
+  if (title === null || lines.some(({ type }) => type === "custom-title")) return [];
+  return [{ type: "custom-title", customTitle: title, sessionId }];
 }
 
 function recordsOf(path: string): readonly (Value | undefined)[] {

@@ -52,7 +52,7 @@ async function sentToClaude(agent: "codex" | "opencode", id: string) {
     content: file.content.replaceAll("/srv/demo", work),
   }));
   writeClaudeFiles(files, join(home, ".claude"));
-  return { home, work, id: row.id, events };
+  return { home, work, id: row.id, title: found.summary, events };
 }
 
 describe("a session of another agent continues in Claude Code", { timeout: 120_000 }, () => {
@@ -64,7 +64,7 @@ describe("a session of another agent continues in Claude Code", { timeout: 120_0
     ],
     ["opencode" as const, "ses_a", ["Where are the helpers?", "a.ts", "helpers in a.ts", "In a.ts."]],
   ])("%s", async (agent, sessionId, said) => {
-    const { home, work, id, events } = await sentToClaude(agent, sessionId);
+    const { home, work, id, title, events } = await sentToClaude(agent, sessionId);
     expect(events.map(({ event_type }) => event_type)).toContain("tool.started");
     const options: Options = {
       cwd: work,
@@ -88,5 +88,9 @@ describe("a session of another agent continues in Claude Code", { timeout: 120_0
     expect(isError).toBe(false);
     const request = JSON.stringify(simulator.ledger.calls({ kind: "messages" }).at(-1)?.request);
     for (const words of said) expect(request).toContain(words);
+    // Claude Code calls a session without a title line by its last prompt.
+    const continued = await getSession(id, { dataPath: join(home, ".claude"), cacheFolder: null });
+    expect(continued.messages.map(({ type }) => type)).toContain("last-prompt");
+    expect(continued.summary).toBe(title);
   });
 });

@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
-import { type Store, createMemoryStore, createSessions, foldAll } from "@skein/core";
+import { type Store, createMemoryStore, createSessions, foldAll, transcriptAppended } from "@skein/core";
 import { getSession, getUsage } from "@skein/history";
 import { writeCorpus } from "@skein/history/testing";
-import { Event, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
+import { Event, type Fact, type JsonObject, blocksOf, isToolUse } from "@skein/protocol";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { createDatabase } from "../../../../../scripts/postgres.ts";
 import {
@@ -398,6 +398,33 @@ test("answers of a simulated run are exported without tokens, because Claude Cod
   };
   expect(await costOf(events)).toEqual([1, 4500]);
   expect(await costOf(simulated)).toEqual([0, 0]);
+});
+
+test("titles that were given in Skein are exported as Claude Code's own title lines, and a later export only adds lines", async () => {
+  const root = dataWith([typed(1, "hello"), spoke(2, "m1", text("hi"))]);
+  const { events } = await adopted(root, 0);
+  const [created, ...rest] = events;
+  if (created?.event_type !== "session.created") throw new Error("The log does not begin with its session.");
+  const home = folder();
+  const log: Event[] = [...events];
+  const titleAfter = async (...facts: readonly Fact[]): Promise<string | null> => {
+    log.push(...facts.map((fact) => ({ ...created, ...fact })));
+    writeClaudeFiles(claudeFiles(ID, log), home);
+    return (await getSession(ID, { dataPath: home, cacheFolder: null })).summary;
+  };
+  expect(await titleAfter()).toBe("hello");
+  expect(await titleAfter({ event_type: "session.edited", data: { title: "Named in Skein" } })).toBe("Named in Skein");
+  const prompt = transcriptAppended([{ type: "last-prompt", lastPrompt: "Go on.", sessionId: ID }], null);
+  expect(await titleAfter(prompt)).toBe("Named in Skein");
+  expect(await titleAfter({ event_type: "session.edited", data: { title: null } })).toBe("Go on.");
+  // A title that a session of Skein had from its beginning.
+  const own: Event = { ...created, data: { ...created.data, title: "From the beginning", metadata: {} } };
+  const [file] = claudeFiles(ID, [own, ...rest]);
+  expect(JSON.parse(file?.content.split("\n")[0] ?? "")).toEqual({
+    type: "custom-title",
+    customTitle: "From the beginning",
+    sessionId: ID,
+  });
 });
 
 test("a session is adopted once: adopting it again changes nothing", async () => {

@@ -51,21 +51,41 @@ export function linesFact(lines: readonly TranscriptLine[], subpath: string | nu
   return transcriptAppended(entries, subpath, odd);
 }
 
-/** The lines of each transcript of a session: the session's own under null, subagents under their name. */
+/**
+ * The lines of each transcript of a session: the session's own under null, subagents under their name. A title from Skein
+ * is a line at the place where it was given, so that a later export only adds lines.
+ */
 export function linesOfEvents(events: readonly Event[]): ReadonlyMap<string | null, readonly string[]> {
   const transcripts = new Map<string | null, string[]>();
   const simulated = simulatedRuns(events);
   let runId = "";
+  let firstTitle: readonly string[] = [];
   for (const event of events) {
+    const title = titleOf(event);
+    if (title !== undefined) {
+      const line = JSON.stringify({ type: "custom-title", customTitle: title ?? "", sessionId: event.session_id });
+      const own = transcripts.get(null);
+      if (own) own.push(line);
+      else firstTitle = [line];
+    }
     if (event.event_type === "session.started") runId = event.data.run_id;
     if (event.event_type !== "transcript.appended") continue;
     const { subpath } = event.data;
-    const lines = transcripts.get(subpath) ?? [];
+    const lines = transcripts.get(subpath) ?? (subpath === null ? [...firstTitle] : []);
     const more = linesOfFact(event.data);
     lines.push(...(simulated.has(runId) ? more.map(withoutTokens) : more));
     transcripts.set(subpath, lines);
   }
   return transcripts;
+}
+
+/** The title that an event gives to the session, if the session's lines do not contain it. */
+function titleOf(event: Event): string | null | undefined {
+  if (event.event_type === "session.edited" || event.event_type === "title.generated") return event.data.title;
+  if (event.event_type !== "session.created") return undefined;
+  const { title, parent, metadata } = event.data;
+  // The lines of an adopted session and of a fork have their own title line, or Claude Code's rule gives the title.
+  return parent === null && metadata["claude_code"] === undefined ? (title ?? undefined) : undefined;
 }
 
 function simulatedRuns(events: readonly Event[]): ReadonlySet<string> {
