@@ -156,7 +156,7 @@ async function warmTurns({ folder, apiUrl, quick }: Bench): Promise<readonly Res
   const over = median(ours) - median(bare);
   return [
     {
-      what: "a prompt to a warm session, p50 over the bare turn",
+      what: "a prompt to a session whose process runs, p50 over the bare SDK",
       store,
       value: over,
       unit: "ms",

@@ -3,7 +3,7 @@ import type { Result } from "../store/results.ts";
 
 export type Line = Pick<Result, "what" | "store" | "value" | "unit">;
 
-/** Reads the output of `--json`, or the table that `history` printed before that benchmark had `--json`. */
+/** Reads the output of `--json`, or the table that the benchmark `history` printed before it had `--json`. */
 export function linesOf(output: string): readonly Line[] {
   const json = output.split("\n").findLast((line) => line.startsWith("["));
   return json === undefined ? historyTable(output) : (JSON.parse(json) as readonly Line[]);

@@ -22,7 +22,7 @@ test.each(examples)("%s runs as it is, without a key", (name) => {
   // Each process says once that its answers are simulated.
   const others = stderr.split("\n").filter((line) => !line.startsWith("No ANTHROPIC_API_KEY is set"));
   expect({ status, others }).toEqual({ status: 0, others: [""] });
-  expect(EXPECTED_OUTPUT[name], `examples/${name}.ts is in no list of what it should say`).toBeDefined();
+  expect(EXPECTED_OUTPUT[name], `EXPECTED_OUTPUT has no sentences for examples/${name}.ts`).toBeDefined();
   for (const sentence of EXPECTED_OUTPUT[name] ?? []) expect(stdout).toMatch(sentence);
 });
 

@@ -14,8 +14,8 @@ export interface Fault {
 /**
  * The system calls of a store that change the disk. Reads and opens are tested elsewhere.
  *
- * strace chooses calls by the path of their file. The names of the filesystem store's files are not known in advance,
- * so its plain writes, which cannot be distinguished from those to the pipe, do not fail.
+ * strace chooses the calls that fail by the path of their file. The names of the filesystem store's files are not known
+ * in advance, so its calls of `write` cannot be distinguished from those to the pipe, and are not made to fail.
  */
 const CALLS = {
   sqlite: {

@@ -45,7 +45,7 @@ async function reserved() {
   return { ...session, reservations, place, append, settled };
 }
 
-test("the state of a session whose prompt took the lease is kept, so that its driver reads no log", async () => {
+test("if the append of a prompt also takes the lease, the state of the session stays in memory, so that the driver reads no log", async () => {
   const { states, place, append, settled, sessionId } = await reserved();
   const taken = await append();
   place.settle(taken);

@@ -49,7 +49,7 @@ describe("with a session of two runs", () => {
     expect((await call("sessions", "show", id, "--events")).out).toMatch(/^1 +\S+ \S+ +session\.created/m);
   });
 
-  test("runs list and runs logs show the runs and their actions", async () => {
+  test("`runs list` shows the runs of a session, and `runs logs` the actions of a run", async () => {
     const runs = lines((await skeinProcess(folder, "runs", "list", id, "--json")).out);
     expect(runs.map(({ number, outcome }) => [number, outcome])).toEqual([
       [2, "completed"],

@@ -234,7 +234,7 @@ describe("tools and subagents", () => {
     ]);
   });
 
-  test("a subagent is linked to the call that started it by each kind of trace", async () => {
+  test("a subagent is linked to the call that started it if any of six places names the call: its metadata, the call's result, the result's text, a notification, the prompt, the progress", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const call = (id: string, prompt: string): object => ({ type: "tool_use", id, name: "Agent", input: { prompt } });

@@ -44,13 +44,13 @@ const others: readonly (readonly [name: string, line: string])[] = [
 ];
 
 describe("answers in their usual form", () => {
-  test.each(plain)("the reader of usual answers reads %s like the reader of whole lines", (_, text) => {
+  test.each(plain)("readPlainAnswer reads %s like readAnyAnswer", (_, text) => {
     const { isRead, table } = readPlain(text);
     expect(isRead).toBe(true);
     expect(contentOf(table)).toEqual(contentOf(readAny(text)));
   });
 
-  test.each(others)("the reader of usual answers leaves %s to the reader of whole lines", (_, text) => {
+  test.each(others)("readPlainAnswer rejects %s, which is left to readAnyAnswer", (_, text) => {
     const { isRead, table } = readPlain(text);
     expect(isRead).toBe(false);
     expect(table.ids).toEqual([]);

@@ -222,7 +222,7 @@ describe("broken lines", () => {
       [one, searched, two, state],
     ],
     ["a new project after an answer, in the same line", [one, `${two}${moved}`], [one, two, moved]],
-    ["an answer after the beginning of an earlier answer", [one, `${piece}${three}`], [one, three]],
+    ["an answer after another answer that was cut off, in the same line", [one, `${piece}${three}`], [one, three]],
     ["an answer after NUL bytes in place of data that was never written", [`\0\0${one}`], [one]],
   ])("a broken line counts like the records in it: %s", async (_, damaged, mended) => {
     const report = async (lines: readonly (string | undefined)[]): Promise<object> => {

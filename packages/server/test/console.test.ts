@@ -109,7 +109,7 @@ test("without a build the first page describes the server", async () => {
   expect((await fetch(`${url}/sessions`, { headers: HTML })).status).toBe(401);
 });
 
-test("a build that is replaced while the server runs is served immediately", async () => {
+test("if the built console is replaced while the server runs, the new one is served immediately", async () => {
   const path = built();
   const { url } = await testServer({ console: path });
   await fetch(url, { headers: HTML });

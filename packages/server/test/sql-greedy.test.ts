@@ -30,7 +30,7 @@ async function asked(
 }
 
 describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () => {
-  // Case S-55. Two statements at a time, which is the limit of the server.
+  // Two statements at a time, which is the limit of the server.
   test.each([
     ["SELECT repeat('a', 2000000000)", "SELECT string_agg(repeat('a', 1000000), '') FROM range(100000)"],
     [
@@ -78,7 +78,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     expect(most).toBeLessThan(1536 * 1024);
   });
 
-  // Case S-57: many rows.
+  // Many rows.
   test("10 million rows of 1 KB are cut at 10,000 rows, and rows of 10 KB at 10 MB", async () => {
     const { ask } = await asked(30_000);
     const many = await ask("SELECT repeat('x', 900) AS x FROM range(10000000)");

@@ -113,7 +113,7 @@ function processesLeft(): readonly string[] {
 
 describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () => {
   test.concurrent.each([
-    // Case S-50: files of the host.
+    // Statements that read files of the host.
     `SELECT * FROM read_text('${secretFile}')`,
     "SELECT * FROM read_text('/etc/passwd')",
     "SELECT * FROM read_blob('/etc/passwd')",
@@ -125,20 +125,20 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     "SELECT * FROM parquet_metadata('/etc/passwd')",
     `FROM '${secretFile}'`,
     "FROM '/etc/passwd'",
-    // Case S-51: writing.
+    // Statements that write files.
     `COPY (SELECT 1) TO '${target}'`,
     "COPY (SELECT 1) TO '/data/x'",
     `EXPORT DATABASE '${target}'`,
     `ATTACH '${target}'`,
     "ATTACH ':memory:' AS more",
-    // Case S-52: the network and code.
+    // Statements that use the network or load code.
     "SELECT * FROM read_csv('http://127.0.0.1:PORT/')",
     "SELECT * FROM read_text('https://127.0.0.1:PORT/')",
     "ATTACH 'http://127.0.0.1:PORT/x.db'",
     "INSTALL httpfs",
     "LOAD httpfs",
     "LOAD '/x.duckdb_extension'",
-    // Case S-53: settings.
+    // Statements that change settings.
     "SET lock_configuration = false",
     "RESET lock_configuration",
     "SET enable_external_access = true",
@@ -146,7 +146,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     "SET threads = 64",
     "PRAGMA threads = 64",
     "PRAGMA enable_external_access = true",
-    // Case S-56: changes.
+    // Statements that change the tables.
     "DROP TABLE platform.events",
     "DELETE FROM platform.events",
     "INSERT INTO platform.agents (id) VALUES ('x')",
@@ -157,7 +157,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     "CREATE OR REPLACE VIEW all_sessions AS SELECT 1",
     "CHECKPOINT",
     "BEGIN",
-    // Cases S-54, S-58 and S-60: calls, profiles, more than one statement.
+    // Calls, profiles, several statements at once.
     "CALL enable_logging(storage = 'file', storage_config = {'path': '/data/log'})",
     "PRAGMA enable_profiling",
     "SELECT 1; SELECT 2",
@@ -187,7 +187,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     }
   });
 
-  // Case S-54: DuckDB's parser classifies this statement as a SELECT, and the statement aborts a process whose settings
+  // DuckDB's parser classifies this statement as a SELECT, and the statement aborts a process whose settings
   // are locked.
   test("a statement that writes a log to a file can end only the process of its own sandbox", async () => {
     await ask(`SELECT * FROM enable_logging(storage = 'file', storage_config = {'path': '${target}'})`);

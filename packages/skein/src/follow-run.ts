@@ -31,7 +31,7 @@ export function followRun(watched: Watched): AsyncGenerator<Event, SeenRun> {
   return untilSettled(watched, watch, watch.events(watched.host.stopped));
 }
 
-/** Like `followRun`, with the drafts of the steps between them. */
+/** Like `followRun`, with the draft pieces of each step between its events. */
 export function followRunLive(watched: Watched): AsyncGenerator<Event | DraftPiece, SeenRun> {
   const watch = watchOf(watched);
   return untilSettled(watched, watch, watch.items({ live: watched.host.live }, watched.host.stopped));

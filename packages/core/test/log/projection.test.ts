@@ -126,7 +126,7 @@ const comparable = (tables: SessionTables | undefined) => ({
   waiting: [...(tables?.waiting ?? [])],
 });
 
-describe("numbers are relative, so it does not matter how a log was cut into appends", () => {
+describe("the rows of a session do not depend on how its log was divided into appends", () => {
   test("one append, one per event, and every cut in two give the same rows", async () => {
     const events = await longLog();
     const whole = comparable(tablesOf(events, []));

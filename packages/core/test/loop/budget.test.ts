@@ -82,7 +82,7 @@ async function lastCall(agent: Agent, sessionId: string): Promise<number> {
   return (await eventsOf(agent, sessionId, "step.generated")).at(-1)?.data.cost?.total_micros ?? 0;
 }
 
-describe.each(STORES)("an answer that was lost, on %s", (kind) => {
+describe.each(STORES)("a lost answer counts as spent, on %s", (kind) => {
   test("an interrupted answer counts with the reported usage and the text that arrived, and reserves the rest until the next answer", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 0.01, max_tokens: 500 });
     const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 1500, times: 1 } }];

@@ -93,12 +93,12 @@ export async function orderSessions(
   return { discovered, files, details, saved, correct };
 }
 
-/** False if a session whose lines are not prepared yet is known to belong to another project. */
+/** False if a session that is not translated yet is known to belong to another project. */
 function mayBeOf({ origin }: DataFile, workspace: string | undefined): boolean {
   return workspace === undefined || !origin || origin.cwd === null || isSamePath(origin.cwd, workspace);
 }
 
-/** The same files in the same order, all with prepared lines. */
+/** These files in the same order, after the sessions that had not been translated yet are translated. */
 export async function withLines(files: readonly DataFile[], config: LibraryConfig): Promise<DataFile[]> {
   const missing = files.filter(({ origin }) => origin?.hasLines === false);
   if (missing.length === 0) return [...files];

@@ -20,7 +20,7 @@ function actionsOf<Type extends FactType>(type: Type, data: FactData<Type>): [Ac
   return DIALECTS[type].actions.filter(applies).map((row) => [row.action, actionData(row, parsed)]);
 }
 
-describe("the facts of the specified example run give its rows", () => {
+describe("each fact of the specification's example run gives the specified row of agent_runs", () => {
   test("session.started gives the row run_started of the specified example run", () => {
     const data = { run_id: id, message_id: id, user_message: "Create a chart showing sales data", formatter: "xml" };
     expect(actionsOf("session.started", data)).toEqual([

@@ -28,7 +28,7 @@ const spelling = (said: string): Entry =>
   there(said, {
     check: "test",
     file: "packages/protocol/test/agent.test.ts",
-    name: "component types are spelled in two ways",
+    name: "component types are accepted in two spellings, and stored as registry names",
   });
 
 const configDefault = (field: string, value: unknown): Entry =>

@@ -516,7 +516,7 @@ export const responses: readonly Line[] = [
     tested(
       'POST /api/v1/sessions/{session_id}/resume {"prompt": …} answers it',
       QUESTIONS,
-      "a resume while a question is open answers the question: the same run continues, in both streams",
+      "a resume request answers an open question: the same run continues, and the streams of the prompt and of the resume show the same result",
     ),
     tested(
       'WebSocket {"type": "prompt", "content": …} answers it',

@@ -40,7 +40,7 @@ export interface TranslatedSource extends SourceBase {
   lastTime?(unit: Unit): number | undefined;
   /** Writes one session. Unreadable parts are reported with `writer.damage`. */
   read(unit: Unit, writer: TranscriptWriter): void;
-  /** The original line, document or row that `from` of a line names. */
+  /** Finds the original line, document or row of a translated line. `from` is that line's field `from`. */
   original(unit: Unit, from: string): Original;
 }
 

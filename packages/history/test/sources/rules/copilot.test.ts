@@ -210,7 +210,7 @@ test("Copilot: a folder without events does not hide the older file of a session
   expect(threadOf(session)).toEqual(["old"]);
 });
 
-test("Copilot: the folder of a session hides its older file; a new title and new rows count as changes", () => {
+test("Copilot: if a session has a folder and an older file, only the folder is read; a new title and new rows count as changes of the session", () => {
   const folder = folderWith({
     [PLACE]: [start(), user("new")],
     [`session-state/${ID}.jsonl`]: [start(), user("old")],

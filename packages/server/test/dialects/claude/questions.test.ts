@@ -59,7 +59,7 @@ test("a question keeps its tool_use in the message, and `answer` reaches the age
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1, status: "completed" });
 });
 
-test("a resume while a question is open answers the question: the same run continues, in both streams", async () => {
+test("a resume request answers an open question: the same run continues, and the streams of the prompt and of the resume show the same result", async () => {
   const { stream, id, question } = await asking("resume-answers");
   const other = await server.call("POST", `${path(id)}/answer`, { answer: "x", tool_use_id: "toolu_other" });
   expect([other.status, other.body.error.message]).toEqual([

@@ -169,7 +169,7 @@ test("a session that no server can drive says what is missing: in its log, on th
   );
   const isQueued = async ({ call }: typeof without) =>
     (await call("GET", "/v1/sessions?include=has_queued_prompt")).body.data.map((one) => one["has_queued_prompt"]);
-  // The prompt is not queued while the worker tries it again.
+  // The check is repeated, because the prompt does not count as queued while the worker tries to run it.
   await expect.poll(() => isQueued(without)).toEqual([true]);
   // This time is long enough for several attempts. Only the first attempt is recorded.
   await new Promise((resolve) => setTimeout(resolve, 2500));

@@ -34,7 +34,7 @@ interface LineBase {
   readonly isSidechain: boolean;
   readonly isActive: boolean;
   readonly isCompacted: boolean;
-  /** The first line of the message, from 1. */
+  /** The number of the message's first line in the file. The first line of the file has the number 1. */
   readonly lineNumber: number;
   readonly raw: JsonObject;
 }
