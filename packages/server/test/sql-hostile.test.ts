@@ -146,7 +146,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     "SET threads = 64",
     "PRAGMA threads = 64",
     "PRAGMA enable_external_access = true",
-    // Statements that change the tables.
+    // Statements that change the database.
     "DROP TABLE platform.events",
     "DELETE FROM platform.events",
     "INSERT INTO platform.agents (id) VALUES ('x')",
