@@ -5,7 +5,7 @@
 export type { ArchiveOptions, ArchiveResult } from "./archive/archive.ts";
 export type { RestoreOptions, RestoreResult } from "./archive/restore.ts";
 export type { CarriedSession } from "./carry/carry-session.ts";
-export type { LeftBehind } from "./carry/carry-lines.ts";
+export type { LeftBehind } from "./carry/losses.ts";
 export { verify, type VerifyReport } from "./check/verify.ts";
 export { defaultPage, type LibraryConfig } from "./config.ts";
 export { diffLines, type DiffLine } from "./diff/diff-lines.ts";

@@ -1,10 +1,12 @@
 import { adopt as adoptSession, readClaudeSession } from "@skein/adapters/runtimes/claude-code/adopt";
 import { getSession, withArchive, withCarried, withSources } from "@skein/history";
+import type { Session } from "@skein/protocol";
 import { agentTitles } from "@skein/history/sources";
-import { counted } from "../terminal/counts.ts";
+import { isConfirmed } from "../terminal/confirm.ts";
+import { count, counted } from "../terminal/counts.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { storeCommand, withNewStore } from "../terminal/session-command.ts";
-import { JSON_OPTION, ROOT_OPTION, SOURCE_OPTION } from "../terminal/shared-options.ts";
+import { JSON_OPTION, ROOT_OPTION, SOURCE_OPTION, YES_OPTION } from "../terminal/shared-options.ts";
 import { visibleLine } from "../terminal/visible-text.ts";
 import { toCommandError } from "./history/errors.ts";
 import { archiveFolder } from "./history/with-archived.ts";
@@ -19,6 +21,7 @@ export const adopt = storeCommand({
   options: {
     root: ROOT_OPTION,
     source: SOURCE_OPTION,
+    yes: YES_OPTION,
     "dry-run": { short: "n", about: "Copy nothing, and list what a copy would leave out" },
     json: JSON_OPTION,
   },
@@ -29,18 +32,23 @@ export const adopt = storeCommand({
     "skein adopt 0 --root ./backup/.claude --json",
   ],
   notes:
-    "A session whose id is a UUID keeps its id. Any other session gets a UUID made from its id, the same each time. `skein sessions export ID --claude-code` then lets Claude Code continue it.",
+    "A session whose id is a UUID keeps its id. Any other session gets a UUID made from its id, the same each time. A server with the Claude Agent SDK then continues it, also if it comes from another agent; `skein sessions export ID --claude-code` lets Claude Code continue it.",
   run: async (call) => {
     const { values, screen, words } = call;
     const [word = ""] = words;
     const done = screen.progress("Reading the session");
     const found = await readSession(word, values, archiveFolder(call.config)).finally(done);
     return withCarried(found, async ({ session, left }) => {
-      if (found.source !== "claude-code" && !values.json)
+      if (found.source !== "claude-code")
         screen.note(`A session of ${agentTitles[found.source]}. Not copied: ${listed(left)}\n`);
       if (values["dry-run"]) {
         if (values.json) screen.json({ id: session.id, source: found.source, left });
         return EXIT.completed;
+      }
+      const asks = left.length > 0 && !values.yes && !values.json && process.stdin.isTTY && process.stderr.isTTY;
+      if (asks && !(await isConfirmed("Copy the rest?", ""))) {
+        screen.note("Nothing was copied.\n");
+        return EXIT.cancelled;
       }
       return withNewStore(call, async (store) => {
         const claude = readClaudeSession(session);
@@ -50,13 +58,26 @@ export const adopt = storeCommand({
           screen.out(`${adopted.id}\n`);
           const { total_runs: runs, title } = adopted;
           const about = title === null ? "" : `: ${visibleLine(title)}`;
-          screen.note(`${counted(runs, "run")} in ${claude.lines.length} lines${about}\n`);
+          screen.note(`${counted(runs, "run")} in ${counted(claude.lines.length, "line")}${about}\n`);
+          screen.note(await nextStep(adopted));
         }
         return EXIT.completed;
       });
     });
   },
 });
+
+/** How to continue the session, and what this machine lacks for it. */
+async function nextStep({ id, working_directory: folder }: Session): Promise<string> {
+  const { sdkProblem } = await import("skein/serve");
+  const where = folder === null ? "" : ` that allows the folder ${visibleLine(folder)}`;
+  const missing = sdkProblem();
+  return [
+    `Claude Code continues it, on a server${where}: skein run "Go on." --session ${id} --server http://127.0.0.1:7433`,
+    ...(missing === undefined ? [] : [`Missing on this machine: ${missing}`]),
+    "",
+  ].join("\n");
+}
 
 async function readSession(
   word: string,
@@ -75,5 +96,7 @@ async function readSession(
 }
 
 function listed(left: readonly { readonly what: string; readonly count: number }[]): string {
-  return left.length === 0 ? "nothing" : left.map(({ what, count }) => `${count} ${visibleLine(what)}`).join(", ");
+  return left.length === 0
+    ? "nothing"
+    : left.map(({ what, count: times }) => `${count(times)} ${visibleLine(what)}`).join(", ");
 }

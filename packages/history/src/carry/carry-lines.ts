@@ -1,16 +1,6 @@
 /** Converts the lines of another agent into lines from which Claude Code can continue. */
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../model/value.ts";
-
-/** Something that is not carried over, and how often. */
-export interface LeftBehind {
-  readonly what: string;
-  readonly count: number;
-}
-
-export interface CarriedLines {
-  readonly lines: readonly Value[];
-  readonly left: readonly LeftBehind[];
-}
+import type { Losses } from "./losses.ts";
 
 /** Blocks that a user may send to Claude, and blocks that an answer of Claude may have. */
 const userBlocks = new Set(["text", "image", "document", "tool_result"]);
@@ -18,32 +8,38 @@ const answerBlocks = new Set(["text", "tool_use"]);
 /** Lines that Claude Code itself writes and that another agent's session may have. */
 const carried = new Set(["user", "assistant", "system", "custom-title", "relocated"]);
 
-export function carryLines(records: readonly (Value | undefined)[], sessionId: string): CarriedLines {
-  const left = new Map<string, number>();
-  const leave = (what: string): void => void left.set(what, (left.get(what) ?? 0) + 1);
+export function carryLines(
+  records: readonly (Value | undefined)[],
+  { sessionId, losses }: { readonly sessionId: string; readonly losses: Losses },
+): readonly Value[] {
   /** The line that replaces a line that is not carried over. */
   const standIn = new Map<string, string | null>();
   const lines: Value[] = [];
   const answered = answeredCalls(records);
   for (const [at, record] of records.entries()) {
     if (!record) {
-      leave("damaged lines");
+      losses.add("damaged line", "damaged lines");
       continue;
     }
     const type = String(record["type"]);
     if (!carried.has(type)) {
-      leave(
-        type === "progress"
-          ? "token counts of calls without a message (their cost is missing in Skein)"
-          : `records of type ${type}`,
-      );
+      if (type === "progress")
+        losses.add(
+          "token count of a call without a message (its cost is missing in Skein)",
+          "token counts of calls without a message (their cost is missing in Skein)",
+        );
+      else losses.add(`record of type ${type}`, `records of type ${type}`);
       continue;
     }
     // Without a summary, Claude Code would begin after the compaction and lack everything before it, so it gets the
     // whole conversation.
     const isBare = record["subtype"] === "compact_boundary" && records[at + 1]?.["isCompactSummary"] !== true;
-    if (isBare) leave("compactions whose summary only its agent can read");
-    const line = isBare ? undefined : carryLine({ ...record, sessionId }, leave);
+    if (isBare)
+      losses.add(
+        "compaction whose summary only its agent can read",
+        "compactions whose summary only its agent can read",
+      );
+    const line = isBare ? undefined : carryLine({ ...record, sessionId }, losses);
     const uuid = stringOf(record["uuid"]);
     const parent = stringOf(record["parentUuid"]);
     const before = parent === null ? null : standIn.has(parent) ? (standIn.get(parent) ?? null) : parent;
@@ -56,11 +52,11 @@ export function carryLines(records: readonly (Value | undefined)[], sessionId: s
     lines.push(placed);
     const missing = answerFor(placed, answered);
     if (!missing || uuid === null) continue;
-    leave("calls without a recorded result");
+    losses.add("call without a recorded result", "calls without a recorded result");
     lines.push(missing);
     standIn.set(uuid, String(missing["uuid"]));
   }
-  return { lines, left: [...left].map(([what, count]) => ({ what, count })) };
+  return lines;
 }
 
 function answeredCalls(records: readonly (Value | undefined)[]): ReadonlySet<string> {
@@ -74,7 +70,7 @@ function blocksOf(record: Value | undefined): readonly Value[] {
   return arrayOf(objectOf(record?.["message"])["content"]).filter(isObject);
 }
 
-function carryLine(record: Value, leave: (what: string) => void): Value | undefined {
+function carryLine(record: Value, losses: Losses): Value | undefined {
   if (record["type"] !== "user" && record["type"] !== "assistant") return record;
   const message = objectOf(record["message"]);
   const { content } = message;
@@ -86,7 +82,8 @@ function carryLine(record: Value, leave: (what: string) => void): Value | undefi
     if (type === "text" && block["text"] === "") return [];
     if (known.has(type)) return [withSafeId(block)];
     // Thinking is signed: only the model that wrote it can read it.
-    leave(type === "thinking" ? "thinking" : `blocks of type ${type}`);
+    if (type === "thinking") losses.add("thinking block", "thinking blocks");
+    else losses.add(`block of type ${type}`, `blocks of type ${type}`);
     return [];
   });
   if (blocks.length === 0) return undefined;

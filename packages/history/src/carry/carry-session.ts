@@ -9,7 +9,8 @@ import type { Value } from "../model/value.ts";
 import { parseLine } from "../scan/parse-line.ts";
 import { encodeProjectPath } from "../sources/claude-code/discover/encode-project-path.ts";
 import { namedFiles } from "./named-files.ts";
-import { carryLines, type LeftBehind } from "./carry-lines.ts";
+import { carryLines } from "./carry-lines.ts";
+import { createLosses, type LeftBehind } from "./losses.ts";
 
 export interface CarriedSession {
   /** The session in Claude Code's format. Its files are removed when `work` ends. */
@@ -43,12 +44,11 @@ function writeCarried(session: Session, root: string): { readonly id: string; re
   const id = carriedId(session.source, session.id);
   const known = session.projectPathSource === "folder" ? process.cwd() : session.projectPath;
   const folder = join(root, "projects", encodeProjectPath(known));
-  const left = new Map<string, number>();
+  const losses = createLosses();
   const write = (from: string, to: string, title: string | null = null): void => {
-    const carried = carryLines(recordsOf(from), id);
-    for (const { what, count } of carried.left) left.set(what, (left.get(what) ?? 0) + count);
+    const carried = carryLines(recordsOf(from), { sessionId: id, losses });
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-    const lines = [...titleLines(title, carried.lines, id), ...carried.lines];
+    const lines = [...titleLines(title, carried, id), ...carried];
     writeFileSync(to, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });
   };
   write(session.path, join(folder, `${id}.jsonl`), session.summary);
@@ -60,8 +60,13 @@ function writeCarried(session: Session, root: string): { readonly id: string; re
     if (existsSync(meta)) copyFileSync(meta, join(folder, id, "subagents", name.replace(/\.jsonl$/, ".meta.json")));
   }
   const missing = namedFiles(session).filter((path) => !existsSync(path)).length;
-  if (missing > 0) left.set("files that the session names and that do not exist", missing);
-  return { id, left: [...left].map(([what, count]) => ({ what, count })) };
+  if (missing > 0)
+    losses.add(
+      "file that the session names and that does not exist",
+      "files that the session names and that do not exist",
+      missing,
+    );
+  return { id, left: losses.all() };
 }
 
 /**

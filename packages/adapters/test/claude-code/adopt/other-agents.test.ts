@@ -37,7 +37,7 @@ async function sentToClaude(agent: "codex" | "opencode", id: string) {
   const found = await getSession(id, config);
   const store = createMemoryStore();
   const row = await withCarried(found, async ({ session, left }) => {
-    expect(left).toContainEqual({ what: "thinking", count: 1 });
+    expect(left).toContainEqual({ what: "thinking block", count: 1 });
     return await adopt(readClaudeSession({ ...session, projectPath: work }), {
       store,
       tenant: "default",

@@ -8,7 +8,8 @@ import { count, counted } from "../../terminal/counts.ts";
 
 export const checkCommand = historyCommand({
   name: "history check",
-  summary: "List types and forms in Claude Code's data that this version of Skein does not know",
+  summary:
+    "List types and forms in Claude Code's data that this version of Skein does not know. Other agents have other formats and are not checked",
   shares: ["root", "project", "since", "until", "json", "archive", "pager"],
   usesPager: true,
   examples: [

@@ -24,7 +24,7 @@ export const usage = historyCommand({
       several: true,
       kind: oneOf(...views),
       about:
-        "day, week, month, model, project, source (the agent), session or block (5 hours, an estimate); may be given several times",
+        "day, week, month, model, project, source (the agent), session or block (5 hours, an estimate); may be given several times, for one table each",
     },
     breakdown: { short: "b", about: "Each day, week or month also by model" },
     timezone: {

@@ -1,0 +1,44 @@
+/** `skein adopt` on a session of Codex: what it lists, when it writes, and what it says to do next. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { agentData } from "../../history/test/sources/agent-data.ts";
+import { bin, dataFolder, environmentOf, skein } from "./skein.ts";
+
+const ID = "0198c0de-0000-7000-8000-00000000000a";
+const hasScript = existsSync("/usr/bin/script");
+
+const wordsFor = (): readonly string[] => ["adopt", ID, "--root", agentData("codex").roots[0] ?? ""];
+
+test.each([[[]], [["--json"]]])(
+  "what is not copied is listed before a store is opened, one of a kind in the singular: adopt %j",
+  async (more) => {
+    const { code, err } = await skein(dataFolder(), ...wordsFor(), "--store", "sqlite:/dev/null/x.db", ...more);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^A session of Codex\. Not copied: .*\b1 thinking block\b.*\n/);
+  },
+);
+
+test("adopt says that Claude Code continues the session, in which folder, and with which command", async () => {
+  const { code, out, err } = await skein(dataFolder(), ...wordsFor());
+  expect([code, out]).toEqual([0, `${ID}\n`]);
+  expect(err).toContain(
+    `Claude Code continues it, on a server that allows the folder /srv/demo: skein run "Go on." --session ${ID} --server http://127.0.0.1:7433\n`,
+  );
+});
+
+test.skipIf(!hasScript)("on a terminal adopt asks before it copies only a part, and no copies nothing", async () => {
+  const folder = dataFolder();
+  const line = [process.execPath, bin, ...wordsFor()].map((word) => `'${word}'`).join(" ");
+  const child = spawn("script", ["-qec", line, "/dev/null"], { env: { ...environmentOf(folder), TERM: "xterm" } });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let seen = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    if (!seen.includes("[y/N]") && (seen + text).includes("[y/N]")) child.stdin.write("n\r");
+    seen += text;
+  });
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  expect([code, seen]).toEqual([130, expect.stringMatching(/Not copied: .*Copy the rest\?.*Nothing was copied\./s)]);
+  expect(existsSync(join(folder, "data", "skein.db"))).toBe(false);
+});
