@@ -17,8 +17,7 @@ export async function exportTables(
   target: string,
   { force = false }: ExportTablesOptions = {},
 ): Promise<readonly string[]> {
-  // The tables of `history` are not exported: they repeat those of `claude`, and sessions of other agents are left out.
-  const tables = (await sql.tables()).map(({ name }) => name).filter((name) => !name.startsWith("history."));
+  const tables = (await sql.tables()).map(({ name }) => name);
   const isDatabase = target.endsWith(".duckdb");
   const folder = isDatabase ? dirname(resolve(target)) : resolve(target);
   const names = isDatabase ? [basename(target)] : tables.map((table) => `${table}.parquet`);

@@ -120,7 +120,7 @@ async function run(call: SqlCall): Promise<number> {
   let store: Store | undefined;
   // Sessions of other agents are searched for only if the statement may name them: without them, a statement starts
   // sooner.
-  const asksAll = statement === undefined ? word !== "export" : namesHistory(statement);
+  const asksAll = statement === undefined || namesHistory(statement);
   const roots = asksAll ? await allRoots(values.root, values.cache ? config.cacheDir : null, screen) : values.root;
   const database = await createSql({
     ...(roots === undefined ? { emptyWithoutRoots: word === "export" } : { roots }),

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
+import { agentData } from "../../../history/test/sources/agent-data.ts";
 import { failureText } from "../../src/commands/sql/write-answer.ts";
 import { type Ended, bin, dataFolder, environmentOf, lines, skein, start } from "../skein.ts";
 
@@ -212,11 +213,19 @@ describe("skein sql", () => {
     },
   );
 
-  test("every table is exported as Parquet", { timeout: 120_000 }, async () => {
+  test("every table is exported as Parquet, also those of other agents", { timeout: 120_000 }, async () => {
     const folder = home("x");
+    cpSync(agentData("codex").folder, join(folder, ".codex"), { recursive: true });
     const { code, out } = await skein(folder, "sql", "export", join(folder, "out"));
     expect(code).toBe(0);
+    const tables = JSON.parse((await skein(folder, "sql", "--schema", "--json")).out) as { readonly name: string }[];
+    expect(readdirSync(join(folder, "out")).toSorted()).toEqual(tables.map(({ name }) => `${name}.parquet`).toSorted());
     expect(out).toContain("claude.responses.parquet");
+    const sources = `SELECT source, count(*) AS n FROM '${join(folder, "out", "history.sessions.parquet")}' GROUP BY 1 ORDER BY 1`;
+    expect(JSON.parse((await skein(folder, "sql", sources, "--json")).out)).toEqual([
+      { source: "claude-code", n: 1 },
+      { source: "codex", n: 3 },
+    ]);
     expect(await skein(folder, "sql", "export", join(folder, "out"))).toMatchObject({ code: 4 });
   });
 

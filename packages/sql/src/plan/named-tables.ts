@@ -50,5 +50,7 @@ const SMALL_TABLES = {
 export type SmallTable = keyof typeof SMALL_TABLES;
 
 export function smallTablesIn(sql: string): readonly SmallTable[] {
-  return (Object.keys(SMALL_TABLES) as SmallTable[]).filter((table) => SMALL_TABLES[table].test(sql));
+  const named = (Object.keys(SMALL_TABLES) as SmallTable[]).filter((table) => SMALL_TABLES[table].test(sql));
+  // The schema `history` is only made for statements that name it outside of a text: 'out/history.sessions.parquet' is a file.
+  return namesHistory(sql) ? named : named.filter((table) => table !== "history.sessions");
 }
