@@ -27,6 +27,7 @@ test("run, sessions and runs work on a server in the same way as on a store", as
   const ran = await call("run", `Hello ${script([{ text: "Good day." }])}`);
   expect(ran).toMatchObject({ code: 0, out: "Good day.\n" });
   const id = /session ([0-9a-f-]{36})/.exec(ran.err)?.[1] ?? "";
+  expect(ran.err).toMatch(new RegExp(`^Session ${id}\nCompleted`));
   const again = `And? ${script([{ text: "Good evening." }])}`;
   expect(await call("run", again, "--session", id.slice(0, 13))).toMatchObject({ code: 0, out: "Good evening.\n" });
   expect(
@@ -52,6 +53,30 @@ test("run, sessions and runs work on a server in the same way as on a store", as
     expect(await call("sessions", "delete", made, "--yes")).toMatchObject({ code: 0 });
   expect(await call("sessions", "show", fork)).toMatchObject({ code: 3 });
   expect(await json("sessions", "list")).toMatchObject([{ id }]);
+});
+
+test("a run on a server says which session it made before the model has answered, in each format for people", async () => {
+  const folder = dataFolder();
+  const { url } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });
+  for (const format of [[], ["--format", "xml"]]) {
+    const slow = script([{ text: "Good day.", delayMs: 60_000 }]);
+    const { ended, says } = start(folder, ["run", slow, "--server", url, ...format]);
+    const [, id = ""] = /Session ([0-9a-f-]{36})/.exec(await says(/Session [0-9a-f-]{36}/)) ?? [];
+    expect((await skein(folder, "--server", url, "sessions", "cancel", id)).code).toBe(0);
+    expect((await ended).code).not.toBe(0);
+  }
+});
+
+test("--agent-name skein runs a plain agent on a server that has other agents, and makes it only once", async () => {
+  const folder = dataFolder();
+  const { url, call } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });
+  for (const name of ["One", "Other"]) await call("POST", "/v1/agents", { name });
+  const run = async (...args: readonly string[]): Promise<number | null> =>
+    (await skein(folder, "--server", url, "run", `Hello ${script([{ text: "Good day." }])}`, ...args)).code;
+  expect([await run(), await run("--agent-name", "Nobody")]).toEqual([2, 3]);
+  expect([await run("--agent-name", "skein"), await run("--agent-name", "skein")]).toEqual([0, 0]);
+  const { data } = (await call("GET", "/v1/agents")).body;
+  expect(data.map(({ name }) => String(name)).toSorted()).toEqual(["One", "Other", "skein"]);
 });
 
 function endGroup(leader: number | undefined): void {

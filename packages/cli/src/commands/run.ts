@@ -1,5 +1,5 @@
 import { text as readAll } from "node:stream/consumers";
-import { type Content, type Format, isKnownError } from "@skein/protocol";
+import { type Content, type Draft, type Event, type Format, isKnownError } from "@skein/protocol";
 import type { AgentOptions, RunOptions } from "skein";
 import type { Answerer } from "../sessions/session-calls.ts";
 import type { Call } from "../terminal/command.ts";
@@ -14,6 +14,7 @@ import {
   print,
   printJson,
   sayIfSimulated,
+  sessionOf,
   summaryOf,
   waitLines,
 } from "../terminal/print-run.ts";
@@ -105,7 +106,10 @@ async function runPrompt(call: RunCall): Promise<number> {
             // Only an answer that fits the schema is written to stdout.
             output && !values.json ? { ...screen, out: () => {} } : screen,
             tellingPlace(
-              prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
+              tellingSession(
+                call,
+                prompt === undefined ? agent.follow(sessionId ?? "", options) : agent.stream(prompt, options),
+              ),
               { screen, get: async (id) => (await agent.sessions()).get(id) },
             ),
           )
@@ -125,14 +129,38 @@ async function runPrompt(call: RunCall): Promise<number> {
   }
 }
 
+/** Passes the items through. The first one says which session was made. */
+async function* tellingSession(call: RunCall, items: AsyncIterable<Event | Draft>): AsyncGenerator<Event | Draft> {
+  let isTold = false;
+  for await (const item of items) {
+    if (!isTold) noteSession(call, sessionOf(item));
+    isTold = true;
+    yield item;
+  }
+}
+
+/**
+ * Says the id of a session that was made on a server, so that others can look at it during the run. With --json, each
+ * event has the id.
+ */
+function noteSession({ values, screen }: RunCall, id: string): void {
+  if (values.server === undefined || values.session !== undefined || values.json) return;
+  screen.note(screen.paint.note.dim(`Session ${id}\n`));
+}
+
 /** Prints the stream as text for a program. On a terminal, control characters are shown as escapes. Returns the session. */
 async function printText(
-  { screen }: RunCall,
+  call: RunCall,
   agent: Answerer,
   { prompt, ...options }: RunOptions & { readonly prompt: Content; readonly format: Format },
 ): Promise<string | undefined> {
+  const { screen } = call;
   let sessionId: string | undefined;
-  const pieces = agent.text(prompt, { ...options, onEvent: (event) => (sessionId ??= event.session_id) });
+  const onEvent = (event: Event): void => {
+    if (sessionId === undefined) noteSession(call, event.session_id);
+    sessionId ??= event.session_id;
+  };
+  const pieces = agent.text(prompt, { ...options, onEvent });
   // Each frame is a line. XML contains its own line breaks.
   const ending = options.format === "xml" ? "" : "\n";
   for await (const piece of pieces) screen.out(`${process.stdout.isTTY ? visible(piece) : piece}${ending}`);

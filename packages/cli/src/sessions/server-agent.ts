@@ -164,7 +164,13 @@ async function newSession(client: Client, name: string | undefined, model: strin
   return (await client.createSession({ body: { agent_id, model_id } })).id;
 }
 
-/** The id of the named agent, otherwise of the only one. On a server without agents, a plain agent is created. */
+/** The name of the plain agent that the command makes on a server. */
+const PLAIN = "skein";
+
+/**
+ * The id of the named agent, otherwise of the only one. A plain agent is created on a server without agents, and if its
+ * name is given.
+ */
 async function agentId(client: Client, name: string | undefined): Promise<string> {
   const { data } = await client.listAgents({ query: { status: "active", limit: 200 } });
   const found = data.filter((agent) => name === undefined || agent.name === name || agent.id === name);
@@ -174,9 +180,9 @@ async function agentId(client: Client, name: string | undefined): Promise<string
   if (only && name === undefined)
     throw new UsageError(`The server has several agents. Choose one with --agent-name: ${names}.`);
   if (only) return only.id;
-  if (name !== undefined)
+  if (name !== undefined && name !== PLAIN)
     throw new MissingError(`The server has no agent "${name}".${names === "" ? "" : ` It has: ${names}.`}`);
-  return (await client.createAgent({ body: { name: "skein" } })).id;
+  return (await client.createAgent({ body: { name: PLAIN } })).id;
 }
 
 async function modelId(client: Client, name: string): Promise<string> {

@@ -35,7 +35,8 @@ export const AGENT_OPTIONS = {
   },
   "agent-name": {
     takes: "NAME",
-    about: "With --server: the name or id of an agent of the server (default: the only one)",
+    about:
+      "With --server: the name or id of an agent of the server (default: the only one); skein is a plain agent, which is made if it is missing",
   },
 } as const;
 
