@@ -26,7 +26,7 @@ describe("with a session of two runs", () => {
 
   test("sessions list shows a session, as a table and as JSON", async () => {
     const { out } = await call("sessions", "list");
-    expect(out).toMatch(/^ID +STATUS +RUNS +COST +UPDATED +TITLE$/m);
+    expect(out).toMatch(/^ID +STATUS +RUNS +COST +CREATED +TITLE$/m);
     expect(out).toMatch(new RegExp(`^${id} +completed +2 +\\$0\\.\\d+ +\\d{4}-`, "m"));
     expect(await json("sessions", "list", "--status", "completed")).toMatchObject([{ id }]);
     expect(await json("sessions", "list", "--status", "failed")).toEqual([]);

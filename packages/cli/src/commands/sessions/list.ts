@@ -73,7 +73,7 @@ export const list = sessionCommand({
         const rows: (readonly string[])[] = [];
         for (const session of found)
           rows.push(row(session, await titleOf(sessions, session), await placeOf(sessions, session)));
-        printTable(screen, ["ID", "STATUS", "RUNS", "COST", "UPDATED", "TITLE"], rows);
+        printTable(screen, ["ID", "STATUS", "RUNS", "COST", "CREATED", "TITLE"], rows);
       }
       return EXIT.completed;
     }),
@@ -151,7 +151,7 @@ function row(session: SeenSession, title: string, place: number | undefined): re
     place === undefined ? statusOf(session) : `queued (${place})`,
     String(session.total_runs),
     cost(session.cost_micros, session.unpriced_calls),
-    shortTime(new Date(session.updated_at)),
+    shortTime(new Date(session.created_at)),
     shorten(title, 60),
   ];
 }

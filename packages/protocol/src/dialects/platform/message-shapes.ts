@@ -12,7 +12,12 @@ const UserContent = z.union([z.strictObject({ text: z.string().min(1) }), z.arra
 });
 
 export const MessageInput = z.strictObject({
-  role: z.literal("user", "Only user messages can be posted. Runs create all others."),
+  role: z.literal("user", {
+    error: ({ input }) =>
+      input === undefined
+        ? 'Expected "user", but the role is missing.'
+        : 'Expected "user". Runs create all other messages.',
+  }),
   content: UserContent,
   /** A model from the list of models, for this message only. */
   model_id: Uuid.nullable().default(null),

@@ -187,6 +187,15 @@ test("a tool that the caller runs is an await that is listed and answered, and a
   expect((await call("GET", `${path}/awaits`)).body.data).toEqual([]);
 });
 
+test.each([
+  [{ content: { text: "Hello." } }, 'role: Expected "user", but the role is missing.'],
+  [{ role: "assistant", content: { text: "Hello." } }, 'role: Expected "user". Runs create all other messages.'],
+])("a message with the body %j is rejected, and the error says which role was expected", async (body, message) => {
+  const { call } = await testServer();
+  const { path } = await session(call);
+  expect(await call("POST", `${path}/messages`, body)).toMatchObject({ status: 422, body: { error: { message } } });
+});
+
 test("cancel ends a run; without a run it is 409", async () => {
   const { call } = await testServer();
   const { path } = await session(call);
