@@ -14,6 +14,7 @@ const inFolder = (folder: string): string[] =>
 const pages = [
   ...inFolder("."),
   ...globSync("docs/**/*.md", { cwd: root }),
+  "examples/README.md",
   ...globSync("{packages,apps,examples}/*/*.md", { cwd: root }),
 ];
 
@@ -70,6 +71,34 @@ test("every document in docs can be reached from its index, docs/README.md", () 
     }
   const documents = globSync("docs/**/*.md", { cwd: root, exclude: ["docs/decisions/**"] });
   expect(documents.filter((document) => !reached.has(document))).toEqual([]);
+});
+
+test("docs/reference/settings.md has every key of skein.config.ts and every environment variable that Skein reads", () => {
+  const named = [...text("docs/reference/settings.md").matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),
+  );
+  const isVariable = (name: string): boolean => /^[A-Z]/.test(name);
+  const [, keys = ""] =
+    /refuseUnknown\(\s*loaded\.default,\s*\[([^\]]+)\]/.exec(text("packages/skein/src/serve/config-file.ts")) ?? [];
+  expect(named.filter((name) => !isVariable(name)).toSorted()).toEqual(
+    [...keys.matchAll(/"(\w+)"/g)].map(([, key = ""]) => key).toSorted(),
+  );
+  // The folders of other agents are in the guide to the history, the keys of other models in the reference of agents.
+  const files = ["packages/skein/src/config.ts", ...globSync("packages/cli/src/terminal/*.ts", { cwd: root })];
+  const read = new Set(
+    files.flatMap((file) => [...text(file).matchAll(/\benv\["([A-Z_\d]+)"\]/g)].map(([, name = ""]) => name)),
+  );
+  const elsewhere = ["OPENAI_API_KEY", "CLAUDE_CONFIG_DIR", "CODEX_HOME"];
+  read.delete("PATH");
+  expect(named.filter((name) => isVariable(name) && !elsewhere.includes(name)).toSorted()).toEqual(
+    [...read].toSorted(),
+  );
+});
+
+test("examples/README.md lists every example", () => {
+  const there = readdirSync(join(root, "examples")).filter((name) => name !== "README.md" && name !== "test");
+  const listed = [...text("examples/README.md").matchAll(/\]\(([\w.-]+)/g)].map(([, name = ""]) => name);
+  expect(there.filter((name) => !listed.includes(name))).toEqual([]);
 });
 
 describe("every path that a document names exists", () => {

@@ -24,7 +24,7 @@ export function ToolChoice({ value, onValue }: ToolChoiceProps) {
       <p className="lbl">
         This server has no tools. A tool is code: write a file <code>skein.config.ts</code> with{" "}
         <code>export default {"{ tools: [defineTool({ … })] }"}</code> in the folder in which the server starts, and
-        start the server again. <code>docs/guides/agents.md</code> has an example.
+        start the server again. <code>docs/guides/api.md</code> has an example.
       </p>
     );
   const toggle = (name: string, isOn: boolean): void =>
