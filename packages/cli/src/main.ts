@@ -73,7 +73,7 @@ export const skein: Group = {
     },
     {
       name: "backup",
-      summary: "Back up a store into a new folder, also while a server uses it",
+      summary: "Back up a store into a new folder; a server may keep using the store",
       load: async () => (await import("./commands/backup.ts")).backup,
     },
     {

@@ -32,7 +32,7 @@ export const adopt = storeCommand({
     "skein adopt 0 --root ./backup/.claude --json",
   ],
   notes:
-    "A session whose id is a UUID keeps its id. Any other session gets a UUID made from its id, the same each time. A server with the Claude Agent SDK then continues it, also if it comes from another agent; `skein sessions export ID --claude-code` lets Claude Code continue it.",
+    "A session whose id is a UUID keeps its id. Any other session gets a UUID made from its id, always the same one. A server with the Claude Agent SDK can then continue the session, also a session of another agent; `skein sessions export ID --claude-code` lets Claude Code continue it.",
   run: async (call) => {
     const { values, screen, words } = call;
     const [word = ""] = words;

@@ -10,7 +10,7 @@ import { JSON_OPTION, STORE_OPTION } from "../terminal/shared-options.ts";
 export const backup = defineCommand({
   name: "backup",
   words: "FOLDER",
-  summary: "Back up a store into a new folder, also while a server uses it.",
+  summary: "Back up a store into a new folder. A server may keep using the store meanwhile.",
   options: { ...STORE_OPTION, json: JSON_OPTION },
   examples: ["skein backup ./backup", "skein backup /mnt/skein-1116 --store postgres://localhost/skein"],
   notes:

@@ -46,7 +46,7 @@ async function nodesOf(group: Group): Promise<readonly Node[]> {
 }
 
 function nodeOf({ name, options = {}, forms = [] }: Command): Node {
-  // The literal words of a form: `examples`, `export`.
+  // A form that begins with a fixed word, such as `examples` or `export`, not with a placeholder.
   const words = forms.flatMap(([form, about]) => {
     const [word = ""] = form.split(" ");
     return /^[a-z]+$/.test(word) ? [{ word, about }] : [];

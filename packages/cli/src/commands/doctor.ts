@@ -119,7 +119,7 @@ async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
       return {
         what,
         state: "ok",
-        says: `${kind}: opens, ${counted(valid, "valid key")}${known ? ", one of them in the data folder" : ""}.`,
+        says: `${kind}: can be opened, ${counted(valid, "valid key")}${known ? ", one of them in the data folder" : ""}.`,
       };
     } finally {
       await opened.close();
@@ -224,7 +224,7 @@ async function code({ configFile }: ServeSettings): Promise<Finding> {
   }
 }
 
-/** The first folder or file of Claude Code's settings that does not exist, as a sentence. The server starts without it. */
+/** A sentence about the first missing folder or file of Claude Code's settings. The server starts without it. */
 function missingPlace({
   roots,
   folders,
@@ -320,7 +320,7 @@ async function claude(settings: ServeSettings): Promise<Finding> {
   const who =
     opened.length === 0
       ? "Only keys with the scope admin may run Claude Code: its commands run as the server's user."
-      : `Keys with the scope admin may run Claude Code. So may these keys, whose holders can run commands as the server's user: ${opened.join(", ")}.`;
+      : `Keys with the scope admin may run Claude Code. These keys may also run it, and can so run commands as the server's user: ${opened.join(", ")}.`;
   const isSafe = sandbox.walls.processes && opened.length === 0;
   return { what, state: isSafe ? "ok" : "note", says: `${sandbox.walls.summary} ${who}` };
 }

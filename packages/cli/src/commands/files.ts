@@ -8,13 +8,13 @@ import { EXIT } from "../terminal/exit-codes.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { SERVER_OPTIONS, SERVER_PLACE } from "./server-options.ts";
 
-/** How old orphaned files must be: an append that is still storing its files takes less time than this. */
+/** How long to wait before a second look for orphaned files. An append stores its files in less time. */
 const GRACE_MS = 60_000;
 
 const orphans = defineCommand({
   name: "files orphans",
   summary:
-    "Find files of sessions that are not in the store. A killed process can leave such files, and so can a delete while the bucket is unreachable. Takes a minute if there are such files.",
+    "Find files whose session is not in the store. A killed process can leave such files; so can a session that is deleted while the bucket is unreachable. If there are any, the command takes a minute.",
   options: {
     delete: {
       about:

@@ -1,6 +1,6 @@
 import type { Group } from "../terminal/command.ts";
 
-/** `skein history`: the sessions of coding agents. Everything but `migrate`, `undo` and `restore` only reads them. */
+/** `skein history`: the sessions of coding agents. Only `migrate`, `undo` and `restore` change them. */
 export const history: Group = {
   name: "history",
   summary:

@@ -34,8 +34,8 @@ interface ConversationDeps {
 }
 
 /**
- * The meaning of a typed line depends on the state: the model works, a question waits for an answer, or no run is in
- * progress.
+ * What a typed line means depends on the state of the conversation: the model works, a question waits for an answer, or
+ * no run is in progress.
  */
 export function createConversation({ screen, agent, showPrompt, folder }: ConversationDeps) {
   const { note: paint } = screen.paint;
@@ -44,11 +44,11 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
   let stop = new AbortController();
   let waits: readonly Await[] = [];
   let answers: string[] = [];
-  /** Resolves when the id of the started run's session is known. */
+  /** Resolves when the session of the started run has an id. */
   let named: Promise<void> = Promise.resolve();
   /** Tools that may run without asking, for as long as this conversation lasts. */
   const allowed = new Set<string>();
-  /** Steering prompts that may not have been read yet. */
+  /** The runs of steering prompts that the model may not have read yet. */
   let steering: string[] = [];
 
   const say = (line: string): void => screen.note(`${line}\n`);
@@ -139,9 +139,9 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
   }
 
   async function steer(line: string): Promise<"leave" | void> {
-    // The line was typed while the session is still being created.
+    // The session of the run may not have an id yet.
     await named;
-    // In the meantime the run has ended or waits for an answer, so the text is a new prompt or the answer.
+    // If the run has ended or waits for an answer by now, the line is a new prompt or the answer.
     if (!running || sessionId === undefined) return hear(line);
     const { runId } = await (await sessions()).prompt(sessionId, { content: line, mode: "steer" });
     steering.push(runId);
@@ -155,7 +155,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     return true;
   }
 
-  /** Prompts that were typed to steer the run are cancelled with it. */
+  /** Cancels the run and its steering prompts. */
   async function cancelRun(): Promise<void> {
     const own = await sessions();
     for (const runId of steering) await own.cancel(sessionId ?? "", { runId }).catch(() => undefined);
@@ -209,7 +209,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
 
   function sayBefore(id: string, transcript: readonly Message[]): void {
     const hidden = transcript.length - MOST_BEFORE;
-    if (hidden > 0) say(paint.dim(`${counted(hidden, "earlier message")}: skein sessions show ${id}`));
+    if (hidden > 0) say(paint.dim(`To read ${counted(hidden, "earlier message")}: skein sessions show ${id}`));
     for (const message of transcript.slice(-MOST_BEFORE)) screen.note(messageText(paint, message));
     if (transcript.length > 0) say("");
   }

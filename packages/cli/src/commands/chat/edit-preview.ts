@@ -9,11 +9,11 @@ import { cut } from "../../terminal/width.ts";
 const Edit = z.object({ file_path: z.string(), old_string: z.string(), new_string: z.string() });
 const Write = z.object({ file_path: z.string(), content: z.string() });
 
-/** Lines around a change, and how many lines of a difference are shown. */
+/** How many equal lines are shown before and after a change, and how many lines of a difference at most. */
 const AROUND = 2;
 const MOST = 60;
 
-/** The lines that an edit would change, for the person who is asked; empty for other calls. */
+/** Shows the lines that an edit would change to the person who approves it. Empty for calls that edit no file. */
 export function editPreview(
   { name, input }: Pick<Await, "name" | "input">,
   { folder, paint, columns }: { readonly folder: string; readonly paint: TextPaint; readonly columns: number },

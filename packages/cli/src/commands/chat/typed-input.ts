@@ -5,7 +5,7 @@ const LINE_BREAK = "␤";
 
 const PASTE_START = "\u001B[200~";
 const PASTE_END = "\u001B[201~";
-/** A paste with more lines than this is shown as a mark. */
+/** A paste with more line breaks than this is shown as "[Pasted text …]". */
 const SHOWN_BREAKS = 3;
 
 /**
@@ -70,7 +70,7 @@ function typed(text: string): string {
 }
 
 /**
- * The length of the longest beginning of `sequence` at the end of the text. A single Escape character does not count.
+ * The text may end with the first characters of `sequence`: returns how many. A single Escape character does not count.
  */
 function partOf(text: string, sequence: string): number {
   for (let length = sequence.length - 1; length > 1; length -= 1)

@@ -31,7 +31,7 @@ export function historyCommand<const Given extends Options, Shared extends keyof
   readonly usesPager?: boolean;
   /** Whether the command only uses the agents' own files, not the archive. */
   readonly isLive?: boolean;
-  /** `as-needed` for a command that reads few sessions of other agents, or only the first lines of them. */
+  /** `as-needed`: the command reads only few sessions of other agents, or only their first lines. */
   readonly lines?: "all" | "as-needed";
   run(call: HistoryCall<Given & Pick<Common, Shared>>): Promise<number>;
 }): Command {

@@ -27,7 +27,7 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 
 export const exportCommand = historyCommand({
   name: "history export",
-  summary: "Write sessions as Markdown, self-contained HTML, JSON or their own lines",
+  summary: "Write sessions as Markdown, self-contained HTML, JSON or the lines of the agent",
   lines: "as-needed",
   shares: [...SESSION_OPTIONS, "source", "archive"],
   words: "[SESSION…]",
@@ -118,7 +118,7 @@ const extensions: Readonly<Record<ExportFormat, string>> = {
   html: "html",
 };
 
-/** Redacts account names and project paths besides secrets. */
+/** Redacts secrets, account names and project paths. */
 export function redactorOfThisMachine(onHidden?: (hidden: Hidden) => void): (text: string) => string {
   return createRedactor({ home: homedir(), userName: userInfo().username, ...(onHidden && { onHidden }) });
 }

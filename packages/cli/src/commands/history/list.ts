@@ -83,10 +83,10 @@ export const list = historyCommand({
   },
 });
 
-/** A terminal that has no room for every column. */
+/** A terminal with fewer characters per line has no room for every column of the list. */
 const NARROW = 100;
 
-/** With fewer columns than this for the title, the column of message counts is left out and projects are shortened. */
+/** If the title has fewer characters, the list leaves out the message counts and shortens the project paths. */
 const USUAL_TITLE = 16;
 const LEAST_TITLE = 10;
 

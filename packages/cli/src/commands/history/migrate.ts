@@ -45,7 +45,7 @@ export const migrate = historyCommand({
     }
     const mode = values.move ? "move" : "copy";
     const destination = absolute(values.to);
-    // Only live data directories: the archive is a copy, and is not moved.
+    // Migrates only sessions of live data directories. The archive is a copy and stays as it is.
     const options: LibraryConfig & MigrateOptions = {
       ...library,
       journalFolder: migrationsFolder(config),
