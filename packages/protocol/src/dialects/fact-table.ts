@@ -62,7 +62,7 @@ const failure = (when?: ActionRow["when"]): ActionRow => ({
   data: { error: "error" },
 });
 /**
- * The condition for calls that are steps of the loop. Rows of other calls (a title, a summary) also have the purpose.
+ * Selects the model calls that are steps of the loop. Rows of other calls (a title, a summary) also have the purpose.
  */
 const STEP = ["purpose", "step"] as const;
 const sent = same("model", "max_tokens", "thinking_tokens", "tools_count");
@@ -70,9 +70,10 @@ const reply = same("stop_reason", "usage", "content");
 const none: Dialect = { actions: [], frames: [] };
 
 /**
- * One line per fact: what it is called in the agent tables and in the Claude API. In the platform API a fact has its own name.
+ * One line per fact: its names in the agent tables and in the Claude API. The platform API uses the fact's own name.
  *
- * `streaming_chunk` of the agent tables and the Claude API's `partial` are drafts, which are streamed and never stored.
+ * `streaming_chunk` of the agent tables and `partial` of the Claude API are drafts, which are streamed and never
+ * stored.
  */
 export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   "session.created": none,
@@ -311,7 +312,7 @@ export function runLogs(events: readonly Event[], runId: string): readonly Actio
   return events.filter(({ data }) => "run_id" in data && data.run_id === runId).flatMap(actionLogs);
 }
 
-/** The value of the first of these keys that has a number. */
+/** The value of the first key whose value is a number. */
 function firstNumber(data: Readonly<Record<string, unknown>>, ...keys: readonly string[]): number | null {
   const key = keys.find((name) => typeof data[name] === "number");
   return key === undefined ? null : (data[key] as number);

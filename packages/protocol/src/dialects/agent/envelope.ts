@@ -17,10 +17,11 @@ export const ENVELOPE_TYPES = [
 export type EnvelopeType = (typeof ENVELOPE_TYPES)[number];
 
 /**
- * A piece of one thing that is streamed. Pieces of the same agent, type and id belong together, in order, up to the
- * one that is final.
+ * A piece of a streamed thing, such as a text or a tool call. Pieces with the same agent, type and id belong together,
+ * in their order; the last one has `final`.
  *
- * An error with `reset` makes everything with its `message` void: the model is called again and starts over.
+ * An error with `reset` means that the model is called again: clients discard all earlier pieces with the same
+ * `message`.
  */
 export interface Envelope {
   readonly type: EnvelopeType;

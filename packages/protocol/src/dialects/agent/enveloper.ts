@@ -9,7 +9,7 @@ import { createMessageEnvelopes } from "./message-envelopes.ts";
 export interface FormatOptions {
   /** Whether frames with history, tool results and files are sent too: `stream_meta_history_and_tool_results`. */
   readonly meta?: boolean;
-  /** The messages before the run, for the first frame, which has the history. */
+  /** The messages before the run. The first frame sends them as the history. */
   readonly history?: readonly Message[];
 }
 

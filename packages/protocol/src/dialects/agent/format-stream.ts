@@ -41,9 +41,10 @@ const FORMATTERS: Readonly<Record<Format, (options: FormatOptions) => TextFormat
 };
 
 /**
- * A formatter receives events of the log and pieces of the model's stream, and remembers how much of the current message it
- * has sent. A reader that saw every piece, some or none ends with the same text. Tool calls are sent whole; a retry after
- * part of an answer is an `error` with `reset: true`.
+ * A formatter receives events of the log and pieces of the model's stream, and remembers how much of the current
+ * message it has sent. A client ends with the same text whether the formatter got all pieces, some or none. Tool calls
+ * are sent whole. If the model is called again after a part of its answer was sent, an `error` with `reset: true` comes
+ * first.
  */
 export function createFormatter(format: Format, options: FormatOptions = {}): TextFormatter {
   return FORMATTERS[format](options);
@@ -52,8 +53,8 @@ export function createFormatter(format: Format, options: FormatOptions = {}): Te
 /**
  * A run as text, in the form that its agent's `formatter` names.
  *
- * `json` and `raw` are one JSON text per item, to be framed by the sender (a line, an SSE `data:`); `xml` is text to be
- * sent unchanged.
+ * `json` and `raw` give one JSON text per item, which the sender must frame (as a line, or as SSE `data:`). The sender
+ * passes on `xml` unchanged.
  */
 export async function* formatStream(
   format: Format,

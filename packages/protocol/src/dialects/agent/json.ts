@@ -2,7 +2,7 @@ import type { Envelope } from "./envelope.ts";
 
 /** The most bytes of one frame, as clients of the agent tables expect it. */
 export const FRAME_BYTES = 2048;
-/** The most bytes of an envelope without its text. */
+/** The most characters of an id or a name. */
 const LABEL_LENGTH = 200;
 
 const utf8 = new TextEncoder();
@@ -19,7 +19,7 @@ export function jsonFrames(envelope: Envelope): readonly string[] {
   return pieces.map((piece, index) => frame(piece, index === pieces.length - 1));
 }
 
-/** Names and ids come from models and servers too, and must not fill a frame by themselves. */
+/** Shortens ids and names: some come from models and servers, and a long one would fill a whole frame. */
 function labelled(envelope: Envelope): Envelope {
   const short = (text: string): string =>
     (text.length <= LABEL_LENGTH ? text : text.slice(0, LABEL_LENGTH)).toWellFormed();

@@ -30,7 +30,7 @@ export function createMessageEnvelopes() {
 
   return {
     stream({ session_id: agent, message_id: message, event }: DraftPiece): readonly Envelope[] {
-      // A draft piece that comes after its fact adds nothing.
+      // A draft piece is ignored if it arrives after the fact of its message.
       if (settled.has(message)) return [];
       const index = Number(event["index"] ?? 0);
       const about = { agent, message, id: `${message}:${index}` };

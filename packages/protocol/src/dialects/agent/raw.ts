@@ -4,9 +4,11 @@ import type { Failure } from "../../error.ts";
 import type { Event, FactData } from "../../event.ts";
 
 /**
- * The API's own events, unchanged. For a reader that missed them, the same events are made again from the fact.
+ * The Messages API's own events, unchanged. For a reader that missed them, the same events are made again from the
+ * fact.
  *
- * An abandoned attempt ends with the API's own `error` event with `reset` set: the part that was sent is void.
+ * If a model call is abandoned, the API's own `error` event follows, with `reset` set: the reader discards the part
+ * that was sent.
  */
 export function createRaw(): (item: Event | DraftPiece) => readonly JsonObject[] {
   /** The message that is being streamed, and whether its last event was sent. */

@@ -36,8 +36,8 @@ export function createXml(): { add(envelope: Envelope): string; end(): string } 
         return `${close()}<${element}${attributes(envelope)} arguments="${escaped(envelope.delta)}"></${element}>\n`;
       const key = `${envelope.type} ${envelope.id}`;
       let text = "";
-      // An empty piece only ends a text or thinking. If something in the middle of the text, such as a citation, has
-      // already closed the element, nothing is left to close.
+      // An empty piece only ends a text or thinking block. The element may already be closed, for example because a
+      // citation came in the middle of the text; then nothing is sent.
       if (open?.key !== key && envelope.delta === "" && isProse(envelope)) return "";
       if (open?.key !== key) {
         text = `${close()}<${element}${attributes(envelope)}>`;

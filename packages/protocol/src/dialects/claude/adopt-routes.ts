@@ -3,7 +3,7 @@ import type { Route } from "../platform/route.ts";
 import { Uuid } from "../../ids.ts";
 import { SessionResponse } from "./responses.ts";
 
-/** The files of one session, named as Claude Code names them below its data directory. Other paths are rejected. */
+/** Paths of the files of one session, relative to Claude Code's data directory. Other paths are rejected. */
 const NAMES =
   /^(?:projects\/[A-Za-z0-9-]{1,220}\/[0-9a-f-]{36}(?:\.jsonl|\/subagents(?:\/[A-Za-z0-9_-]{1,100}){1,5}(?:\.jsonl|\.meta\.json)|\/tool-results\/[A-Za-z0-9_-]{1,200}\.(?:txt|json))|file-history\/[0-9a-f-]{36}\/[A-Za-z0-9_-]{1,100}@v\d{1,9})$/;
 

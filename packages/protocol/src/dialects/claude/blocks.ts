@@ -30,7 +30,7 @@ const PIECES = new Set(["content_block_start", "content_block_delta", "content_b
 /** Other deltas, such as signatures, are not shown: the whole block, which follows, contains them. */
 const DELTAS = new Set(["text_delta", "thinking_delta", "input_json_delta"]);
 
-/** A piece of a message in the specification's types; undefined for other types. */
+/** A piece of a message, if the specification has its type; otherwise undefined. */
 export function claudePiece(piece: JsonObject): JsonObject | undefined {
   if (!PIECES.has(String(piece["type"])) || typeof piece["index"] !== "number") return undefined;
   const { delta, content_block } = piece as { delta?: ContentBlock; content_block?: ContentBlock };

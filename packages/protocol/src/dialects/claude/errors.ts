@@ -16,7 +16,7 @@ export const ClaudeErrorCode = z.enum([
   "STRUCTURED_OUTPUT_VALIDATION_ERROR",
   "DATABASE_ERROR",
   "DATABASE_UNAVAILABLE",
-  /** The answer takes longer than this request may wait. The work that it asked for continues. */
+  /** The request waited for its answer as long as it may. The work continues. */
   "REQUEST_TIMEOUT",
   /** The server is stopping, or lacks something that the request needs. */
   "SERVICE_UNAVAILABLE",

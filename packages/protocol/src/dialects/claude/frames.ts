@@ -9,7 +9,7 @@ import { questionData } from "./question-frame.ts";
 import { doneReason, errorData, resultData } from "./result-frame.ts";
 import type { MessageEventData, StreamEvent } from "./responses.ts";
 
-/** What frames contain that is not in the events of the session. */
+/** What frames need in addition to the events of the session. */
 export interface FramingContext {
   readonly sessionId: string;
   /** The model of the session's agent, for a runtime that does not report its model. */
@@ -19,7 +19,8 @@ export interface FramingContext {
   /** Whether the runtime reports its own start (Claude Code) or not (the loop). */
   readonly announces: boolean;
   /**
-   * Contents of messages from before the first framed event, by message id: a prompt may have waited long for its run.
+   * The contents of messages that are older than the first framed event, by message id. A run needs them if its prompt
+   * waited long.
    */
   readonly contents: ReadonlyMap<string, Content>;
   /** The cost of the session before the first run that is framed, in pico-dollars; null if unknown. */

@@ -17,8 +17,8 @@ export const INIT_LEFT_OUT: readonly string[] = [
 ];
 
 /**
- * The `init` frame, from what a runtime reported at its start: where the SDK has lists of objects, the frame has lists of
- * names; other fields are added unchanged.
+ * The `init` frame, made from what a runtime reported at its start. Lists of objects become lists of names; other
+ * fields are added unchanged.
  */
 export function initData(info: JsonObject, sessionId: string, model: string): InitData {
   const rest = Object.fromEntries(Object.entries(info).filter(([key]) => !INIT_LEFT_OUT.includes(key)));

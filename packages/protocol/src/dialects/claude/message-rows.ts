@@ -125,7 +125,7 @@ function typeOf({ event_type }: Event, { role }: JsonObject): SessionMessage["me
 export function noticed(notice: JsonObject): readonly ContentBlock[] {
   const text = [notice["content"], notice["message"], notice["summary"]].find((value) => typeof value === "string");
   if (text !== undefined) return blocksOf(text);
-  // A message of Claude Code itself, such as that it was interrupted.
+  // A message that Claude Code itself wrote, such as the notice of an interruption.
   const said = Content.safeParse((notice["message"] as { readonly content?: unknown } | undefined)?.content);
   return said.success ? blocksOf(said.data) : [];
 }

@@ -4,7 +4,7 @@ import { Uuid } from "../../ids.ts";
 import { PermissionMode } from "./options.ts";
 import { McpServerStatus } from "./responses.ts";
 
-/** Routes that tell a client what a new session would have, and what a session did to its files. */
+/** Routes that tell a client what a new session would have, and which files a session has changed. */
 
 const listOf = <Item extends z.ZodType>(item: Item) =>
   z.preprocess((value) => (typeof value === "string" ? [value] : value), z.array(item).max(50)).optional();
@@ -47,7 +47,7 @@ export const ClaudeOffer = z.object({
 });
 export type ClaudeOffer = z.infer<typeof ClaudeOffer>;
 
-/** What requests may name because the operator allowed it. */
+/** The names that the operator allows requests to use. */
 export const OpenedNames = z.object({
   folders: z.array(z.string()),
   settings: z.array(z.string()),

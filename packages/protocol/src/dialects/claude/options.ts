@@ -13,7 +13,7 @@ import { JsonObject } from "../../content.ts";
 export const PermissionMode = z.enum(["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]);
 export type PermissionMode = z.infer<typeof PermissionMode>;
 
-/** A tool, or a pattern such as `Bash(git *)`. A comma is rejected: the child process would read two tools. */
+/** A tool, or a pattern such as `Bash(git *)`. A comma is rejected because Claude Code would read two tools. */
 const ToolName = Line.min(1)
   .max(500)
   .refine((name) => !name.includes(","), "A tool name or pattern may not have a comma; use one list entry for each.");
@@ -40,8 +40,10 @@ const Thinking = z.strictObject({
   display: z.enum(["summarized", "omitted"]).nullish(),
 });
 
-/** A beta of the Messages API, such as `context-1m-2025-08-07`. A comma is rejected: it would make two betas. */
-const Beta = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,99}$/, "Expected the name of a beta, as context-1m-2025-08-07.");
+/** A beta of the Messages API, such as `context-1m-2025-08-07`. A comma is rejected because it separates two betas. */
+const Beta = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9.-]{0,99}$/, "Expected the name of a beta, such as context-1m-2025-08-07.");
 
 /** Names of skills; `all` is every skill that is found. */
 const Skills = z.union([z.literal("all"), z.array(Line.min(1).max(200)).max(200)], {

@@ -152,7 +152,7 @@ export const ClaudeSocketMessage = z.discriminatedUnion("type", [
     .strictObject({
       type: z.literal("prompt"),
       ...QueryRequest.shape,
-      /** The specification calls the text `content`. The system that the specification describes calls it `prompt`. */
+      /** Both names are accepted: the specification says `content`, the system that it describes says `prompt`. */
       prompt: Prompt.optional(),
       content: Prompt.optional(),
     })

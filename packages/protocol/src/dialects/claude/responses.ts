@@ -115,7 +115,7 @@ export const ResultEventData = z.looseObject({
   stop_reason: z.enum(["completed", "max_turns_reached", "interrupted", "error"]),
   /** What the session has cost so far, this run included. */
   session_total_cost_usd: Dollars.nullish(),
-  /** The built-in simulation answered, not a model: nobody bills it. */
+  /** The built-in simulation answered instead of a model, so the run costs nothing. */
   simulated: z.literal(true).optional(),
 });
 export type ResultEventData = z.infer<typeof ResultEventData>;
@@ -198,7 +198,7 @@ export const SessionMessage = z.object({
   id: z.string(),
   session_id: z.string(),
   message_type: z.enum(["user", "assistant", "system", "result"]),
-  /** The data of the stream's event, with the blocks of the Messages API; a result has its `error`. */
+  /** The data of the event that the stream sent, with the blocks of the Messages API. A result also has its `error`. */
   content: AnyObject,
   created_at: Instant,
   /** The place in the log, which orders the rows of a session. */

@@ -14,8 +14,8 @@ export interface RunTotals {
 }
 
 /**
- * Fields that have another name here, and fields that Skein computes: the SDK's sums add up over all runs, the Claude
- * API's are for one run.
+ * Fields of the SDK's result that are not copied: some have another name here, and Skein computes the others itself
+ * because the SDK adds them up over all runs and the Claude API has them for one run.
  */
 export const RESULT_LEFT_OUT: readonly string[] = [
   "type",

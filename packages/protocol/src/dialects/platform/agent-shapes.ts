@@ -9,14 +9,17 @@ const LONGEST_WAIT_MS = 30 * 24 * 3600 * 1000;
 const FrontendTool = z.strictObject({
   ...ToolSchema.shape,
   timeout_ms: z.int().positive().max(LONGEST_WAIT_MS).optional(),
-  /** Passed to the model's API: the model must follow the schema exactly. */
+  /** Whether the model must follow the schema exactly. The value is sent to the model's API. */
   strict: z.boolean().optional(),
 });
 
 /** Skills by name, or folders on the server that contain skills, if the operator allowed these folders. */
 const SkillNames = z.array(z.string().min(1).max(4096)).max(200);
 
-/** An agent in a request: the platform API's columns, the fields of its configuration, and the names of coded tools. */
+/**
+ * An agent in a request: the platform API's columns, the fields of its configuration, and the names of tools that are
+ * defined in the server's code.
+ */
 export const AgentInput = z
   .strictObject({
     ...NewAgentConfig.shape,

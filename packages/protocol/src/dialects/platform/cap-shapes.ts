@@ -21,7 +21,7 @@ export const ApiCap = z.object({
       reserved_usd: z.number(),
       /** The percentage of the limit at which people are asked; null if nobody is asked. */
       ask_at_percent: z.number().nullable(),
-      /** People were asked today, and allowed the whole limit to be used. */
+      /** Whether people were asked today, and allowed spending up to the whole limit. */
       is_allowed: z.boolean(),
       resets_at: z.iso.datetime(),
     })

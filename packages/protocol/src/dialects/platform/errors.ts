@@ -4,7 +4,7 @@ import { ErrorCode } from "../../error.ts";
 
 /** Errors that only the HTTP server has: authentication, and rules of HTTP. */
 const HttpErrorCode = z.enum([
-  /** The request is not HTTP or JSON that can be read. */
+  /** The server cannot read the request as HTTP or JSON. */
   "malformed",
   /** The request did not arrive as a whole in time. */
   "request_timeout",

@@ -17,10 +17,7 @@ import { ApiSession } from "./session-shapes.ts";
 
 const inHistory = z.object({ session_id: z.string().regex(/^[0-9A-Za-z_-]{1,100}$/, "Expected the id of a session.") });
 
-/**
- * Claude Code's own sessions, read where they are: in folders that the operator opened, for keys that the operator
- * named.
- */
+/** Claude Code's own sessions, read in place. The operator chooses the folders, and the keys that may read them. */
 export const historyRoutes = {
   listHistorySessions: {
     method: "GET",

@@ -42,8 +42,8 @@ export const HistorySession = z.object({
   subagents: z.array(z.string()),
   size_bytes: Count,
   /**
-   * The cost of the session's model calls and of those of its subagents, by the price table; null while it is not computed
-   * yet, or if no call has a price.
+   * What the model calls of the session and its subagents cost, according to the price table. Null until it is
+   * computed, and if no call has a price.
    */
   cost_micros: Count.nullable(),
   /** The tokens and calls that `cost_micros` is computed from; null while they are not counted yet. */
@@ -98,7 +98,7 @@ export const HistoryMessage = z.object({
   /** The lines of one answer have the same `message_id`, also across pages. */
   message_id: z.string().nullable(),
   type: z.string(),
-  /** The subtype of a line of the agent itself, such as `compact_boundary`. */
+  /** The subtype of a line that the agent itself wrote, such as `compact_boundary`. */
   subtype: z.string().nullable(),
   role: z.enum(["user", "assistant"]).nullable(),
   /** What a person typed. Null for everything else. */
@@ -226,7 +226,7 @@ export const HistoryFile = z.object({
   ),
 });
 
-/** A frame of the stream of changes of Claude Code's sessions. */
+/** A frame of the stream that reports which sessions of Claude Code change. */
 export const HistoryFrame = z.discriminatedUnion("event", [
   z.object({ event: z.literal("stream.opened"), data: z.object({}) }),
   z.object({

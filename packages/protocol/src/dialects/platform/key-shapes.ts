@@ -8,7 +8,7 @@ const ApiScope = z.enum(["read", "run", "sql", "admin"]);
 /** The first characters of a key's hash. Lists show 12 of them. */
 export const KeyId = z.string().regex(/^[0-9a-f]{12,64}$/, "Expected the id of a key: 12 to 64 hexadecimal digits.");
 
-/** A key as it is shown: the key itself is shown once, when it is made. */
+/** A key as lists show it. The key's own text is shown only once, when the key is created. */
 export const ApiKey = z.object({
   id: z.string(),
   name: z.string(),

@@ -32,8 +32,8 @@ export const Me = z.object({
       available: z.boolean(),
       reason: z.string().nullable(),
       /**
-       * The folders that the operator opened. Empty if they are the usual folders of the operator's account, and for a key that may not
-       * read them.
+       * The folders that the operator opened. Empty if this key may not read them, or if they are the usual folders of
+       * the operator's account.
        */
       roots: z.array(z.string()),
     }),

@@ -4,7 +4,7 @@ import { ModelSettings } from "../../model-settings.ts";
 
 const PLAIN_KEY = /^[\x21-\x7e]{1,2000}$/;
 
-/** Whether a key is JSON, as the key of a service account in Google's cloud. */
+/** Whether a key is JSON, like the key of a service account in Google's cloud. */
 export function isJsonKey(key: string): boolean {
   try {
     const value: unknown = JSON.parse(key);
@@ -14,7 +14,7 @@ export function isJsonKey(key: string): boolean {
   }
 }
 
-/** A model to add. `settings` replace existing ones; without them an existing model is not changed. */
+/** A model to add. If the model exists, `settings` replace its settings; without `settings`, it is not changed. */
 export const ModelInput = z.strictObject({
   name: LlmModel.shape.name,
   is_default: z.boolean().default(false),

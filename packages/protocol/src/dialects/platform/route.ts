@@ -27,7 +27,7 @@ export interface Route {
    * Idempotency-Key.
    */
   readonly readOnly?: true;
-  /** The field of the answer with a secret: it is shown once, and null in the answer to a request that is sent again. */
+  /** The field of the answer that has a secret. If the same request is sent again, the field is null. */
   readonly shownOnce?: string;
   /** One event of the stream that the route answers with. Such an answer is not stored for repeated requests. */
   readonly stream?: z.ZodType;

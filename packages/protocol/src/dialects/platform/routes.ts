@@ -16,8 +16,8 @@ import { webhookRoutes } from "./webhook-routes.ts";
 import { workerRoutes } from "./worker-routes.ts";
 
 /**
- * Every route of the server: the platform API, and the Claude API. OpenAPI describes them and the client calls them
- * from here. Reasons: decision 060.
+ * Every route of the server: the platform API and the Claude API. The OpenAPI document and the client are made from
+ * this list. Reasons: decision 060.
  */
 export const ROUTES = {
   ...systemRoutes,

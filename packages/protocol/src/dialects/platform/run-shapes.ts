@@ -16,17 +16,17 @@ export const ApiRun = z.object({
   /** The built-in simulation answered: the run costs nothing. */
   simulated: z.boolean(),
   /**
-   * `queued`: the prompt waits for the run before it. Whether a running run waits for an answer is a field of the
-   * session.
+   * `queued`: the prompt waits for the run before it. Whether a run waits for an answer is shown by the session's
+   * `activity`.
    */
   status: z.enum(["queued", "running", ...Outcome.options]),
   generated_files: z.array(AnyObject),
-  /** The id of the run: what the agent tables call a conversation is a run. */
+  /** The id of the run, which the agent tables call a conversation. */
   conversation_id: Uuid,
   run_id: Uuid,
   /** The session. */
   agent_uuid: Uuid,
-  /** Counts the session's runs from 1. */
+  /** The number of the run in its session, from 1. */
   sequence_number: z.int().positive(),
   extras: AnyObject,
   created_at: Instant,
@@ -59,11 +59,11 @@ export const ApiStep = z.object({
   error: z.string().nullable(),
   /** Null while the call runs, and if nothing was charged. */
   usage: AnyObject.nullable(),
-  /** Null also if the model has no price. */
+  /** Null if `usage` is null, and if the model has no price. */
   cost_micros: Count.nullable(),
   /**
-   * The stream broke off: the output tokens are estimated from the text that arrived, and up to `reserved_micros` more
-   * may have been billed.
+   * Whether the stream broke off. Then the output tokens are estimated from the text that arrived, and up to
+   * `reserved_micros` more may have been billed.
    */
   estimated: z.boolean(),
   reserved_micros: Count,
@@ -76,7 +76,7 @@ export type ApiStep = z.infer<typeof ApiStep>;
 
 /** A row of agent_runs. */
 export const RunLog = z.object({
-  /** Counts the lines of the run, from 1. */
+  /** The number of the row in its run, from 1. */
   log_id: z.int().positive(),
   /** The session. */
   agent_uuid: Uuid,
@@ -139,11 +139,11 @@ export const UsageQuery = z.strictObject({
 
 export const UsageRow = z.object({
   /**
-   * The day, the model's name, the id of the agent or session, the folder of the project, or the name of the key that opened the
-   * session: empty for sessions without one.
+   * The value of the first group: the day, the model's name, the id of the agent or session, the folder of the project,
+   * or the name of the key that opened the session. Empty if the session has none.
    */
   key: z.string(),
-  /** The key of the second group. */
+  /** The value of the second group. */
   second_key: z.string().optional(),
   runs: Count,
   ...UsageTotals.shape,
@@ -158,7 +158,7 @@ export const ToolUsageRow = z.object({
   day: z.string(),
   tool: z.string(),
   calls: Count,
-  /** How many of the calls failed, and for how many it is unknown whether the call took effect. */
+  /** How many of the calls failed, and how many may or may not have taken effect. */
   failed: Count,
   unknown: Count,
   /** The duration of all calls together. */
