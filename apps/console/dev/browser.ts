@@ -26,16 +26,16 @@ interface Screen {
 
 export interface OpenBrowser {
   readonly context: BrowserContext;
-  /** Another profile in the same browser, with cookies and connections of its own, and perhaps in another time zone. */
+  /** Opens another profile in the same browser, with its own cookies, connections and time zone. */
   newContext(timeZone?: string): Promise<BrowserContext>;
   close(): Promise<void>;
 }
 
-/** The machine's own Chromium with a new profile. It talks to loopback only. */
+/** Starts the Chromium of this machine with a new profile. The browser talks to loopback only. */
 export async function openBrowser(screen: Screen): Promise<OpenBrowser> {
   const executablePath = chromiumPath();
   if (executablePath === undefined) throw new Error("Chromium is not installed. On Debian: apt-get install chromium.");
-  // Chromium leaves files in its temporary folder when it is ended.
+  // Chromium does not remove its temporary files when it is closed. This folder collects them.
   const folder = mkdtempSync(join(tmpdir(), "skein-chromium-"));
   const browser = await chromium.launch({
     executablePath,

@@ -1,8 +1,8 @@
-/** The third-party packages in the built console: their licences must be shipped with it. */
+/** Lists the third-party packages in the built console, because the console must be shipped with their licences. */
 import { join } from "node:path";
 import { type Plugin, build } from "vite";
 
-/** The folders of the packages whose modules the build reads, in the order of their names. */
+/** The folders of the packages whose modules the build reads, sorted by name. */
 export async function bundledPackages(): Promise<readonly string[]> {
   const folders = new Set<string>();
   const collect: Plugin = {

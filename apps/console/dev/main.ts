@@ -1,4 +1,4 @@
-/** `npm run console`: the built console over a platform with made-up sessions, on loopback, until Ctrl-C. */
+/** `npm run console` serves the built console with example sessions, on loopback, until Ctrl-C. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -42,7 +42,7 @@ export async function startPlatform({
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env["PATH"],
-      // Temporary folders of Claude Code are in the data folder, so that they are removed with it after a crash.
+      // Claude Code makes its temporary folders in the data folder, so that no crash leaves them behind.
       TMPDIR: claudeFolder === undefined ? process.env["TMPDIR"] : data,
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       HOME: data,

@@ -1,4 +1,4 @@
-/** `npm run screenshots`: every page in two sizes and two themes, from seeded sessions, into apps/console/pictures. */
+/** `npm run screenshots` takes pictures of every page in two sizes and two themes, and puts them into apps/console/pictures. */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -109,7 +109,7 @@ try {
       const browser = await openBrowser({ width, height, scale, touch, dark });
       const page = await browser.context.newPage();
       await page.goto(`${url}/#key=${key}`);
-      // The cookie is set once a page is loaded.
+      // The login is complete when a page is shown: only then does the browser have the cookie.
       await page.locator(".app").waitFor();
       for (const shot of SHOTS) {
         if (only && !only.includes(shot.name)) continue;

@@ -4,7 +4,7 @@ import { type Step, createSimulator, script } from "@skein/simulator";
 
 export interface ScriptedModel {
   readonly url: string;
-  /** From now on, answers every prompt that is exactly this text with these steps. */
+  /** Sets the steps that answer a prompt with exactly this text. */
   readonly plays: (prompt: string, steps: readonly Step[]) => void;
   close(): Promise<void>;
 }

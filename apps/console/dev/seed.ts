@@ -47,13 +47,13 @@ export async function seed({
     model,
     stories: [...PAST.slice(0, past), ...FINISHED.filter(({ hoursAgo }) => hoursAgo !== undefined)],
   });
-  // Claude Code would store its sessions in this folder, because the data folder is the platform's home.
+  // The data folder is the HOME of the platform, so Claude Code would store its sessions in this folder.
   writeClaudeSessions(join(data, ".claude"));
   let platform = await startPlatform({ data, modelUrl: model.url, config: CONFIG, port });
   const client = createClient({ url: platform.url, apiKey: platform.key });
   for (const story of WAITING) await tell(client, story);
   const main = await tell(client, exportRunsTwice, { isAwaited: false });
-  // The third step runs a command that takes a minute: the worker dies in the middle of this command.
+  // The third step runs a command that takes a minute. The worker is killed while this command runs.
   await until(async () =>
     (await client.listEffects({ params: { session_id: main } })).data.some(
       ({ input, outcome }) => outcome === "running" && commandOf(input) === "npm run export -- --dry",
@@ -88,7 +88,7 @@ export async function seed({
   return world;
 }
 
-/** Finished sessions of the past: the library runs them on a store whose clock is set back. */
+/** Runs the finished sessions of the past in this process, on a store whose clock is set back. */
 async function seedPast({
   data,
   model,
@@ -102,8 +102,8 @@ async function seedPast({
   const store = await openStore(`sqlite:${join(data, "skein.db")}`, { now: () => Date.now() - ago });
   for (const story of stories.toSorted((one, other) => (other.hoursAgo ?? 0) - (one.hoursAgo ?? 0))) {
     ago = (story.hoursAgo ?? 0) * HOUR_MS;
-    // Each story makes only its own agent: the workers of other agents would follow the real clock, not the clock that
-    // is set back.
+    // Only the agent of this story is used. The workers of other agents would follow the real clock, not the clock of
+    // the store.
     const agent = createAgents(OUTPUTS, { store, baseUrl: model.url, apiKey: "simulated" }).find(
       ({ name }) => name === story.agent,
     );

@@ -33,7 +33,7 @@ export function valuesOf(agent: Agent | undefined): FormValues {
   };
 }
 
-/** The change to save. It contains the model and the tools only if they differ from the agent's. */
+/** The change to save. It contains the model and the tools only if the user changed them. */
 export function changeOf(values: FormValues, agent: Agent | undefined): AgentChange {
   const model = values.model.trim();
   const tools = values.tools
@@ -55,7 +55,7 @@ export function changeOf(values: FormValues, agent: Agent | undefined): AgentCha
   };
 }
 
-/** The names of the tools that the server runs, without those of a frontend. */
+/** The names of the tools that the server runs. Tools of a frontend are left out. */
 function serverTools(agent: Agent | undefined): readonly string[] {
   const ofFrontend = frontendNames(agent);
   return (agent?.config.tool_schemas ?? []).map(({ name }) => name).filter((name) => !ofFrontend.includes(name));

@@ -9,7 +9,7 @@ interface LimitFieldsProps {
   readonly set: SetValue;
 }
 
-/** The limits of a session of the agent: steps, tokens, money, and how long its provider caches the conversation. */
+/** The limits of the agent's sessions: steps, tokens, money, and how long the provider of the model caches the prompt. */
 export function LimitFields({ values, set }: LimitFieldsProps) {
   return (
     <div className="form-four">

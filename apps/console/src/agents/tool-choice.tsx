@@ -8,7 +8,7 @@ interface ToolChoiceProps {
   readonly onValue: (value: string) => void;
 }
 
-/** The tools that the server has code for, to be chosen by their names. */
+/** A choice among the tools that this server has code for. */
 export function ToolChoice({ value, onValue }: ToolChoiceProps) {
   const api = useApi();
   const tools = useQuery({ queryKey: ["tools"], queryFn: () => api.tools(), staleTime: 60_000 });

@@ -3,13 +3,13 @@ import { useAgents, useApi } from "./context.tsx";
 
 interface AgentNames {
   nameOf(id: string): string;
-  /** Whether this server has the agent, so that its page exists. */
+  /** Whether this server has the agent. Only then does the agent have a page. */
   isHere(id: string): boolean;
 }
 
 /**
- * The names of agents by their ids. Agents that come from a file or from the command line are not stored on the
- * server; their names come from their sessions.
+ * The names of agents by their ids. The server does not store agents from a file or from the command line. The names
+ * of these agents come from their sessions.
  */
 export function useAgentNames(ids: readonly string[]): AgentNames {
   const api = useApi();
