@@ -22,8 +22,8 @@ const Words = z.discriminatedUnion("kind", [
 ]);
 
 /**
- * Sent by a machine that has a listener but lacks pieces: the machine that makes the pieces sends all of them again, to
- * that machine only.
+ * A machine that has a listener but lacks pieces sends this message. The machine that makes the pieces then sends all
+ * of them again, to the asking machine only.
  */
 const Asked = z.object({ sessionId: z.string(), instance: z.string() });
 const QUESTIONS = "asked";
@@ -37,7 +37,9 @@ const ASK_AGAIN_MS = 250;
 
 /** Drafts across machines: a reader on one machine sees the text of a step that another machine generates. */
 export function createBusLive({ bus }: { readonly bus: Bus }): Live & { close(): void } {
-  /** The drafts of this machine, and those of other machines that have listeners on this machine. */
+  /**
+   * `here` has the drafts that this machine makes. `there` has drafts of other machines, for listeners on this machine.
+   */
   const here = createMemoryLive();
   const there = createMemoryLive();
   const made = new Map<string, { readonly pieces: DraftPiece[]; said: number }>();

@@ -87,8 +87,8 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
     lockedAt.set(sessionId, now());
     bus.show({ kind: "locked", sessionId });
   });
-  // A session that was deleted, or that another machine drives now, has no more events from this machine, so the locks
-  // are checked regularly.
+  // This machine gets no event when a session is deleted or another machine starts to drive it. So it checks the locks
+  // regularly.
   const looking = setInterval(() => {
     for (const sessionId of lockedAt.keys()) showInTurn(sessionId);
   }, LOOK_MS).unref();

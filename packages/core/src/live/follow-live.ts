@@ -7,7 +7,7 @@ export interface FollowLive {
   readonly sessionId: string;
   /**
    * The facts of the session. A source that begins in the middle of the log calls `joined` with the id of the run in
-   * progress as soon as it has caught up. The reader then has not received the facts with which the run's current step
+   * progress as soon as it has caught up. The reader then lacks the facts with which the current step of this run
    * began.
    */
   readonly facts: (joined: (runId: string | null) => void) => AsyncIterable<Event>;

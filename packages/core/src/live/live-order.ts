@@ -7,8 +7,8 @@ export interface LiveOrder {
   fact(event: Event): void;
   piece(piece: DraftPiece): void;
   /**
-   * Call when the reader is at the end of the log, with the run in progress, if the reader began after the first facts
-   * of the current step.
+   * Call this when the reader reaches the end of the log, if the reader began after the first facts of the current
+   * step. `runId` is the run in progress.
    */
   joined(runId: string | null): void;
   /** Pieces of one attempt that may be shown now. */
@@ -27,7 +27,7 @@ export function createLiveOrder(): LiveOrder {
   let begun: { readonly step: number; readonly attempt: number } | undefined;
   /** How many steps of the run are complete. A step is complete when the results of its calls are stored. */
   let whole = 0;
-  /** Whether the facts of the current step are before the reader's first fact. */
+  /** Whether the reader began after the first facts of the current step. */
   let isBlind = false;
   let generated: { readonly message: string; readonly last: string } | undefined;
   let over: string | undefined;

@@ -4,7 +4,8 @@ import type { AppendOptions, Lease } from "../ports/store.ts";
 /** Checks an append as far as that is possible without the store. Every store calls this first. */
 export function checkAppend(sessionId: string, events: readonly NewEvent[], options: AppendOptions): void {
   if (events.length === 0) throw new KnownError("invalid", "An append needs at least one event.");
-  // A session that does not exist has no driver: the append that creates it may contain driver facts (imports, forks).
+  // A session that does not exist yet has no driver. So the append that creates it (an import or a fork) may contain
+  // facts of a driver.
   const begins = events[0]?.event_type === "session.created";
   const guarded = begins ? undefined : events.find(({ event_type }) => needsLease(event_type));
   if (guarded && !options.lease && !options.claim)

@@ -104,7 +104,7 @@ export function modelTotals(used: Counters & { readonly model: string }): RunMod
   return { model: used.model, ...usageTotals(used), ...costTotals(used) };
 }
 
-/** The amounts of a run's cost by kind, in dollars for people. */
+/** The cost of a run by kind, in dollars, for display. */
 export function dollarParts(counters: RunCounters) {
   const amount = (micros: number, rest: number): bigint => joinedAmount({ micros, rest });
   const input = amount(counters.input_micros, counters.input_rest);

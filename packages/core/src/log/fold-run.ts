@@ -43,8 +43,8 @@ export type RunEvent = Exclude<
 >;
 
 /**
- * Facts that are no progress, because each worker that the run crashes may write them before the crash: taking over the
- * run, beginning something, closing calls that a dead worker left open.
+ * Facts that do not count as progress: taking over the run, beginning something, closing calls that a dead worker left
+ * open. Every worker that the run crashes may write such facts before it crashes.
  */
 const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event_type"]>([
   "run.resumed",

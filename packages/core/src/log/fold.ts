@@ -237,7 +237,8 @@ function enter(state: SessionState, messageId: string): void {
   // A prompt that steers enters the transcript during the run of another prompt.
   state.queue = state.queue.filter(({ message_id }) => message_id !== messageId);
   state.transcript.push({ id: messageId, ...pending });
-  // The model measured its own reply. Other messages are estimated until the next call measures them.
+  // The model counted the tokens of its own reply. The tokens of other messages are estimated until the next call
+  // counts them.
   if (run?.replyId === messageId) run.replyId = null;
   else {
     state.contextTokens += estimateTokens(pending.content);

@@ -65,7 +65,8 @@ const STRETCH: StretchLimit = { events: 1000, bytes: 1024 * 1024 };
 const QUEUE_LIMIT = 1000;
 const QUEUE_BYTES = 1024 * 1024;
 /**
- * How many logs that began in this process are kept, and up to which length: a new session is usually followed at once.
+ * The number and the maximum length of the logs that are kept in memory because they began in this process: a new
+ * session is usually followed at once.
  */
 const BEGINNINGS = 64;
 const BEGINNING_LENGTH = 8;

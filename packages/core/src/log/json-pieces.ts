@@ -1,9 +1,9 @@
 import { LONG, longText } from "./json-size.ts";
 
-/** The most characters of a long string that one piece has. */
+/** A long string is written in pieces of this many characters. */
 const PIECE = 256 * 1024;
 
-/** A value with more characters in long strings than this is written in pieces. */
+/** A value whose long strings have more characters than this together is written in pieces. */
 const WHOLE = 1024 * 1024;
 
 /** Whether the JSON of a value is so large that it is written in pieces instead of as one string. */

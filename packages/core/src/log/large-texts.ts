@@ -8,7 +8,7 @@ export interface LargeTextsDeps {
   readonly store: Store;
   /** Where large texts are written. Without a file store, the bodies of events stay whole in the store. */
   readonly files?: FileStore | undefined;
-  /** Where large texts that another process moved are read, if they are not in `files`. */
+  /** Without `files`: where to read the large texts that another process moved. */
   readonly readFrom?: (() => Promise<FileStore | undefined>) | undefined;
   readonly report?: ((error: unknown) => void) | undefined;
   readonly now?: () => number;
@@ -42,7 +42,7 @@ export function keepLargeTexts(deps: LargeTextsDeps): Store {
   const { store, files, readFrom, report = () => {}, now = () => performance.now() } = deps;
   const texts = createTexts({ files, readFrom });
   /**
-   * After a failed write, no text is written for as long as the failed write took. So a bucket that does not answer
+   * After a failed write, texts stay in the log for as long as the failed write took. So a bucket that does not answer
    * delays few appends.
    */
   let stayUntil = -Infinity;
@@ -53,8 +53,8 @@ export function keepLargeTexts(deps: LargeTextsDeps): Store {
     if (!files || now() < stayUntil || sizeOfEvent(event as Event) <= LARGE_BODY) return event;
     const found = new Map<string, Encoded>();
     const data = mapTexts(event.data, (text) => {
-      // A text that begins like the place of a moved text is moved as well, so that every text with this beginning in
-      // the log was really moved.
+      // A text that begins with the prefix of a place is moved as well. So every text in the log that begins with this
+      // prefix is a place.
       if (text.length < LARGE_TEXT && !text.startsWith(PREFIX)) return text;
       const encoded = found.get(text) ?? encodedText(text);
       found.set(text, encoded);
@@ -193,8 +193,8 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
       remember(path, text);
     },
     /**
-     * The same value with its moved texts restored. Without `mustBeThere`, as for rows, a text that looks like the
-     * place of a moved text but has no file is left unchanged.
+     * The same value with its moved texts restored. Without `mustBeThere` (rows are read without it), a text that looks
+     * like the place of a moved text but has no file is left unchanged.
      */
     async fill<Value>(sessionId: string, value: Value, { mustBeThere = false } = {}): Promise<Value> {
       const found = new Map<string, string>();

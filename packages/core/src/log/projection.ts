@@ -128,7 +128,8 @@ function projectEvent(changes: OpenChanges, event: Event): void {
     case "step.started":
       changes.sessionSet.status = "running";
       changes.sessionSet.current_step = event.data.step;
-      // Skein did not make this call, only observed it. So the session may name no model, or one that was not used.
+      // Skein only observed this call. The session may have no model or another one, so the session gets the model of
+      // the call.
       if (event.data.max_tokens === 0) changes.sessionSet.model = displayText(event.data.model);
       return;
     case "step.generated": {
@@ -244,8 +245,8 @@ function insertRows(changes: OpenChanges, event: Event, rows: readonly RowPart[]
 }
 
 /**
- * Numbers the rows of a message: directly if this append inserts the rows, by an update if an earlier append inserted
- * them.
+ * Gives the rows of a message their numbers. A row that this append inserts is inserted with its number. Rows of an
+ * earlier append are updated.
  */
 function enter(changes: OpenChanges, entered: Of<"message.created">["data"]): void {
   const first = changes.messagesEntered + 1;

@@ -22,7 +22,7 @@ export interface CallState {
   readonly toolUseId: string;
   readonly name: string;
   readonly input: unknown;
-  /** Whether the call has another input than the model gave, set by the person who approved it or by a hook. */
+  /** Whether the person who approved the call, or a hook, changed the input that the model gave. */
   readonly isChanged: boolean;
   /** What the agent's hook decided before the call; null if no hook decided anything. */
   hook: { readonly decision: "allow" | "deny" | "ask"; readonly reason: string | null } | null;
@@ -40,7 +40,7 @@ export interface CallState {
    */
   startedUnder: number;
   expiresAt: string | null;
-  /** An answer from outside that the driver has not handled yet. */
+  /** An answer to the await of this call that the driver has not handled yet. */
   answer: FactData<"await.answered"> | null;
   result: { readonly content: Content; readonly isError: boolean } | null;
 }
@@ -53,7 +53,7 @@ export interface RunState {
   step: number;
   /** The model call that is open, if one is. */
   call: FactData<"step.started"> | null;
-  /** Whether the current step has its reply. The next model call then starts the next step. */
+  /** Whether the current step has its reply. If it has, the next model call starts a new step. */
   stepDone: boolean;
   /** A reply whose message has not entered the transcript yet. */
   replyId: string | null;
@@ -69,7 +69,7 @@ export interface RunState {
   retryAt: string | null;
   /** The fallback model that is used for the rest of the run, and the number of attempts before the switch to it. */
   fallback: { readonly model: string; attemptsBefore: number } | null;
-  /** Whether the provider rejected the schema of the answer. The answer is then requested by a tool. */
+  /** Whether the provider rejected the schema of the answer. The model then has to call a tool to answer. */
   schemaRefused: boolean;
   /** What the agent's hook changed for the current step; null if no hook changed anything. */
   modelHook: { readonly system?: string; readonly maxTokens?: number; readonly refusal?: string } | null;
