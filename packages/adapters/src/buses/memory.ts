@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 export interface MemoryHub {
   /** Adds a machine to this bus. */
   connect(): Bus;
-  /** What was published for people who inspect the bus, newest last. */
+  /** The published messages for people who inspect the bus, newest last. */
   readonly shown: readonly Shown[];
 }
 

@@ -79,7 +79,10 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
     send("SET", `session_lock:${sessionId}`, instance, "EX", LOCK_SECONDS);
   }
 
-  /** The specification gives the set no expiry. Without one, the entries of a killed machine would stay for ever. */
+  /**
+   * Adds sessions to the set of connections. The set expires, although the specification gives it no expiry: otherwise
+   * the entries of a killed machine would stay for ever.
+   */
   function follow(...sessionIds: readonly string[]): void {
     send("SADD", CONNECTIONS, ...sessionIds);
     send("EXPIRE", CONNECTIONS, LOCK_SECONDS);
@@ -103,7 +106,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
         return send("EVAL", UNLOCK, "1", `session_lock:${shown.sessionId}`, instance);
       case "deleted":
         locked.delete(shown.sessionId);
-        // The lock is removed whichever machine set it, because nobody drives a deleted session.
+        // Deletes the lock even if another machine set it, because nobody drives a deleted session.
         return send("DEL", `session:${shown.sessionId}`, `session_lock:${shown.sessionId}`);
     }
   }

@@ -30,23 +30,23 @@ const BEAT_MS = 400;
 /** A worker that missed this many heartbeats counts as dead. */
 const MISSED = 3;
 /**
- * Leases of a silent worker that last longer than this are not freed, but expire: such a lease protects effects that no fence
- * can stop.
+ * A silent worker's leases that last longer than this are not freed. They expire, because they protect effects that no
+ * fence can stop.
  */
 const FENCED_MS = 5000;
 /** A worker that was silent for this long is removed from the list. */
 const FORGET_MS = 60_000;
 
 /**
- * Renews the heartbeat of this process, and frees the leases of workers that are dead. Api processes only remove each
- * other from the list.
+ * Renews the heartbeat of this process, and frees the leases of dead workers. An api process only removes dead api
+ * processes from the list.
  */
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { store, workers, worker, beatMs = BEAT_MS, now = () => performance.now() } = deps;
   const { owner, role } = worker();
   // The process that frees the leases of a dead worker must continue its sessions, which an api process cannot do.
   const drives = role !== "api";
-  /** For each other worker: when its last heartbeat was first seen here, and how often it was seen since then. */
+  /** For each other worker: when this process first saw the worker's last heartbeat, and how often since then. */
   const seen = new Map<string, { readonly beat: number; readonly at: number; looks: number; freed: boolean }>();
   /** The slowest recent heartbeat of this process: on a slow disk, the heartbeats of other workers are slow as well. */
   let slowest = 0;

@@ -37,7 +37,7 @@ const SWEEP_MS = 1000;
 const PER_TENANT = 64;
 /** The most sessions that wait in this process. Further due sessions stay in the store. */
 const LONGEST_LINE = 1000;
-/** The store is queried for more sessions when fewer sessions than this wait. */
+/** When fewer sessions than this wait, this process asks the store for more. */
 const SHORT_LINE = 16;
 
 /**
@@ -56,7 +56,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const hinted = new Set<string>();
   /** Sessions that wait for a place, or are being claimed. */
   const inLine = new Set<string>();
-  /** Whether more sessions may be due than can be driven: tenants then take turns until nobody waits. */
+  /** Whether more sessions may be due than this process can drive. Tenants then take turns until no session waits. */
   let isCrowded = false;
   /** Whether the store may have more due sessions than are queued here. */
   let hasMore = false;

@@ -42,7 +42,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
   };
 
   async function request(method: string, address: string, body?: Uint8Array<ArrayBuffer>): Promise<Response> {
-    // A service that hangs must not delay a prompt or a step for as long as a large file may take.
+    // A large file may take long, but a service that hangs must not delay a prompt or a step for as long as that.
     const silence = new AbortController();
     const most = answerMs + ((body?.byteLength ?? 0) / MIB) * 1000;
     const timer = setTimeout(() => silence.abort(), most).unref();
@@ -131,12 +131,12 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
   };
 }
 
-/** The texts of all XML elements of a name. */
+/** The texts of all XML elements with this name. */
 function elementsIn(xml: string, name: string): readonly string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"))].map(([, text = ""]) => withoutEntities(text));
 }
 
-/** The text of an XML element. */
+/** The text of an XML element, with its entities decoded. */
 function withoutEntities(text: string): string {
   return text
     .replaceAll(/&#x([0-9a-f]+);/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))

@@ -12,7 +12,7 @@ export interface McpServerOptions extends McpPlace {
   readonly connectTimeoutMs?: number;
   /** How long a call may take. */
   readonly callTimeoutMs?: number;
-  /** The most tools that are used: each is sent to the model with every call. */
+  /** The largest number of tools that are used. The definition of each is sent to the model with every call. */
   readonly maxTools?: number;
   /** Receives sentences for people, for example: tools were left out, a server died, a tool changed. */
   readonly onNotice?: (notice: string) => void;
@@ -160,7 +160,7 @@ async function listAll(client: Client, most: number, timeout: number): Promise<r
   const tools: McpTool[] = [];
   let cursor: string | undefined = "";
   while (cursor !== undefined && tools.length <= most) {
-    // A cursor requests one page; without one, the client would collect all pages.
+    // A request with a cursor gets one page. Without a cursor, the client would collect all pages.
     const page: Awaited<ReturnType<Client["listTools"]>> = await client.request(
       { method: "tools/list", params: cursor === "" ? {} : { cursor } },
       { timeout },

@@ -5,8 +5,8 @@ import type { ContentBlock } from "@skein/protocol";
 const IMAGE_LENGTH = 5 * 1024 * 1024;
 
 /**
- * The result of an MCP tool as a result of one of our tools. If the server reports an error, it is thrown as an error
- * for the model.
+ * Converts the result of an MCP tool to a result of a Skein tool. If the server reports an error, it is thrown as an
+ * error for the model.
  */
 export function toolOutput({ content, structuredContent, isError }: CallToolResult): unknown {
   const blocks = content.map(blockOf);

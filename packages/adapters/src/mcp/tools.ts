@@ -40,7 +40,7 @@ function problemWith({ inputSchema }: McpTool, name: string, names: ReadonlySet<
   return undefined;
 }
 
-/** The part of a tool that a person approved: everything that the model sees of it. */
+/** The hash of what a person approved: everything that the model sees of the tool. */
 export function hashOf({ name, description, inputSchema, annotations }: McpTool): string {
   return createHash("sha256")
     .update(JSON.stringify([name, description, inputSchema, annotations]))

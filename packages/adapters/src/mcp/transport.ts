@@ -47,7 +47,7 @@ const MESSAGE_BYTES = 8 * 1024 * 1024;
 /** How long a server may take to end after it was asked to end. Then it is killed. */
 const KILL_AFTER_MS = 500;
 
-/** `closing` is called as soon as the connection must not be used any more, which may be long before it is closed. */
+/** Calls `closing` as soon as the connection must not be used any more. The connection itself may close much later. */
 export async function openTransport(name: string, place: McpPlace, closing: () => void): Promise<OpenTransport> {
   const { command, url } = place;
   if ((command === undefined) === (url === undefined))
@@ -142,7 +142,7 @@ function overHttp(
 function limitedFetch(send: Fetch, giveUp: () => void): Fetch {
   return async (url, init) => {
     const response = await send(url, init);
-    // The stream of messages that the server sends on its own is not a single message, and may be endless.
+    // The limit is for single messages. The stream of the server's own messages has many of them, and may be endless.
     if (init?.method !== "POST" || !response.body) return response;
     let size = 0;
     const counted = new TransformStream<Uint8Array, Uint8Array>({

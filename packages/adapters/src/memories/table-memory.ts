@@ -36,11 +36,11 @@ export interface MemoryTable {
 const GIST = 1000;
 
 /**
- * An agent memory that is searched by words: it has each run's prompt and answer, and messages that compactions
+ * An agent memory that is searched by words. It stores each run's prompt and answer, and messages that compactions
  * dropped.
  *
- * Memories belong to one agent of one tenant. From its own session, an agent only gets what it no longer sees. Reasons:
- * decision 041.
+ * Memories belong to one agent of one tenant. From the searching session itself, the agent only gets messages that a
+ * compaction dropped. Reasons: decision 041.
  */
 export function createTableMemory(table: MemoryTable, limit: number): AgentMemory {
   const keep = async (rows: readonly MemoryRow[]): Promise<number> => {

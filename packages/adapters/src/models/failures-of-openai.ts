@@ -49,7 +49,10 @@ function statusIn({ code }: ToldError): number | undefined {
   return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 }
 
-/** An answer with status 200 that was no stream of events: an error, an answer in one piece, or anything else. */
+/**
+ * The failure for an answer with status 200 that was no stream of events: an error, an answer in one piece, or anything
+ * else.
+ */
 export function notStreamed(text: string): ModelFailure {
   const body = parsedOrUndefined(text);
   const told = toldError(body);

@@ -58,8 +58,8 @@ export async function httpRequest(url: string, { method, body, headers, signal }
       },
     });
     sent.once("response", resolve);
-    // The listener stays after the response, because an error without a listener ends the process. The reader of the
-    // body gets such an error as well.
+    // The listener stays after the response, because an error without a listener would end the process. The reader of
+    // the body gets the error as well.
     sent.on("error", (error) =>
       reject(signal?.aborted ? signal.reason : new TypeError("fetch failed", { cause: error })),
     );

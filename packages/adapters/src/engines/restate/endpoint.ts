@@ -25,7 +25,7 @@ export interface RestateEndpoint {
   close(): Promise<void>;
 }
 
-/** This timeout is longer than any turn. A worker that hangs is noticed by the pings of the connection. */
+/** No run takes as long as this timeout. The pings of the connection notice a worker that hangs. */
 const SILENCE = { hours: 24 };
 
 export async function listenForRestate(options: EndpointOptions): Promise<RestateEndpoint> {

@@ -28,7 +28,7 @@ export interface RestateEngineDeps {
 }
 
 const SWEEP_MS = 500;
-/** At most one wake-up for an overdue session is sent in this time, however many workers find the session. */
+/** All workers together send at most one wake-up for an overdue session in this time. */
 const SEND_AGAIN_MS = 5000;
 /** If another worker has the lease of a session, the lease is requested again after this delay, which grows. */
 const BUSY_MS = 250;
@@ -38,13 +38,13 @@ const BUSY_MS = 250;
  */
 const CLOCK_SLACK_MS = 1000;
 /**
- * A session that has been due for this long although its wake-up was sent is driven without Restate: the node of
- * Restate that has the wake-up is down, or another node is taking over.
+ * This process drives a session without Restate if the session is still due this long after its wake-up was sent: the
+ * node of Restate that has the wake-up is down, or another node is taking over.
  */
 const UNPLACED_MS = 1500;
 /**
- * If a session has been due for this long, this worker had no free place for it, so its wake-up is sent again for any
- * worker.
+ * If a session has been due for this long, this worker had no free place for it. Its wake-up is then sent again, for
+ * any worker.
  */
 const SEND_MS = 3000;
 /** After this time in the queue for a place, another worker may have driven the session. */
@@ -111,8 +111,9 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   }
 
   /**
-   * Drives a session unless this process is claiming or driving it already. While PostgreSQL is slow, every sweep finds
-   * the sessions that are still being claimed. Without this check, each sweep would take another place for each of them.
+   * Drives a session, but not if this process is already claiming or driving it. While PostgreSQL is slow, every sweep
+   * finds the sessions that are still being claimed. Without this check, each sweep would take another place for each
+   * of them.
    */
   async function alone(sessionId: string, drive: () => Promise<void>): Promise<void> {
     if (inHand.has(sessionId)) return;
@@ -134,8 +135,8 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   }
 
   /**
-   * Waits for a drive of the session that this process began for an earlier attempt, or for no attempt. Returns false
-   * if there is none.
+   * Waits until this process no longer drives the session: for an earlier attempt, or without Restate. Returns false if
+   * it does not drive the session.
    */
   async function endOfDriveHere(sessionId: string, over: AbortSignal): Promise<boolean> {
     const end = inHand.get(sessionId);
@@ -182,7 +183,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     if (!giveBack) return false;
     try {
       const asked = now();
-      // Attempts of Restate take leases that end soon. This lease is longer, so that a late attempt does not take it
+      // A late attempt of Restate takes a lease that ends soon. This lease is longer, so that no attempt takes it
       // between two renewals.
       const claim = await store.claim({ owner, leaseMs: leaseMs * 1.5 + CLOCK_SLACK_MS, sessionId });
       if (claim.kind !== "leased") return false;

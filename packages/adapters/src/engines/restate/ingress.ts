@@ -11,7 +11,7 @@ export interface WakeUp {
 }
 
 export interface IngressDeps {
-  /** The ingresses of the cluster. The next one is tried when one does not answer. */
+  /** The ingresses of the cluster. If one does not answer, the next one is asked. */
   readonly urls: readonly string[];
   readonly service: string;
   /** The key for an ingress behind a gateway that requires one. */

@@ -75,8 +75,8 @@ function settingsIn(extra: JsonObject, provider: string): Partial<LanguageModelV
 }
 
 /**
- * A turn of the user. Images of results are put after the results, because several providers send images inside results
- * as text.
+ * A turn of the user. The images of tool results come after the results, because several providers send an image inside
+ * a result as text.
  */
 function userMessages(turn: Turn, turns: readonly Turn[]): readonly LanguageModelV4Message[] {
   const { results, parts } = splitTurn(turn);

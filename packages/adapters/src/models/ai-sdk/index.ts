@@ -15,8 +15,8 @@ import { createPartReader } from "./part-reader.ts";
 
 /**
  * A model object of the AI SDK's provider interface, version 4 (`LanguageModelV4`): for example
- * `google("gemini-3-pro")`. Only the fields that identify one are declared here, so that Skein's types do not need the
- * AI SDK.
+ * `google("gemini-3-pro")`. This type declares only the fields that identify such an object, so that Skein's types do
+ * not need the AI SDK.
  */
 export interface AiSdkModelObject {
   readonly specificationVersion: "v4";
@@ -56,7 +56,8 @@ export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, 
       const answer = createAnswerStream(call, onEvent, askedOutput(call, abilities)?.tool?.name);
       const parts = createPartReader(answer);
       try {
-        // Some models return their stream only with its first part, so the limit of silence already applies to the call.
+        // Some models return their stream only when its first part has arrived, so the limit of silence begins with the
+        // call.
         return await watched({ silenceMs, signal, asFailure: thrownFailure }, async (watch) => {
           const { options } = callOptions(call, { abilities, provider });
           const { stream } = await model.doStream({ ...options, abortSignal: watch.signal });
@@ -74,7 +75,9 @@ export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, 
   };
 }
 
-/** Passes on each part of a stream. Node's iterator over a stream takes twice the processor time of the stream's reader. */
+/**
+ * Passes on each part of a stream. Uses the stream's reader, because Node's iterator takes twice its processor time.
+ */
 async function eachPart<Part>(stream: ReadableStream<Part>, take: (part: Part) => void): Promise<void> {
   const reader = stream.getReader();
   try {

@@ -103,8 +103,8 @@ function openCalls(turns: readonly Turn[]): readonly ContentBlock[] {
 }
 
 /**
- * Two cache breakpoints at the end of the conversation: this call writes the cache up to the last one, the next call
- * reads up to it.
+ * Two cache breakpoints at the end of the conversation. This call writes the cache up to the last breakpoint, and the
+ * next call reads the cache up to the same place.
  *
  * The turns before the first breakpoint do not change any more: their number is `settled`.
  */

@@ -22,9 +22,9 @@ let keptBytes = 0;
 /**
  * The body of a request that streams, as the bytes of its JSON.
  *
- * A long conversation is sent with every step, and most of it is unchanged: `conversation` only grows, and its first
- * `settled` turns are unchanged in `body.messages`. Their JSON is made once and reused at the next step.
- * Without this, at turn 500 (300 kB) `JSON.stringify` took 1.5 ms of every call.
+ * Every step sends the whole conversation again, and most of it is unchanged: `conversation` only grows, and the first
+ * `settled` turns of `body.messages` stay the same. Their JSON is made once and reused at the next step. Without this,
+ * at turn 500 (300 kB) `JSON.stringify` took 1.5 ms of every call.
  */
 export function encodedBody(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array | LargeBody {
   const { messages, ...others } = body;
@@ -51,7 +51,10 @@ export function encodedBody(body: JsonObject, conversation: readonly Turn[], set
   });
 }
 
-/** Extends the kept JSON up to this turn. Undefined if it already has more turns than that, or would be large. */
+/**
+ * Extends the kept JSON up to this turn. Undefined if the kept JSON has later turns already, or the added turns are
+ * large.
+ */
 function writtenUntil(conversation: readonly Turn[], settled: number): Written | undefined {
   const written = kept.get(conversation) ?? { bytes: new Uint8Array(), length: 0, turns: 0 };
   if (written.turns > settled) return undefined;

@@ -26,8 +26,8 @@ const OF_BEDROCK: Readonly<Record<string, string>> = {
 };
 
 /**
- * A request that was rejected: in the format of the Messages API, or in the format of a cloud or a gateway before it. AWS
- * writes `Message` for requests that its access rules reject.
+ * The failure of a rejected request. The error has the format of the Messages API, or of a cloud or a gateway in front
+ * of it. AWS writes `Message` for requests that its access rules reject.
  */
 export function rejectedMessages({ status, headers }: Answer, text: string): ModelFailure {
   const said = firstOf(parsedOrUndefined(text)) as
@@ -67,7 +67,7 @@ function codeOfStatus(status: number): string {
 /** The error as a failure for a fact. It contains neither the key nor the request headers. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof ModelFailure || error instanceof APIUserAbortError) return error;
-  // The clouds' clients wrap errors of their transport.
+  // The official clients of clouds wrap the error of `cloudFetch`.
   if (error instanceof Error && error.cause instanceof ModelFailure) return error.cause;
   if (error instanceof APIConnectionError)
     return new ModelFailure(
@@ -96,7 +96,7 @@ export function asFailure(error: unknown): unknown {
   return error;
 }
 
-/** Errors that the loop can handle, which the API distinguishes only by their message. */
+/** The code of an error that the loop can handle, if the API shows the kind of error only in its message. */
 function codeOf(message: string | undefined): string | undefined {
   if (/prompt is too long|input is too long|context window|context limit/i.test(message ?? ""))
     return "context_window_exceeded";

@@ -29,8 +29,8 @@ export interface AnthropicModelOptions {
   /** Whether the built-in simulation answers instead of the provider. */
   readonly simulated?: boolean;
   /**
-   * The provider's name for the model. If it is missing, the model is Claude, and each call names which one. The
-   * thinking blocks of other models are marked, because Claude rejects them.
+   * The provider's name for a model that is not Claude. Without it, the model is Claude, and each call contains the
+   * name of the Claude model. The thinking blocks of other models are marked, because Claude rejects them.
    */
   readonly modelName?: string;
   readonly abilities?: Partial<ModelAbilities>;
@@ -45,7 +45,7 @@ const HINT_FOR_RECORD = "Check the network and the address of the model.";
 /** The largest file that is fetched: it is held in memory until it is stored. */
 const FILE_LIMIT = 100 * 1024 * 1024;
 
-/** Claude through the official client, one request per call: the loop does and records retries. */
+/** Claude through the official client. Each call is one request: the loop repeats failed calls and records this. */
 export function createAnthropicModel({
   apiKey,
   authToken,
@@ -100,7 +100,7 @@ export function createAnthropicModel({
         watch.heard();
         const chunks: Uint8Array[] = [];
         let size = 0;
-        // The announced size of a file need not be its real size.
+        // A file may be larger than its announced size.
         await eachChunk(await client.beta.files.download(fileId, {}, options), watch, (chunk) => {
           if ((size += chunk.byteLength) > fileLimit) throw fileTooLarge(filename, fileLimit);
           chunks.push(chunk);
@@ -132,8 +132,9 @@ interface RequestHead {
 }
 
 /**
- * The official client builds the headers of a request, once for each set of betas. The request is sent without the client: the
- * loop does retries, time limits and logs itself. The client's own would take a quarter of the time of a call to a local model.
+ * The official client builds the headers of a request, once for each set of betas. Skein sends the request without the
+ * client, because the loop has its own retries, time limits and logs. Those of the client would take a quarter of the
+ * time of a call to a local model.
  */
 function createRequestHeads(client: Anthropic): (betas: string) => Promise<RequestHead> {
   const known = new Map<string, Promise<RequestHead>>();

@@ -104,8 +104,8 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
 }
 
 /**
- * Whether a delta with a name begins another call than the known one. Servers differ: some repeat the name in every
- * delta, some give all calls the same index or the same id.
+ * Whether a delta with a name begins a new call and does not continue the known one. Servers differ: some repeat the
+ * name in every delta, some give all calls the same index or the same id.
  */
 function isAnother(
   known: OpenCall,
