@@ -44,9 +44,9 @@ export const ErrorCode = z.enum([
   "closed",
   /** The operator of this server has not allowed this operation. */
   "not_allowed",
-  /** An argument of a child process that the operator has not allowed. */
+  /** The operator has not allowed this argument for a child process. */
   "arg_not_allowed",
-  /** An address that this server does not call. */
+  /** This server does not call this address. */
   "url_not_allowed",
   /** An event is of a type or version that this version of Skein does not know. */
   "unreadable",

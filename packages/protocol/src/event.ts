@@ -37,7 +37,7 @@ export function isFactType(type: string): type is FactType {
   return Object.hasOwn(FACTS, type);
 }
 
-/** Parses an event from outside, for example from an exported file. */
+/** Parses an event that this process did not make, for example from an exported file. */
 export const Event = z
   .object({
     id: Uuid,

@@ -75,9 +75,9 @@ export function createIds({ now = Date.now, random = (bytes) => crypto.getRandom
 }
 
 /**
- * The id of one part of a message, derived so that a repeated append makes the same rows.
+ * The id of one part of a message. It is computed from the message's id, so that a repeated append makes the same rows.
  *
- * Part 0 is the message's own id; the others count up in its last 32 bits, which are random.
+ * Part 0 has the message's own id. For the other parts, the last 32 bits of this id, which are random, are counted up.
  */
 export function partId(messageId: string, part: number): string {
   if (part === 0) return messageId;

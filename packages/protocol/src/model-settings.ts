@@ -87,6 +87,6 @@ export function givenPrice(name: string, price: ModelSettings["price"]): ModelPr
 /** The prefix of a model's name: `openai` in `openai/gpt-6`. Undefined for Claude's own names. */
 export function providerOf(name: string): string | undefined {
   const at = name.indexOf("/");
-  // Names of Bedrock's profiles have a slash and no provider of ours.
+  // The names of Bedrock's profiles (`arn:…`) have a slash, but no provider before it.
   return at <= 0 || name.startsWith("arn:") ? undefined : name.slice(0, at);
 }

@@ -15,7 +15,7 @@ export function microsOf(picos: bigint): number {
   return Number((picos + PICOS_PER_MICRO / 2n) / PICOS_PER_MICRO);
 }
 
-/** The exact amount of some totals. Logs from before exact costs have micro-dollars only. */
+/** The exact cost that totals contain. Older logs have only micro-dollars. */
 export function picosOfTotals(totals: {
   readonly cost_micros?: number | undefined;
   readonly cost_picos?: string | undefined;
@@ -30,9 +30,8 @@ export function dollarsOf(picos: bigint): number {
 }
 
 /**
- * An amount as the two counters in which stores add it up: whole micro-dollars, and the pico-dollars that are left over. The
- * two are summed separately and never carried over, so that a database can add them as integers without reading the stored
- * value.
+ * An amount as two counters: whole micro-dollars, and the pico-dollars that are left over. Stores add up each counter
+ * separately and never carry over, so that a database can add integers without reading the stored value.
  */
 export interface SplitAmount {
   readonly micros: number;

@@ -2,8 +2,9 @@
  * What models cost, by family.
  *
  * Most of Anthropic's rows were compared with the offline table of `ccusage@20.0.24`; those of the 5.5 family come from
- * Anthropic's model pages. Regional endpoints cost 10 % more since family 4.5; `inference_geo` is not in the usage that we
- * get, so it is not priced. `speed: "fast"` without a published multiplier has the standard rate, as the API then serves it.
+ * Anthropic's model pages. Since family 4.5, regional endpoints cost 10 % more. `inference_geo` has no price here
+ * because the usage that we get does not contain it. If no multiplier for `speed: "fast"` is published, the standard
+ * rate applies, because the API then serves the request at standard speed.
  */
 
 /** What one million tokens cost, in micro-dollars. It is also what one token costs, in pico-dollars. */

@@ -31,7 +31,10 @@ export const contextFacts = {
   }),
   "memory.saved": z.object(hook),
   "memory.restored": z.object(hook),
-  /** Each check records its reason. An applied compaction also records the messages that replace the older ones. */
+  /**
+   * A check whether compaction is needed, with the reason for its result. If compaction was applied, the fact also has
+   * the messages that replace the older ones.
+   */
   "compaction.checked": z.object({
     ...inStep,
     ...context,

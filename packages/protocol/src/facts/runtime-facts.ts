@@ -51,8 +51,8 @@ export const runtimeFacts = {
     /** Which transcript of the session: null is its own, others are those of its subagents. */
     subpath: z.string().nullable(),
     /**
-     * Lines of an adopted file that JSON would write differently: the original text of entry `at`, or of a line before
-     * it that is not an entry (incomplete or empty).
+     * The original text of lines of an adopted file that JSON would write differently. A line is entry `at` itself, or
+     * stands before this entry and is none (incomplete or empty).
      */
     odd_lines: z.array(z.object({ at: Count, text: z.string(), is_entry: z.boolean() })).optional(),
   }),

@@ -74,14 +74,14 @@ export const sessionFacts = {
     content: Content,
     model: Line.max(100).nullable(),
     max_cost_micros: Count.nullable(),
-    /** The name of the API key that sent the prompt: caps of that key count for the run. */
+    /** The name of the API key that sent the prompt. The run counts against the caps of this key. */
     key_name: Line.max(100).optional(),
     /** How this run differs from its session, in the format of the session's runtime (see `claude/options.ts`). */
     options: JsonObject.optional(),
     ...happenedAt,
   }),
   "cancel.requested": z.object({ run_id: Uuid, reason: z.string().nullable() }),
-  /** A run begins: the platform API's notice that the session is processing. */
+  /** A run begins. In the platform API, this event says that the session is processing. */
   "session.started": z.object({
     run_id: Uuid,
     message_id: Uuid,
@@ -89,11 +89,11 @@ export const sessionFacts = {
     formatter: z.string(),
     ...happenedAt,
   }),
-  /** A worker took over an open run. Calls that were opened before have lost their worker. */
+  /** A worker took over an open run. The calls that were in progress have lost their worker. */
   "run.resumed": z.object({ run_id: Uuid, fence: z.int().positive() }),
   /**
-   * A message entered the transcript. Its rows in the platform API's messages were made by the fact that contains its
-   * content.
+   * A message entered the transcript. An earlier fact has its content, and made its rows in the platform API's
+   * messages.
    */
   "message.created": z.object({
     message_id: Uuid,
@@ -125,7 +125,7 @@ export const sessionFacts = {
     ...ownResult,
     ...happenedAt,
   }),
-  /** The run failed or was cancelled: the platform API has one event for both; `outcome` says which. */
+  /** The run failed or was cancelled. The platform API has one event for both; `outcome` tells them apart. */
   "session.failed": z.object({
     run_id: Uuid,
     step: Count,

@@ -143,7 +143,7 @@ export const stepFacts = {
       }),
     ),
   }),
-  /** An answer from outside, stored before the driver acts on it. */
+  /** An answer to an await. It is stored before the driver acts on it. */
   "await.answered": z.object({
     tool_use_id: z.string(),
     content: Content,

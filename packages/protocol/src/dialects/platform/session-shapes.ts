@@ -51,14 +51,16 @@ export const ApiSession = z.object({
   /** Some of the session's usage is estimated from the text of answers that broke off. */
   estimated: z.boolean(),
   /**
-   * What calls that broke off may have cost beyond `cost_micros`. It counts against budgets until `reserved_until` or
-   * the next answer, and is in no total.
+   * The amount that model calls may have cost beyond `cost_micros` because they broke off. It counts against budgets
+   * until `reserved_until` or until the next answer; no total includes it.
    */
   reserved_micros: Count,
   reserved_until: Instant.nullable(),
   /** The built-in simulation answered in the session. */
   simulated: z.boolean(),
-  /** Whether it is unknown if some tool call took effect: see the session's effects. */
+  /**
+   * Whether the session has a tool call that may or may not have taken effect. The session's effects list such calls.
+   */
   has_unknown_effect: z.boolean(),
   /**
    * What this session needs but no worker has, as a sentence. Only in the answer for one session, and only if something
@@ -101,7 +103,7 @@ export const SessionQueryInput = z.strictObject({
   title: z.string().min(1).max(255).optional(),
   /** `true` leaves out the sessions of subagents. */
   top_level: z.enum(["true", "false"]).optional(),
-  /** `true`: only sessions with a tool call for which it is unknown whether it took effect. */
+  /** `true`: only sessions with a tool call that may or may not have taken effect. */
   has_unknown_effect: z.enum(["true", "false"]).optional(),
   /**
    * `last_run`: by the start of the last run, newest first; a session without a run is sorted by its creation. `cost`: most
@@ -147,7 +149,7 @@ export const ApiAwait = z.object({
   expires_at: Instant.nullable(),
 });
 
-/** A frame of the stream over all sessions. */
+/** A frame of the stream that reports changes of all sessions. */
 export const ChangeFrame = z.discriminatedUnion("event", [
   z.object({ event: z.literal("stream.opened"), data: z.object({}) }),
   z.object({
@@ -165,7 +167,7 @@ export const ChangeFrame = z.discriminatedUnion("event", [
 /** How many awaits of each kind are open. */
 const OpenAwaits = z.object({ frontend_tool: Count, question: Count, approval: Count, subagent: Count });
 
-/** A session in a list, with what was asked for in addition to its row. */
+/** A session in a list, with the additional data that the request asked for. */
 const ListedSession = ApiSession.extend({
   last_message: z
     .object({ role: z.enum(["user", "assistant"]), text: z.string(), created_at: Instant })
@@ -206,7 +208,7 @@ export const SearchQuery = SessionQueryInput.pick({
   limit: z.coerce.number().int().min(1).max(200).optional(),
 });
 
-/** A session that contains the searched text, and the last place of the text. */
+/** A session that contains the searched text, and the event that has it last. */
 const SessionMatch = z.object({
   session: ListedSession,
   role: z.enum(["user", "assistant", "tool_call", "tool_result", "system"]),
@@ -238,7 +240,7 @@ export const TenantAwait = ApiAwait.extend({
 
 export const AwaitQueryInput = z.strictObject({
   ...PageQuery.shape,
-  /** Without a kind, all awaits that somebody outside can answer: all but `subagent`. */
+  /** Default: every kind but `subagent`, because nobody outside Skein answers these. */
   kind: ApiAwait.shape.kind.optional(),
   agent_id: Uuid.optional(),
 });
