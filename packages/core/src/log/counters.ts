@@ -12,8 +12,7 @@ export interface Counters extends UsageTotals {
 }
 
 /**
- * A run's cost by kind, so that the agent tables' breakdown is a sum and not a second calculation. The rest of the
- * total is the cost of server tools.
+ * The cost of a run by kind. The agent tables show these sums. The rest of the total is the cost of server tools.
  */
 export interface RunCounters extends Counters {
   input_micros: number;

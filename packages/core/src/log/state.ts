@@ -100,9 +100,7 @@ export interface RunState {
   estimatedCalls: number;
   simulatedCalls: number;
   filesGenerated: number;
-  /**
-   * The question to people whether the run may continue spending; null if nobody was asked, or the question is answered.
-   */
+  /** The open question to people whether the run may continue spending; null if there is none. */
   spendAsk: {
     readonly toolUseId: string;
     readonly scope: string;
@@ -148,7 +146,7 @@ export interface SessionState {
   openedBy: string | null;
   /** All messages, in order. Compaction never shortens the transcript. */
   transcript: Message[];
-  /** What the model is shown instead of the first `until` messages, after a compaction. */
+  /** After a compaction: the model is shown `messages` instead of the first `until` messages of the transcript. */
   compacted: { readonly until: number; readonly messages: readonly Omit<Message, "id">[] } | null;
   /**
    * The texts that memory added to a prompt, by the prompt's message id. The model is shown these texts together with
@@ -171,7 +169,7 @@ export interface SessionState {
   /** What the session's subagents spent. */
   delegatedPicos: string;
   unpricedCalls: number;
-  /** What calls that broke off since the last answer may have cost beyond their known cost. */
+  /** The amounts that calls may have cost beyond their known cost, if they broke off after the last answer. */
   reservations: Reservation[];
   files: Record<string, FileEntry>;
   /** How many entries of a Claude Code transcript the log has. */

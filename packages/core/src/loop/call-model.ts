@@ -39,7 +39,7 @@ export interface CallDeps {
   readonly random: () => number;
   readonly memory: AgentMemory | undefined;
   readonly hooks?: Hooks | undefined;
-  /** Receives the answer while it arrives, so that the part that has arrived is known if the call is ended. */
+  /** Receives the answer while it arrives. So the part that has arrived is known if the call is stopped. */
   readonly arriving: (answer: ArrivingAnswer) => void;
 }
 
@@ -176,7 +176,7 @@ function titled(text: string): readonly Fact[] {
 }
 
 interface FailedCall {
-  /** The call is kept here, because a cancel that is not stored yet may already have removed it from the state. */
+  /** A copy of the open call: a cancel that is not stored yet may already have removed the call from the state. */
   readonly call: FactData<"step.started">;
   readonly durationMs: number;
   readonly arrived: Arrived;
@@ -219,8 +219,8 @@ function failure(
 }
 
 /**
- * If a provider asks for a longer wait, a quota is used up: the run fails or uses another model, instead of waiting
- * silently.
+ * The longest wait before a retry. If the provider asks for a longer wait, a quota is used up: the run fails or uses
+ * another model, instead of waiting silently.
  */
 const LONGEST_WAIT_MS = 600_000;
 

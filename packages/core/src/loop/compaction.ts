@@ -69,7 +69,7 @@ export async function compact(state: SessionState, current: RunState, deps: Hook
 /**
  * The conversation continues with the first prompt, the model's summary, and the messages since the last prompt.
  *
- * If that is still too long, only the last prompt is kept of these messages.
+ * If these messages are too long, only the last prompt is kept of them.
  */
 export function compactedBySummary(
   state: SessionState,
@@ -148,7 +148,7 @@ function slidingWindow(messages: readonly Turn[], target: number): readonly Turn
   return withoutOldTurns(left, target);
 }
 
-/** Changes the blocks of everything but the last turns. */
+/** Changes the blocks of all turns except the last ones. */
 function editOld(messages: readonly Turn[], edit: (block: ContentBlock) => ContentBlock | undefined): readonly Turn[] {
   const from = Math.max(0, messages.length - KEPT_TURNS);
   return messages.map((message, index) => {

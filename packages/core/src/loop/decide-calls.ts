@@ -20,7 +20,7 @@ const CUT_OFF =
 const REFUSED = "This call was not run: the model refused to go on with its answer.";
 const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
-/** Closes the calls that a dead worker left open and that may not run again, with an unknown outcome. */
+/** Closes calls that a dead worker left open and that must not run again. Their outcome is unknown. */
 export function orphans(
   state: SessionState,
   current: RunState,
@@ -90,7 +90,7 @@ export function cancelledCall(current: RunState, call: CallState, now: number): 
   return [unanswered(current, call), toolClosed(current, call, CANCELLED_RESULT)];
 }
 
-/** The fact that a call no longer waits for its answer. */
+/** Ends the wait of a call that gets no answer. */
 function unanswered(current: RunState, { toolUseId }: CallState): Fact {
   return awaitResolved(current, toolUseId, { resolution: "cancelled", waitedMs: 0 });
 }

@@ -67,7 +67,7 @@ function decideOwn(state: SessionState, current: RunState, now: number, view: Vi
   return hasReplied(state, current) ? decideReply(state, current, now, view) : decideStep(state, current, now, view);
 }
 
-/** Whether the next run is another run than the only one that this driver may begin. */
+/** Whether this driver may begin only one run (`onlyRun`), and the next run is another one. */
 function isAnother(state: SessionState, { onlyRun }: View): boolean {
   const prompt = nextPrompt(state);
   return onlyRun !== undefined && prompt !== undefined && prompt.run_id !== onlyRun;

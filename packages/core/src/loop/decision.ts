@@ -40,7 +40,8 @@ export interface View {
 }
 
 /**
- * The checks before calls that one driver has made: hooks that changed nothing, and asynchronous rules about approvals.
+ * The checks that one driver has made before calls: by hooks that changed nothing, and by asynchronous rules about
+ * approvals.
  */
 export interface Checks {
   /** The names of the steps and calls that a hook has seen. */

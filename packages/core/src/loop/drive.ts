@@ -35,8 +35,8 @@ export interface LoopDeps extends Omit<
   /** What this process lacks for a session's agent, as a sentence, if `codeOf` returns undefined. */
   readonly missingOf?: (state: SessionState) => string;
   /**
-   * Whether a session whose models this process cannot use is left to other processes. If false, its runs fail with an
-   * error.
+   * Whether this process leaves a session to other processes if it cannot use the session's models. If false, the runs
+   * of the session fail with an error.
    */
   readonly leavesUnusable?: boolean | undefined;
   /** Receives unexpected errors. */
@@ -159,7 +159,8 @@ async function driveSession(
   }
 
   /**
-   * Facts of effects that have ended and are not stored yet. They are kept if an append is rejected with a conflict.
+   * The facts of effects that have ended, until the facts are stored. They are kept if an append is rejected with a
+   * conflict.
    */
   let outcomes: readonly Fact[] | undefined = [];
   try {
@@ -175,8 +176,8 @@ async function driveSession(
         return decision.sleep;
       });
       if (log.released || deps.now() > clock.validUntil) return;
-      // Effects whose intent was just stored are started even if the request to stop has come in the meantime:
-      // otherwise their outcome would be unknown.
+      // An effect whose intent was just stored is started even after a request to stop: otherwise its outcome would be
+      // unknown.
       if (!mustStop) running.match(decision.effects);
       outcomes = await nextOutcomes(running, log, signal);
     }

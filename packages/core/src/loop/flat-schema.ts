@@ -40,7 +40,7 @@ function fieldsOf({ properties }: JsonObject): JsonObject {
   return isJsonObject(properties) ? properties : {};
 }
 
-/** The schema of a field that the alternatives define differently: any of them. */
+/** The fields of all alternatives. A field that the alternatives define differently may have any of these schemas. */
 function merged(all: readonly JsonObject[]): JsonObject {
   const ways = new Map<string, Map<string, unknown>>();
   for (const fields of all)

@@ -111,8 +111,8 @@ function titleCall(state: SessionState): ModelCall {
 }
 
 /**
- * The first `until` messages of a conversation in the form in which they are sent. The number of memories is stored
- * too, because memories can be added to earlier prompts.
+ * The first `until` messages of a conversation in the form in which they are sent, and the number of memories in them:
+ * memories can still be added to earlier prompts.
  */
 interface Sent {
   readonly turns: Turn[];
