@@ -102,7 +102,7 @@ export function createApi(client: Client) {
     rename: (id: string, title: string | null) => client.patchSession({ ...inSession(id), body: { title } }),
     setTags: (id: string, tags: string[]) => client.patchSession({ ...inSession(id), body: { tags } }),
     removeSession: (id: string) => client.deleteSession(inSession(id)),
-    /** The session as a file: its log, a page, or Markdown. */
+    /** Exports the session: its log as JSON, or its transcript as an HTML page or as Markdown. */
     exportSession: async (id: string, format: "json" | "html" | "markdown") => {
       const file: unknown = await client.exportSession({ ...inSession(id), query: { format } });
       return blobOf(format === "json" ? JSON.stringify(file) : file);
@@ -121,10 +121,10 @@ export function createApi(client: Client) {
     forksOf: async (id: string) => (await client.listSessions({ query: { parent_session_id: id, limit: 200 } })).data,
     subagentsOf: async (id: string) =>
       (await client.listSessions({ query: { subagent_of_session_id: id, limit: 200 } })).data,
-    /** A page of the log, for finished sessions. */
+    /** The next events of the log after a sequence. */
     events: (id: string, after: number, signal: AbortSignal, limit = 1000) =>
       client.listEvents({ ...inSession(id), query: { after, limit }, signal }),
-    /** The events before a sequence, or the last ones of the log; oldest first. */
+    /** The events before a sequence, oldest first. Without a sequence: the last events of the log. */
     eventsBefore: (id: string, before: number | undefined, signal: AbortSignal) =>
       client.listEvents({
         ...inSession(id),
@@ -327,7 +327,7 @@ export function isFinal(error: unknown): boolean {
   return error instanceof SkeinError && error.status < 500 && error.status !== 408 && error.status !== 429;
 }
 
-/** Whether the URL of a page names nothing: the id is unknown, or the text is not an id (422). */
+/** Whether the page does not exist: the id in its URL is unknown (404), or is not an id (422). */
 export function isMissing(error: unknown): boolean {
   return error instanceof SkeinError && (error.status === 404 || error.status === 422);
 }

@@ -7,9 +7,9 @@ import { streamInTurns } from "./stream-turns.ts";
 
 /** The largest number of sessions whose last change is kept in memory. */
 const MOST = 5000;
-/** Changes come in bursts: requests for them are combined. */
+/** Many changes may come within a moment. One request after this pause serves all of them. */
 const PAUSE_MS = 150;
-/** Usage is expensive to add up, so it is requested less often. */
+/** The server needs long to add up usage, so usage is requested less often. */
 const USAGE_PAUSE_MS = 5000;
 
 /** The rows of sessions from the stream of changes. They are newer than the rows of a list. */
@@ -99,7 +99,7 @@ async function follow({ api, queries, signal: outer, isKept, news }: FollowWork)
     async stream(signal) {
       const options = {
         signal,
-        // The health check reports whether the server is unreachable.
+        // A lost stream may mean that the server is gone, so its health is checked at once.
         onReconnect: () => void queries.invalidateQueries({ queryKey: ["health"] }),
         ...(cursor !== undefined && { after: cursor }),
       };
@@ -114,7 +114,7 @@ async function follow({ api, queries, signal: outer, isKept, news }: FollowWork)
 
 interface News {
   readonly take: (change: FollowedChange) => void;
-  /** Requests everything again that a change may have changed. */
+  /** Requests again all data that may be out of date. */
   readonly askAll: () => void;
   readonly stop: () => void;
 }

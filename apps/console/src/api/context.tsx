@@ -11,7 +11,7 @@ export function useApi(): Api {
   return api;
 }
 
-/** How often the server's health is checked; more often while it cannot be reached. */
+/** How often the health of the server is checked. An unreachable server is checked more often (`AWAY_MS`). */
 const HEALTH_MS = 20_000;
 const AWAY_MS = 3000;
 

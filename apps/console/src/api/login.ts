@@ -1,9 +1,9 @@
 import type { Client } from "@skein/client";
 
 /**
- * How a browser logs in. The key is typed, or is in the part of the printed link that browsers do not send
- * (`/#key=…`). The page sends the key to the server once, and does not keep it. The server answers with a cookie that
- * no script can read.
+ * How a browser logs in. The user types the key, or opens the link that `skein serve` prints. In the link, the key
+ * follows `#`, and browsers do not send this part. The page sends the key to the server once, and does not keep it.
+ * The server answers with a cookie that no script can read.
  */
 
 /** Returns the key of the link, and removes it from the URL immediately. */
@@ -14,7 +14,7 @@ export function takeKey(): string | undefined {
   return given;
 }
 
-/** Marks that this browser has logged in: the page cannot see the cookie. */
+/** This item of the local storage says that the browser has logged in, because the page cannot see the cookie. */
 const MARK = "skein.login";
 
 /** Whether this browser has logged in before. Its cookie may have expired. */

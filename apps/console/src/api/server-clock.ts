@@ -4,7 +4,7 @@
  */
 let aheadMs = 0;
 
-/** A smaller difference may be latency or rounding: the header has whole seconds. */
+/** Smaller differences are ignored: they may come from latency, or from the header, which has whole seconds. */
 const NOTICED_MS = 10_000;
 
 /** How far the server's clock is ahead of this device's. */

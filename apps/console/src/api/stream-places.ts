@@ -50,7 +50,7 @@ function takePlace(signal: AbortSignal): Promise<Place> {
     };
     if (isTaken) return resolve({ giveBack: () => {} });
     for (let number = 0; number < PLACES; number++)
-      // This request for a lock is rejected when another place was free first.
+      // The page waits for all places. When it gets one, its requests for the others are rejected.
       navigator.locks.request(`skein.stream.${number}`, { signal: others.signal }, take).catch(() => undefined);
   });
 }

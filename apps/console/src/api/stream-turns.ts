@@ -11,7 +11,7 @@ export interface StreamWork {
   /** Requests the data that the stream would send. Called repeatedly while other pages have all places for streams. */
   readonly poll: (signal: AbortSignal) => Promise<unknown>;
   /**
-   * Whether this page may keep the stream while it is hidden; only one hidden page does. Default: a hidden page has no
+   * Whether this page may keep the stream while it is hidden. Only one hidden page can. Default: a hidden page has no
    * streams.
    */
   readonly isKept?: () => boolean;
@@ -35,7 +35,7 @@ export async function streamInTurns(outer: AbortSignal, { stream, poll, isKept }
 }
 
 /**
- * Whether the page is in the back/forward cache, or is about to go there: `pagehide` comes before the page is hidden.
+ * Whether the page is in the back/forward cache, or is about to go there. `pagehide` comes before `visibilitychange`.
  */
 let isLeft = false;
 window.addEventListener("pagehide", () => (isLeft = true), { capture: true });
@@ -64,8 +64,8 @@ function visibleTurn(outer: AbortSignal): Turn {
 }
 
 /**
- * Waits until the page is shown, or until it is the hidden page that keeps its stream: then the turn lasts until the
- * page is shown.
+ * Waits until the page is shown. If the page becomes the one hidden page that keeps its stream, its turn begins at once
+ * and lasts until the page is shown.
  */
 function hiddenTurn(outer: AbortSignal, isKept: (() => boolean) | undefined): Promise<Turn> {
   return new Promise((resolve) => {
@@ -83,8 +83,8 @@ function hiddenTurn(outer: AbortSignal, isKept: (() => boolean) | undefined): Pr
 }
 
 /**
- * Starts a turn that ends at the latest when `outer` aborts. `looked` is called whenever the page is shown, hidden or
- * left.
+ * Starts a turn that ends at the latest when `outer` aborts. Calls `looked` whenever the user shows, hides or leaves the
+ * page.
  */
 function startTurn(outer: AbortSignal, looked: () => void): Turn {
   const inner = new AbortController();

@@ -11,7 +11,7 @@ export type TitleOf = (session: Named) => string;
 
 /** First prompts are requested together, because a page shows many sessions at once. */
 const PAUSE_MS = 20;
-/** As many ids as one request may have. */
+/** The largest number of ids in one request. */
 const AT_ONCE = 100;
 
 interface FirstPrompts {
@@ -73,7 +73,7 @@ export function useTitles(): TitleOf {
   return useCallback(
     (session) => {
       if (session.title !== null) return session.title;
-      // A fork without a run has the messages of its parent.
+      // A fork without a run is not empty: it has the messages of its parent, and a first prompt.
       if (session.total_runs === 0 && !session.parent_session_id) return "New session";
       const prompt = prompts.of(session, api);
       // Until the first prompt arrives, a neutral text is shown, because a link needs a name.

@@ -25,8 +25,8 @@ const RIGHT = 56;
 const BELOW = 22;
 
 /**
- * Stacked bars over time; nothing if every bar is empty. Hovering shows the figures of a bar; a hidden table has all of
- * them for screen readers.
+ * Stacked bars over time. If every bar is empty, nothing is shown. Hovering over a bar shows its figures. A hidden table
+ * has the figures of all bars for screen readers.
  */
 export function StackedBars({ bars, series, format, height = 220, label }: StackedBarsProps) {
   const [box, width] = useSize(800);

@@ -53,7 +53,7 @@ function blockAt(content: unknown, at: number): unknown {
 
 interface Around {
   readonly origin: Origin;
-  /** The description of each call, by the call's id. The result of the call gets the same description. */
+  /** The description of each tool call, by its id. The result of a call gets the same description. */
   readonly calls: Map<unknown, string>;
   readonly path: string;
 }
@@ -131,8 +131,8 @@ function firstLine(text: string): string {
 }
 
 /**
- * Gives each part its tokens, cache and price. Only the totals are exact: the estimates of the parts are scaled to the
- * model's counts, and the cached part is always the beginning of a request.
+ * Adds tokens, cache and price to each part. Only the totals are exact: the tokens of the parts are estimates, scaled to
+ * the counts of the provider. A cache always holds the beginning of a request.
  */
 export function pricedBlocks(
   blocks: readonly SentBlock[],

@@ -1,7 +1,7 @@
 import type { Step } from "../session/view.ts";
 import { short } from "../ui/amounts.ts";
 
-/** The steps and how much was sent at each: tokens read from the cache, written to it, and new. */
+/** The steps, each with its tokens: those read from the cache, those written to the cache, and new ones. */
 export function StepList({
   steps,
   at,

@@ -134,7 +134,7 @@ function showMessage(view: PanelProps["view"], messageId: string, onShow: (seque
   if (item) onShow(item.sequence);
 }
 
-/** Files that the session changed, with Claude Code's copies from before each change. */
+/** Files that the session changed. Claude Code kept a copy of each file before each change. */
 function Versions({ id }: { id: string }) {
   const api = useApi();
   const files = useQuery({ queryKey: ["history", id, "files"], queryFn: () => api.historyFiles(id), retry: false });

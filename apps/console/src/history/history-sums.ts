@@ -7,7 +7,7 @@ import { plural } from "../ui/amounts.ts";
 export interface HistorySums {
   readonly cost: { readonly cost_micros: number; readonly unpriced_calls: number };
   readonly totals: UsageTotals;
-  /** Which calls are counted; undefined if they are all calls of the transcript. */
+  /** Says which calls are counted. Undefined: all calls of the transcript. */
   readonly scope: string | undefined;
 }
 
@@ -19,7 +19,7 @@ interface SumsOptions {
 }
 
 /**
- * The server counts a session with its subagents. The transcript of one subagent is counted here, from its messages.
+ * The server adds up a session with its subagents. For the transcript of one subagent, the page adds up the messages.
  */
 export function historySums(
   { cost_micros, usage, subagents }: Pick<HistoryDetails, "cost_micros" | "usage" | "subagents">,

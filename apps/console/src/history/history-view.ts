@@ -66,7 +66,7 @@ function answer(fold: Fold, message: HistoryMessage): void {
   const { view } = fold;
   const blocks = message.content as ContentBlock[];
   const last = view.steps.at(-1);
-  // The lines of one answer may be on two pages.
+  // Claude Code writes one answer in several lines, which may be on two pages.
   const isSame = message.message_id !== null && last?.messageId === message.message_id;
   const step = isSame && last ? last : begin(fold, message);
   step.content = [...step.content, ...blocks];

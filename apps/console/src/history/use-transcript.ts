@@ -11,10 +11,10 @@ export interface Transcript {
   readonly version: number;
   readonly phase: "loading" | "live" | "failed";
   readonly error: unknown;
-  /** Whether there are messages before, or after, those that are shown. */
+  /** Whether the transcript has messages before (`hasMore`) or after (`hasLater`) the messages that are shown. */
   readonly hasMore: boolean;
   readonly hasLater: boolean;
-  /** The end of the transcript that was read first, and is shown first. */
+  /** Whether the page shows the beginning or the end of the transcript first. */
   readonly opensAt: End;
   readonly sizeBytes: number;
   readonly damaged: number;
@@ -47,8 +47,8 @@ interface TranscriptOptions {
 const OVER_MS = 10 * 60_000;
 
 /**
- * Reads a transcript of Claude Code, and follows the file as it grows: a session that may still run from its end, any other from
- * its beginning, or around a position.
+ * Reads a transcript of Claude Code, and follows the file as it grows. A session that may still run is read from its
+ * end, any other session from its beginning. A link to a position is read around this position.
  */
 export function useTranscript({ id, agentId, at, withRewound }: TranscriptOptions): Transcript {
   const api = useApi();
@@ -64,7 +64,7 @@ export function useTranscript({ id, agentId, at, withRewound }: TranscriptOption
       const known = latest.current;
       if (!known) return;
       const page = await api.historyMessages(id, { after: known.after, agentId }, signal);
-      // Done also if the page has no messages, so that the same lines are not read again.
+      // A page without messages counts too, so that its lines are not read again.
       if (page.next_after > known.after)
         // The transcript may have been read again from another place in the meantime.
         setLoaded((was) => (was?.after === known.after ? joined(was, page, "after") : was));
@@ -137,7 +137,7 @@ function joined(was: Loaded, page: Page, where: "before" | "after"): Loaded {
   };
 }
 
-/** Where to begin: at a position, at an end, or null for the end that a reader expects. */
+/** Where to begin: at a position, at one end, or (null) at the end of a session that may still run, else its beginning. */
 type Place = number | End | null;
 
 async function read(

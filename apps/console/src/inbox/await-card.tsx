@@ -118,7 +118,7 @@ function headline(wait: AwaitCardData): string {
   return `Let ${name} run?`;
 }
 
-/** Whether the server itself asks, because a daily spending cap is nearly reached. */
+/** Whether the server asks for approval, because a daily spending cap is nearly reached. */
 function isAboutMoney({ name, toolUseId }: AwaitCardData): boolean {
   return name === "spend" && toolUseId.startsWith("spend_");
 }

@@ -12,7 +12,7 @@ import { when } from "../ui/times.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 import { usePageTitle } from "../ui/use-page-title.ts";
 
-/** Every agent: what it is for, its model, how often it was changed. */
+/** Every agent with its description, its model and the number of its changes. */
 export function AgentsPage() {
   usePageTitle("Agents");
   const api = useApi();
