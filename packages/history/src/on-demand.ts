@@ -18,7 +18,7 @@ export const archive: typeof Archive = async (...given) => (await import("./arch
 
 /**
  * Adds the archived sessions of the configured data directories to the configuration. Without an archive the
- * configuration stays as it is. A session that is in both places is read from Claude Code's data directory.
+ * configuration stays as it is. A session that Claude Code's data directory still has is read from there.
  */
 export const withArchive: typeof WithArchive = async (options) => {
   const { archiveFolder, onProgress: _progress, ...config } = options ?? {};

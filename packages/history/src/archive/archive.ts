@@ -88,8 +88,8 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
 }
 
 /**
- * With a project or times, only files of the chosen sessions are archived: files whose path has the session's id, and
- * the session's subagents in the old layout.
+ * Chooses the files to archive. If a project or a time range is given, these are only the files of the chosen sessions:
+ * files whose path has the session's id, and the session's subagents in the old layout.
  */
 async function chooserOf(options: ArchiveOptions): Promise<(path: string) => boolean> {
   const { files, isPart } = await chosenFiles(options);

@@ -83,7 +83,7 @@ export function lastHead(folder: string): SegmentHead | undefined {
   return last && readHead(last.path);
 }
 
-/** Merges the many small pieces that frequent runs leave. They are removed after the merged piece is written. */
+/** Merges the many small pieces that frequent runs leave. The small pieces are removed after the merged piece is written. */
 function mergeSmall(folder: string): void {
   const pieces = piecesOf(folder);
   if (pieces.length <= mostSmallPieces) return;

@@ -94,7 +94,7 @@ function filesOf(folder: string, sessionId: string): readonly string[] {
   ];
 }
 
-/** In the old layout only the first lines of a subagent's file name its session. */
+/** True if the first lines have the id of the session. In the old layout, a subagent's file has this id nowhere else. */
 function namesSession(folder: string, sessionId: string): boolean {
   for (const bytes of readArchived(folder)) return bytes.subarray(0, 8192).includes(`"sessionId":"${sessionId}"`);
   return false;

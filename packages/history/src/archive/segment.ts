@@ -1,5 +1,5 @@
 /**
- * A piece of a file in the archive: bytes from one place to another, compressed, in a file that never changes.
+ * A piece of a file in the archive: the bytes of one range, compressed, in a file that never changes.
  *
  * It begins with a line of JSON that describes it, so that there is no separate index to keep up to date. It is written
  * under another name, flushed and then renamed: a piece is complete or does not exist. Pieces that overlap have the same

@@ -26,7 +26,7 @@ import { lastHead, piecesOf, readArchived } from "./archived-file.ts";
 
 /**
  * Adds the archived sessions of the configured data directories to the configuration. Without an archive the
- * configuration stays as it is. A session that is in both places is read from Claude Code's data directory.
+ * configuration stays as it is. A session that Claude Code's data directory still has is read from there.
  */
 export async function withArchive(options: ArchiveOptions = {}): Promise<LibraryConfig> {
   const { archiveFolder = defaultArchiveFolder(), onProgress: _progress, ...config } = options;
@@ -69,7 +69,7 @@ function liveRoots(
 }
 
 function viewFolder(config: LibraryConfig, archiveFolder: string): string {
-  // Without a cache folder the unpacked files are in the folder of the archive, which is also Skein's own.
+  // Without a cache folder, the unpacked files are in the folder of the archive, which also belongs to Skein.
   const cache = cacheFolder(config);
   const name = createHash("sha256").update(archiveFolder).digest("hex").slice(0, 16);
   return cache === null ? join(dirname(archiveFolder), "view") : join(cache, "archive", name);
@@ -78,11 +78,11 @@ function viewFolder(config: LibraryConfig, archiveFolder: string): string {
 interface ArchivedView {
   readonly root: string;
   readonly folder: string;
-  /** Transcripts that the data directory has, also those whose file is not prepared yet. */
+  /** The transcripts of another agent's sessions, even if their lines have not been translated yet. */
   readonly present: ReadonlySet<string>;
 }
 
-/** Updates the folder with the unpacked files. Returns undefined if the data directory lacks no file. */
+/** Updates the folder with the unpacked files. Returns undefined if the data directory still has every archived file. */
 function makeView({ root, folder, present }: ArchivedView, view: string): string | undefined {
   const gone = goneFiles(folder, root).filter(
     (path) => path !== "history.jsonl" && !present.has(join(root, path.replace(/\.meta\.json$/, ".jsonl"))),
@@ -98,7 +98,7 @@ function makeView({ root, folder, present }: ArchivedView, view: string): string
   return gone.length === 0 ? undefined : view;
 }
 
-/** Writes the agent of the data directory into the folder: the unpacked files belong to the same agent. */
+/** Records in the folder which agent the data directory belongs to, because the unpacked files belong to the same agent. */
 function nameSource(root: string, view: string): void {
   const mark = markOf(root);
   const path = join(view, "source.json");

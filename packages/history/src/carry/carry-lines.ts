@@ -12,7 +12,7 @@ export function carryLines(
   records: readonly (Value | undefined)[],
   { sessionId, losses }: { readonly sessionId: string; readonly losses: Losses },
 ): readonly Value[] {
-  /** The line that replaces a line that is not carried over. */
+  /** For each line that is not carried over: the id of the line that replaces it. */
   const standIn = new Map<string, string | null>();
   const lines: Value[] = [];
   const answered = answeredCalls(records);
@@ -31,8 +31,8 @@ export function carryLines(
       else losses.add(`record of type ${type}`, `records of type ${type}`);
       continue;
     }
-    // Without a summary, Claude Code would begin after the compaction and lack everything before it, so it gets the
-    // whole conversation.
+    // Claude Code reads only the lines after a compaction. If the compaction has no summary, Claude Code gets the whole
+    // conversation.
     const isBare = record["subtype"] === "compact_boundary" && records[at + 1]?.["isCompactSummary"] !== true;
     if (isBare)
       losses.add(
@@ -110,7 +110,7 @@ function withSafeId(block: Value): Value {
 }
 
 /**
- * The result for a call whose result was not recorded, because every call must have a result. It says so to the model.
+ * The result for a call whose result was not recorded, because every call must have one. Its text tells the model why.
  */
 function answerFor(line: Value, answered: ReadonlySet<string>): Value | undefined {
   if (line["type"] !== "assistant") return undefined;

@@ -21,7 +21,7 @@ export interface CarriedSession {
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The session's id where ids must be UUIDs: its own id if that is a UUID, otherwise a UUID derived from it. */
+/** An id that is a UUID: the session's own id if it is one, otherwise a UUID that is computed from this id. */
 function carriedId(source: string, id: string): string {
   if (uuidForm.test(id)) return id.toLowerCase();
   const hex = createHash("sha256").update(`${source}\0${id}`).digest("hex");
@@ -70,8 +70,8 @@ function writeCarried(session: Session, root: string): { readonly id: string; re
 }
 
 /**
- * The line that keeps the title of a session whose lines have none: Claude Code would call the session by its last
- * prompt as soon as it continues.
+ * Adds a line with the title if the session's lines have none. Otherwise Claude Code would show the last prompt as the
+ * title of the session.
  */
 function titleLines(title: string | null, lines: readonly Value[], sessionId: string): readonly Value[] {
   if (title === null || lines.some(({ type }) => type === "custom-title")) return [];

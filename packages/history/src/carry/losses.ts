@@ -1,4 +1,4 @@
-/** Something that is not carried over, and how often. The words fit the number: "record of type plan", 1. */
+/** Something that is not carried over, and how often. `what` is in the plural if `count` is not 1. */
 export interface LeftBehind {
   readonly what: string;
   readonly count: number;

@@ -3,9 +3,9 @@ import { toolCallsOf } from "../get/get-tool-calls.ts";
 import type { Session } from "../model/types.ts";
 import { objectOf, stringOf } from "../model/value.ts";
 
-/** The names that agents use for the field with a tool's file. */
+/** The input fields in which agents give the path of a file to a tool. */
 const keys = ["file_path", "filePath", "path", "absolute_path", "notebook_path", "target_file"];
-/** Codex changes files by a patch, whose text names the files. */
+/** Codex changes files by a patch. The paths of the files are in its text. */
 const patched = /^\*\*\* (?:Update|Add|Delete) File: (.+)$/gm;
 
 /** The absolute paths of the files that the tools of a session read or changed. */

@@ -51,7 +51,7 @@ function originalPath(root: string, path: string): string | undefined {
   return Object.values(loadState(root, mark.source, mark.root).units).find((unit) => unit.place === place)?.path;
 }
 
-/** The damaged text itself may be secret, so only a sentence in its place is shown. */
+/** The damaged text may be secret, so a sentence is shown instead. */
 function aboutOriginal(original: string, message: string, text?: string): string {
   const sentence = text?.startsWith(aboutDamage) ? text.slice(aboutDamage.length).trim() : message;
   return `${sentence} (translated from ${original})`;

@@ -15,7 +15,7 @@ export async function withLock<T>(
 ): Promise<{ value: T } | undefined> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
-  // SQLite's own waiting would block this process, and so also other work of this process that may hold the lock.
+  // If SQLite waited for the lock, it would stop this whole process, which may be the one that holds the lock.
   const database = new Database(join(folder, "lock.sqlite"), { timeout: 0 });
   try {
     for (const until = performance.now() + patienceMs; !hasTaken(database);) {

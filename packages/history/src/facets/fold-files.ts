@@ -8,7 +8,7 @@ import type { Facet, FacetStore, SavedFacet } from "./facet.ts";
 
 export interface FoldFilesOptions<State> {
   readonly store: FacetStore;
-  /** Whether to only update the store. The result then has no states. */
+  /** If true, only the store is updated, and the result has no states. */
   readonly forgetStates?: boolean;
   /** Receives the states one by one, so that they are not all in memory. The result then has no states. */
   readonly onState?: (file: DataFile, state: State) => void;

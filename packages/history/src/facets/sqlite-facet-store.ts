@@ -34,8 +34,7 @@ export function openFacetStore(folder: string | null): FacetStore {
 const layoutVersion = 2;
 
 function open(path: string): DatabaseSync {
-  // The module is loaded when it is needed: some versions of Node print a warning for it, and not every call opens the
-  // index.
+  // The module is loaded only by calls that open the index, because some versions of Node print a warning when it loads.
   const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const database = new Database(path, { timeout: 5000 });
   try {
@@ -122,7 +121,7 @@ function eachRow(select: StatementSync, values: readonly (string | number)[], on
   try {
     for (const row of select.iterate(...values)) onRow(row);
   } catch {
-    // A page of the index is damaged. The rows that were read are correct; the other files are read again.
+    // A page of the index is damaged. The rows before it are correct. The files of the other rows are read again.
   }
 }
 
@@ -135,7 +134,7 @@ function oneRow(select: StatementSync, values: readonly (string | number)[]): Sa
   }
 }
 
-/** The values are in the order of the selected columns. */
+/** Makes an object from an array whose values are in the order of the selected columns. */
 function facetRow(row: unknown): FacetRow | undefined {
   if (!Array.isArray(row)) return undefined;
   const [path, data, size, mtimeMs, inode] = row as unknown[];

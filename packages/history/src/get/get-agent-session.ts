@@ -10,7 +10,7 @@ import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
 import type { linkAgents } from "../sources/claude-code/agents/link-agents.ts";
 import { readTranscript } from "../sources/claude-code/transcript/read-transcript.ts";
 
-/** A subagent's conversation by its id, with or without `agent-` in front, with its duration, tokens and tool calls. */
+/** The conversation of a subagent, its duration, tokens and tool calls. The id may begin with `agent-`. */
 export async function getAgentSession(agentId: string, config: LibraryConfig = {}): Promise<AgentSession> {
   const { linkAgents } = await import("../sources/claude-code/agents/link-agents.ts");
   const wanted = agentId.replace(/^agent-/, "");

@@ -39,7 +39,7 @@ export interface FoundSession {
   readonly order: SessionOrder;
 }
 
-/** The file of a session. If several sessions begin with the given id, none is chosen and an error says so. */
+/** The file of a session. Throws if the ids of several sessions begin with the given id. */
 export async function findSession(
   idOrIndex: number | string,
   config: LibraryConfig,
@@ -47,7 +47,7 @@ export async function findSession(
 ): Promise<FoundSession> {
   const order = await orderSessions(config, store, discoverUnread(config));
   const found = chooseSession(idOrIndex, order);
-  // The lines of its subagents are read at the same time.
+  // The lines of the session and of its subagents are prepared together.
   const agents = agentsBySession(order.discovered.files, [found]).get(found) ?? [];
   const [file = found, ...agentFiles] = await withLines([found, ...agents], config);
   const made = new Map(agentFiles.map((each) => [each.path, each]));

@@ -18,9 +18,9 @@ import { findSession } from "./get-session.ts";
 export interface MessagePageOptions extends LibraryConfig {
   /** Read the transcript of this subagent instead of the session's own. */
   readonly agentId?: string;
-  /** Messages that begin before this position of the file. Without `before` and `from`, the last messages. */
+  /** Only messages that begin before this position in the file. Without `before` and `from`, the page has the last messages. */
   readonly before?: number;
-  /** Messages that begin at this position or after it. */
+  /** Only messages that begin at this position in the file or after it. */
   readonly from?: number;
 }
 
@@ -37,7 +37,7 @@ export interface MessagePage {
   readonly damage: readonly FileDamage[];
 }
 
-/** How many bytes of lines a page has at most, if it has more than one line. */
+/** The most bytes of a page that has more than one line. */
 const pageBytes = 4 * 1024 * 1024;
 /** A longer line is not parsed: it is reported as damage in the page. */
 const maxLineBytes = 64 * 1024 * 1024;
@@ -95,13 +95,13 @@ function readMessagePage(
   return { path: file.path, messages, ...range, sizeBytes, damage };
 }
 
-/** Whole lines, from the beginning of one to the end of another. */
+/** The position of one or more whole lines in the file. */
 interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-/** The last lines before a position. Reads backwards until there are enough of them, or enough bytes. */
+/** The last lines before a position. Reads backwards until it has enough lines or enough bytes. */
 function rangeBefore(fd: number, end: number, limit: number): Range {
   let bytes = Buffer.alloc(0);
   let start = end;

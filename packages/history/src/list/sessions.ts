@@ -29,7 +29,7 @@ export interface SessionOrder {
   /** Details from the index. Most lists need the details of only a few files. */
   readonly saved: ReadonlyMap<DataFile, Uint8Array>;
   /**
-   * Orders the sessions again by the times in the details that were read since. Returns false if no time has changed.
+   * Orders the sessions again after more details were read. Returns false if these details do not change any time.
    */
   correct(): boolean;
 }
@@ -98,7 +98,7 @@ function mayBeOf({ origin }: DataFile, workspace: string | undefined): boolean {
   return workspace === undefined || !origin || origin.cwd === null || isSamePath(origin.cwd, workspace);
 }
 
-/** These files in the same order, after the sessions that had not been translated yet are translated. */
+/** Translates those sessions that have not been translated yet, and returns all files in the same order. */
 export async function withLines(files: readonly DataFile[], config: LibraryConfig): Promise<DataFile[]> {
   const missing = files.filter(({ origin }) => origin?.hasLines === false);
   if (missing.length === 0) return [...files];

@@ -127,7 +127,7 @@ function createOutput(fd: number | undefined, hash: Hash): { write(piece: Buffer
 
 const longestLine = 256 * 1024 * 1024;
 
-/** Reads the file line by line with line feeds, or as a whole. A line of more than 256 MiB comes in parts and is not changed. */
+/** Passes on the file line by line (with line feeds) or as a whole. A line of more than 256 MiB is passed on in parts, unchanged. */
 function readPieces(fd: number, hash: Hash, asWhole: boolean, onPiece: OnPiece): void {
   const { size } = fstatSync(fd);
   let buffer = Buffer.allocUnsafe(asWhole ? Math.max(1, Math.min(size, longestLine)) : 1024 * 1024);

@@ -202,7 +202,7 @@ async function execute(
     library.onProgress?.(at + 1, plans.length + memories.length);
     await Promise.resolve();
   }
-  // The journal decides: a session whose last journal entry could not be written may still be in its new place.
+  // A session whose last journal entry could not be written may already be in its new place, so the journal decides.
   const shared = sharedEdits(journal ? movesDone(journals, id) : done, task);
   notes.push(...shared.notes);
   if (journal) {
@@ -293,7 +293,7 @@ function rehearse(
   return { files, rewrittenPaths };
 }
 
-/** A destination that equals the source or is inside it would make paths longer with every run. */
+/** Throws if the destination is the source or is inside it, because every run would make the paths longer. */
 function refusePlaces(source: string, destination: string): void {
   const to = withoutTrailingSeparator(destination);
   if (to === "") throw new MigrateRefusedError("same-place", "The destination is empty.");

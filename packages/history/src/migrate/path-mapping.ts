@@ -36,7 +36,7 @@ export interface MappedPath {
   readonly prefix: { readonly old: string; readonly new: string } | undefined;
 }
 
-/** The path in its new place by the first mapping that fits, or undefined. Give the longest folder first. */
+/** The new path according to the first mapping that fits, or undefined. The longest folder must come first. */
 export function mapPath(path: string, mappings: readonly PathMapping[]): MappedPath | undefined {
   for (const { from, to } of mappings) {
     const length = lengthInside(path, from);

@@ -228,7 +228,7 @@ function takeBack(files: readonly MovedFile[]): void {
   }
 }
 
-/** Removes the source after everything is in place, the main transcript first, so that the session is not listed twice. */
+/** Removes the source files at the end: first the main transcript, so that the session is not listed twice. */
 export function removeSources(sessionId: string, files: readonly MovedFile[]): void {
   const moved = files.filter(({ from, to }) => from !== to);
   const changed = moved.find(hasSourceChanged);

@@ -199,7 +199,7 @@ interface Pagination {
   readonly limit: number;
   readonly offset: number;
   readonly hasMore: boolean;
-  /** Whether there may be more than `total`: matches that cannot be on this page were not counted. */
+  /** Set if there may be more matches than `total`, because matches that cannot be on this page were not counted. */
   readonly totalIsAtLeast?: true;
 }
 

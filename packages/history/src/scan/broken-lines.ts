@@ -21,7 +21,7 @@ export interface BrokenLine {
 export function* brokenLines(region: Region, search: ByteSearch): Generator<BrokenLine> {
   const { bytes } = region;
   const nextSign = signsIn(search);
-  // The byte before the region is not part of it, so the search starts at the second byte.
+  // The search also looks at the byte before each position, so it starts at the region's second byte.
   const first = bytes[region.start] === 0 ? region.start : region.start + 1;
   for (let at = first; at < region.end;) {
     const sign = nextSign(at, region.end);

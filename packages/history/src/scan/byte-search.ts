@@ -9,11 +9,11 @@ export interface ByteSearch {
   buffer(): Buffer;
   /** Makes the memory larger and keeps its content. */
   grow(bytes: number): Buffer;
-  /** The next position of `needle` in `buffer()[at, end)`, or -1. A hit may be wrong in a few bytes: see the .wat file. */
+  /** The next position of `needle` in `buffer()[at, end)`, or -1. A few other bytes count as equal: see the .wat file. */
   find(needle: Needle, at: number, end: number): number;
   /**
-   * The next position of a text beyond ASCII, unescaped (its first byte is the same in upper and lower case) or escaped
-   * (it begins with `\u`).
+   * The next position of a text with characters beyond ASCII. The first needle is the unescaped text (its first byte is
+   * the same in upper and lower case), the second is the escaped text (it begins with `\u`).
    */
   findForeign(needles: readonly [Needle, Needle], at: number, end: number): number;
   /** Prepares a needle for `find`: at most 32 needles. Only the first 120 bytes of a needle are searched. */

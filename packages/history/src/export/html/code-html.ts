@@ -155,7 +155,7 @@ function classesOf(colours: Colours): string {
   return names.filter((name) => name !== "").join(" ");
 }
 
-/** The most similar of the 16 terminal colours for one of the 256: the page has a style only for these 16. */
+/** Maps one of the 256 terminal colours to the most similar of the 16 colours for which the page has a style. */
 function nearest256(colour: number): number {
   if (colour < 16) return colour;
   if (colour >= 232) return colour < 244 ? 8 : 7;

@@ -101,7 +101,7 @@ function emphasisAt(text: string, at: number, depth: number, unclosed: Set<strin
 
 const link = /\[((?:[^[\]\\]|\\.){1,500})\]\((https?:\/\/[^\s()<>"]{1,2000})\)/y;
 
-/** A path inside the project, which has no target on this page. */
+/** A link to a file of the project. Only its text is shown, because the page does not have the file. */
 const path = /\[((?:[^[\]\\]|\\.){1,500})\]\([\w./@-]{1,500}(?:#[\w-]{0,100})?(?::\d{1,9})?\)/y;
 
 function linkAt(text: string, at: number, depth: number): Span | undefined {

@@ -15,11 +15,11 @@ export type Conversation = Pick<Session, "messages" | "agents">;
 
 /** The data that the messages of one conversation share. */
 export interface View {
-  /** Made of the id of a message or a subagent; unique on the page. */
+  /** Makes an HTML id that is unique on the page, from the id of a message or a subagent. */
   anchor(id: string): string;
   readonly results: ReadonlyMap<string, ToolResult>;
   readonly calls: ReadonlyMap<string, ReturnType<typeof toolCallsOf>[number]>;
-  /** The calls whose card shows the result, so that the result is not shown again. */
+  /** The calls that are shown together with their result, so that the result is not shown again. */
   readonly shownCalls: ReadonlySet<string>;
   /** The subagents that are on the page. */
   readonly agentIds: ReadonlySet<string>;
@@ -55,8 +55,7 @@ interface ShownMessage {
 }
 
 /**
- * The section of a message; empty for lines without content for a reader. `before` is the speaker of the section
- * before.
+ * The section of a message; empty for lines that have nothing to show. `before` is the speaker of the previous section.
  */
 export function messageHtml(message: Message, view: View, before: string): { html: string; speaker: string } {
   const shown = shownMessage(message, view);

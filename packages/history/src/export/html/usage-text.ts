@@ -1,4 +1,4 @@
-/** The tokens and the cost of a page: each model call once, also calls that an agent reports outside its answers. */
+/** The tokens and the cost of a page. Each model call counts once, even if the agent reports it outside its answers. */
 import { earlierPrice, priceCall, priceOfSum, type ModelPrice } from "@skein/protocol/prices";
 import type { Message } from "../../model/types.ts";
 import { SUM } from "../../sources/port/source.ts";
