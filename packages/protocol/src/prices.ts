@@ -48,8 +48,8 @@ function inRegion({ regional_percent = 100, long_context, ...price }: ModelPrice
 }
 
 /**
- * The price for a sum of several calls. The length of each call is unknown, so each call is priced as a short one. By
- * its sum, it would nearly always look like a long call.
+ * The price for a sum of several calls. The length of each call is unknown, so each call is priced as a short one. The
+ * sum itself would nearly always look like one long call.
  */
 export function priceOfSum(model: string, at: number): ModelPrice | undefined {
   const price = (at > 0 ? earlierPrice(model, at) : undefined) ?? findPrice(model)?.price;

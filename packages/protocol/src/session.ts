@@ -67,7 +67,7 @@ export const Session = z.object({
   /** When the reservation ends, unless the session gets an answer before this time. Null if nothing is reserved. */
   reserved_until: Instant.nullable(),
   usage: UsageTotals,
-  /** Whether it is unknown if some tool call took effect. */
+  /** Whether the session has a tool call that may or may not have taken effect. */
   has_unknown_effect: z.boolean(),
   last_known_input_tokens: z.int().nonnegative(),
   last_known_output_tokens: z.int().nonnegative(),
@@ -89,7 +89,7 @@ export type RunModel = z.infer<typeof RunModel>;
 export const Run = z.object({
   id: Uuid,
   session_id: Uuid,
-  /** Counts the session's runs from 1. */
+  /** The number of the run in its session, from 1. */
   number: z.int().positive(),
   started_at: Instant,
   completed_at: Instant.nullable(),

@@ -80,7 +80,7 @@ export const CostTotals = {
   simulated_calls: Tokens,
 };
 
-/** The cost of a run as the agent tables show it: dollars, and token totals in which input includes what was cached. */
+/** The cost of a run as the agent tables show it: dollars, and token totals whose input includes cached tokens. */
 export const CostBreakdown = z.object({
   input_cost: z.number(),
   output_cost: z.number(),

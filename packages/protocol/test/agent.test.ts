@@ -49,7 +49,7 @@ describe("component types are accepted in two spellings, and stored as registry 
     expect(valid({ [key]: 5 })).toBe(false);
   });
 
-  test("a program's own memory has its own name in the stored data", () => {
+  test("a memory that the program defines is stored under its own name", () => {
     expect(AgentConfig.parse({ ...minimal, memory_store_type: "my_notes" }).memory_store_type).toBe("my_notes");
   });
 });

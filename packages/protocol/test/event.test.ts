@@ -15,7 +15,7 @@ const event = {
   created_at: "2026-01-07T12:00:00.000Z",
 };
 
-/** Who may append each fact. A new fact breaks this table until somebody decides. */
+/** Who may append each fact. A new fact breaks this table until somebody decides who may append it. */
 const APPENDED_BY: Readonly<Record<FactType, "anyone" | "driver">> = {
   "session.created": "anyone",
   "session.edited": "anyone",
@@ -72,7 +72,7 @@ test("a type that is not in the list of facts is not a fact type", () => {
     expect(isFactType(type)).toBe(false);
 });
 
-describe("an event from outside is parsed", () => {
+describe("the data of an event is checked when it is parsed", () => {
   test("a complete event passes, with its data unchanged", () => {
     expect(Event.parse(event)).toEqual(event);
     const data = { content: "yes", tool_use_id: "t", is_error: false };

@@ -4,7 +4,7 @@ import { Uuid, createIds, partId } from "../src/ids.ts";
 const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const millis = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
-/** How many of this number of ids are not greater than the id before them. */
+/** Makes this many ids, and counts those that are not greater than the id before them. */
 function outOfOrder(ids: () => string, count: number): number {
   let wrong = 0;
   let last = "";

@@ -118,7 +118,7 @@ test("an earlier price of a model at a regional endpoint includes the region's s
   expect(before).toMatchObject({ input_micros: 2_200_000, cache_read_micros: 220_000 });
 });
 
-test("a price that never changed has no earlier price, nor has a call without a time", () => {
+test("there is no earlier price for an unknown model, a model whose price never changed, or a call without a time", () => {
   expect(earlierPrice("gpt-5.5", 0)).toBeUndefined();
   expect(earlierPrice("nobody-knows", 0)).toBeUndefined();
   expect(earlierPrice("gpt-5.6-sol", Number.NaN)).toBeUndefined();
@@ -127,18 +127,18 @@ test("a price that never changed has no earlier price, nor has a call without a 
 describe("cache writes", () => {
   const split = { ephemeral_5m_input_tokens: 1_000_000, ephemeral_1h_input_tokens: 1_000_000 };
 
-  test("cache writes are priced by lifetime if the parts add up", () => {
+  test("cache writes are priced by their lifetimes if the counts of the lifetimes add up to the total", () => {
     const cost = priceCall("claude-opus-5", { ...none, cache_creation_input_tokens: 2_000_000, cache_creation: split });
     expect(cost?.cache_write_micros).toBe(6_250_000 + 10_000_000);
   });
 
-  test("cache writes are all five-minute writes if the parts do not add up", () => {
+  test("all cache writes count as five-minute writes if the counts of the lifetimes do not add up to the total", () => {
     const cost = priceCall("claude-opus-5", { ...none, cache_creation_input_tokens: 3_000_000, cache_creation: split });
     expect(cost?.cache_write_micros).toBe(3 * 6_250_000);
   });
 });
 
-test("the long-context rate covers the whole request as soon as its input with the cache is over the limit", () => {
+test("the long-context rate applies to the whole request if its input, cached input included, is over the limit", () => {
   const at = priceCall("claude-sonnet-4-5", { ...none, input_tokens: 1000, cache_read_input_tokens: 199_000 });
   const above = priceCall("claude-sonnet-4-5", { ...none, input_tokens: 1001, cache_read_input_tokens: 199_000 });
   expect(at).toMatchObject({ input_micros: 3000, cache_read_micros: 59_700, long_context_applied: false });
@@ -147,7 +147,7 @@ test("the long-context rate covers the whole request as soon as its input with t
   expect(priceCall("claude-opus-5", { ...none, input_tokens: 900_000 })?.long_context_applied).toBe(false);
 });
 
-test("fast mode and regional endpoints multiply the token rates where that is known", () => {
+test("fast mode and regional endpoints multiply the token rates if the factor is known", () => {
   const million = { ...none, input_tokens: 1_000_000 };
   expect(priceCall("claude-opus-4-6", { ...million, speed: "fast" })?.input_micros).toBe(30_000_000);
   expect(priceCall("claude-opus-5-5", { ...million, speed: "fast" })?.input_micros).toBe(8_000_000);

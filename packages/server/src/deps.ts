@@ -89,7 +89,9 @@ interface ModelAdmin {
 /** Whether the sandbox is as the operator requires, and its state as text. */
 export interface WallsState {
   readonly isKept: boolean;
-  /** The state of the sandbox in a sentence or two. `says` also has the limits of programs in the sandbox. */
+  /**
+   * `brief` is the state of the sandbox in a sentence or two. `says` also has the limits of programs in the sandbox.
+   */
   readonly brief: string;
   readonly says: string;
 }

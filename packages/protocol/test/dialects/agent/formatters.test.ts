@@ -163,7 +163,7 @@ test("json: each of the 13 kinds is produced, and no frame is over 2,048 bytes",
 });
 
 test.each(["json", "xml", "raw"] as const)(
-  "%s: a retry after half an answer tells readers that this half is void",
+  "%s: if a call is repeated after half an answer, readers are told to discard this half",
   async (format) => {
     const { agent } = await simulatedAgent({ base_delay: 0.01 });
     const steps = [{ cut: { afterBytes: 1500, times: 1 }, text: "Once upon a time ".repeat(40) }];

@@ -108,7 +108,7 @@ const completed = (result?: Record<string, unknown>): Fact => ({
   data: { ...run, ...totals, step: 2, stop_reason: "end_turn", final_response: "Done.", ...(result && { result }) },
 });
 
-test("the frames of a run are init, messages, result and done, and the last frame of each event has the event's sequence as id", () => {
+test("a run gives the frames init, messages, result and done; the last frame of each event has the event's sequence as its id", () => {
   const frames = framed([
     ...prompted,
     entry(uuid(1), "user", "user_message_added"),
@@ -193,13 +193,13 @@ test("init has the session's own id and lists of names, and nothing about the ma
   });
 });
 
-test("init comes once per run, and from the agent's data if the runtime sends none", () => {
+test("a run has one init frame, made from the agent's data if the runtime sends none", () => {
   expect(framed([...prompted, up, up]).map(({ event }) => event)).toEqual(["init"]);
   const [init] = framed(prompted, { announces: false });
   expect(init?.data).toMatchObject({ model: "claude-sonnet-5-5", tools: ["add"] });
 });
 
-test("a result has the cost of its run and the session's total separately, usage per model in snake case, and the SDK's further fields", () => {
+test("a result separates the cost of its run from the session's total, and has usage per model in snake case and the SDK's further fields", () => {
   const sdk = {
     type: "result",
     subtype: "success",
