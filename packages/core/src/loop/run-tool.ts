@@ -128,7 +128,7 @@ async function outcomeOf(
   try {
     const work = tool.run(tool.parse(input), { ...context, signal });
     const output = await (tool.timeoutMs === null ? work : Promise.race([work, timeout(tool, timers, stop)]));
-    // Ends the timer. The abort names a reason, because without one it would create an error with a stack trace.
+    // Ends the timer. `abort` gets a reason, because without one it creates an error with a stack trace.
     stop.abort("done");
     const read = tool.readOutput ? await tool.readOutput(output) : { content: resultContent(output) };
     return { outcome: "committed", ...read, isError: false };

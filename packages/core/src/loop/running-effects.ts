@@ -11,7 +11,7 @@ export interface RunningEffects {
   changed(): Promise<void>;
   /** Wakes `changed`, because an event has arrived. */
   nudge(): void;
-  /** Whether an effect is running, or has ended and its facts were not taken. */
+  /** Whether an effect is running, or an ended effect has facts that were not taken yet. */
   busy(): boolean;
   abortAll(): void;
 }

@@ -35,10 +35,14 @@ export function repairPairs(all: readonly Turn[]): {
 /** How many messages of a transcript are known to be complete. Transcripts only grow, so these stay complete. */
 const wholeUntil = new WeakMap<readonly Turn[], number>();
 
-/** The repairs that a conversation needs. Checks only the messages since the last check that found none. */
+/**
+ * Finds the repairs that a conversation needs. A conversation that needed none is checked only from its new messages
+ * on.
+ */
 export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
   let from = wholeUntil.get(messages) ?? 0;
-  // Begin at a boundary: results are checked together with their calls, and consecutive assistant messages as one.
+  // Begin at a boundary: results are checked together with their calls, and consecutive assistant messages are checked
+  // as one message.
   while (from > 0 && (hasResults(messages[from] as Turn) || messages[from - 1]?.role === "assistant")) from -= 1;
   const { repairs } = repairPairs(from === 0 ? messages : messages.slice(from));
   // The calls of the last message may not have their results yet.
@@ -87,7 +91,7 @@ function orNothing(content: ContentBlock[]): ContentBlock[] {
   return content.length > 0 ? content : [{ type: "text", text: "(nothing left of this message)" }];
 }
 
-/** The message with exactly one result per call before it, results first, in the order of the calls. */
+/** The message with exactly one result for each of these calls. The results come first, in the order of the calls. */
 function withResults(message: Turn, calls: readonly string[], repairs: JsonObject[]): Turn {
   const blocks = blocksOf(message.content);
   const results = blocks.filter(({ type }) => type === "tool_result");

@@ -58,7 +58,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     return head;
   }
 
-  /** The events that an earlier append with the same ids or the same key stored. */
+  /** The stored events of an earlier append that had the same event ids or the same idempotency key. */
   function earlier(
     sessionId: string,
     events: readonly NewEvent[],

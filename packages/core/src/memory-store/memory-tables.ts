@@ -34,7 +34,7 @@ export interface SessionTables {
   readonly counters: Counters;
   readonly runs: RunTable[];
   readonly messages: MessageInsert[];
-  /** The indexes in `messages` of the rows of messages that have not entered the transcript. */
+  /** The rows of messages that have not entered the transcript: their indexes in `messages`, by message id. */
   readonly waiting: Map<string, number[]>;
   messageCount: number;
   readonly awaits: Await[];
@@ -51,7 +51,7 @@ interface RunTable {
   longContext: boolean;
 }
 
-/** Rejects changes that break a rule between rows, before anything is changed. */
+/** Rejects a second checkpoint for a user message, before any row is changed. */
 export function checkChanges(tables: SessionTables | undefined, changes: Changes): void {
   const taken = new Set(tables?.checkpoints.map(({ user_message_uuid }) => user_message_uuid));
   for (const { user_message_uuid } of changes.checkpointInserts) {
@@ -217,7 +217,10 @@ function updateRun(tables: SessionTables, { id, set, add, models }: RunUpdate): 
   };
 }
 
-/** The cost of a run in the agent tables: dollars for people, from the exact amounts. Null if any call had no price. */
+/**
+ * The cost of a run in the agent tables, in dollars for display, calculated from the exact amounts. Null if any call
+ * had no price.
+ */
 export function costBreakdown(counters: RunCounters, model: string, longContext: boolean): CostBreakdown | null {
   if (counters.unpriced_calls > 0 || model === "") return null;
   return {

@@ -106,7 +106,8 @@ export function createAnswerStream(
       const id = idOf(call.id);
       const index = start({ type: "tool_use", id, name: call.name, input: {} });
       calls.push(index);
-      // A repeated id is not sent back: the provider could not tell its calls apart.
+      // If the provider repeats an id, the id is not sent back: the provider could not tell the calls with this id
+      // apart.
       if (id !== call.id && id === callIdOf(call.id)) carried.set(index, { id: call.id });
       return index;
     },
@@ -131,15 +132,15 @@ export function createAnswerStream(
       const whole = reply.end();
       const isHandedOver = whole.content.some((_, index) => teller.isAnswer(index));
       const content = whole.content.map((block, index) => {
-        // This carried data belongs to the answer tool's call, which is not in the log. A provider accepts reasoning
-        // only together with the block that followed it.
+        // The carried data belongs to the call of the answer tool, which is not in the log. A provider accepts
+        // reasoning only together with the block that followed it.
         const data = isHandedOver ? undefined : carried.get(index);
         return data === undefined ? block : { ...block, carry: { by: name, data } };
       });
       return { ...whole, content, ...(!usage && { estimated: true as const }) };
     },
     failed({ failure, retryable, retryAfterMs, mostRetries, begun: counted }) {
-      // These streams send counts at their end. Before that, only the fact that the answer had begun is known.
+      // These streams send counts at their end. Before that, it is only known that the answer has begun.
       const known = counted ?? (begun ? reply.begun() : undefined);
       return new ModelFailure(failure, { retryable, retryAfterMs, mostRetries, begun: known });
     },

@@ -20,7 +20,7 @@ export function answerTool(schema: JsonObject, tools: readonly Pick<ToolSchema, 
 export function createAnswerTeller(tool: string | undefined): {
   /** The events that replace an event of the model's stream. */
   tell(event: ModelStreamEvent): readonly ModelStreamEvent[];
-  /** Whether a block is the answer: nothing of its call is sent back to the provider. */
+  /** Whether a block is the answer. The call of the answer tool is not sent back to the provider. */
   isAnswer(index: number): boolean;
 } {
   /** The number of characters of each answer so far. */

@@ -10,8 +10,8 @@ export function callIdOf(providerId: string): string {
 }
 
 /**
- * Gives each call of an answer an id that no earlier call of the session has. Servers that count the calls of each
- * answer repeat their ids.
+ * Gives each call of an answer an id that no earlier call of the session has. Some servers number the calls of each
+ * answer from the start, so their ids repeat.
  */
 export function createCallIds(usedIds: ReadonlySet<string> = new Set()): (providerId: string) => string {
   const given = new Set<string>();

@@ -27,7 +27,7 @@ export function outputCheck<Output>(schema: OutputSchema<Output>): OutputCheck<O
   return { schema: json, read: (answer) => readWith((value) => schema["~standard"].validate(value), answer) };
 }
 
-/** The check for a JSON Schema, which agents that are stored as data have. */
+/** The check for a JSON Schema. Agents that are stored as data have such a schema. */
 export function jsonOutputCheck(schema: JsonObject): OutputCheck<unknown> {
   const parsed = z.fromJSONSchema(schema);
   return { schema, read: (answer) => readWith((value) => parsed["~standard"].validate(value), answer) };

@@ -1,4 +1,4 @@
-/** The JSON object in a text; undefined if the text contains none. */
+/** The value of a JSON text; undefined if the text is not JSON. */
 export function parsedOrUndefined(text: string): object | undefined {
   try {
     return JSON.parse(text) as object;

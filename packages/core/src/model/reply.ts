@@ -153,8 +153,8 @@ function addDelta(target: Block | undefined, delta: Record<string, unknown>): vo
 function finishBlock(target: Block | undefined): void {
   if (!target || target.json === "") return;
   const input = parsedOrUndefined(target.json);
-  // The call is answered with an error about its schema. The text is kept so that people can see what arrived. Models
-  // reject a call whose input is not an object, so another value is wrapped.
+  // A call whose input is not a JSON object gets an error about its schema as its result. Models reject such an input
+  // in later requests, so its text is put into an object, where people can read it.
   const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
   target.block["input"] = isObject ? input : { unparsable: target.json };
 }

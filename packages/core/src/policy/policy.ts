@@ -76,7 +76,7 @@ export function tenantRules(
   { tenants }: Pick<Policy, "tenants">,
   tenant: string,
 ): Policy["tenants"][string] | undefined {
-  // Every object has a "constructor", which a tenant may be named after.
+  // A tenant may be named "constructor", and every object has a property of this name.
   return Object.hasOwn(tenants, tenant) ? tenants[tenant] : tenants["*"];
 }
 

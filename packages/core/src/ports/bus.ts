@@ -11,8 +11,8 @@ export interface Bus {
   /** Sends a message, as JSON, to every listener of a channel on other machines. */
   say(channel: string, words: unknown): void;
   /**
-   * Calls back for each message of another machine on a channel. Returns a function that unsubscribes. A message is
-   * input from outside: check it.
+   * Calls back for each message of another machine on a channel. Returns a function that unsubscribes. Check each
+   * message before you use it.
    */
   listen(channel: string, listener: (words: unknown) => void): () => void;
   /** Writes something for people who look at the bus. Skein never reads it back. */
