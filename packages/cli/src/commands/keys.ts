@@ -166,7 +166,7 @@ const seal = defineCommand({
 /** `skein keys`: makes, lists, rotates and revokes API keys, and shows the secret that signs hooks. Works while a server runs. */
 export const keys: Group = {
   name: "keys",
-  summary: "the API keys of a server, also while it runs",
+  summary: "make, list and revoke the API keys of a server, also of a running one",
   commands: [list, make, rotate, revoke, secret, seal],
 };
 

@@ -44,7 +44,7 @@ export const mcp = defineCommand({
   notes:
     "Tools: history_sessions, history_search, history_outline, history_read, sql. They only read, and their answers have a limited length. SQL needs a sandbox (bubblewrap).",
   async run({ values: { root, source }, config }) {
-    // Checked before the protocol begins: otherwise a missing folder would look like a folder without sessions.
+    // A missing folder is reported before the protocol begins. Later it would look like a folder without sessions.
     try {
       if (root !== undefined) await withSources({ sources: source, dataPath: root, lines: "as-needed" });
     } catch (error) {
@@ -89,7 +89,7 @@ interface OpenedSql {
   close(): Promise<void>;
 }
 
-/** SQL over Claude Code's files and the store of the data folder, if there is one: a query never creates a store. */
+/** SQL over Claude Code's files and the store. A store that does not exist is left out, not created. */
 async function openSql(
   roots: readonly string[] | undefined,
   sources: SourceNames,

@@ -81,7 +81,10 @@ const add = defineCommand({
       takes: "ABILITIES",
       about: `Abilities that the model lacks, separated by commas: ${ABILITIES.join(", ")}`,
     },
-    with: { takes: "ABILITIES", about: "Abilities that such models usually lack, for example images" },
+    with: {
+      takes: "ABILITIES",
+      about: "Abilities that the model has beyond the defaults of its provider, for example images",
+    },
     quirks: { takes: "JSON", about: "How the server differs from OpenAI's (docs/reference/agents.md has the list)" },
     default: { about: "Use this model for agents without a model of their own" },
     ...OPTIONS,

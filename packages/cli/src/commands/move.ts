@@ -7,7 +7,7 @@ import { JSON_OPTION } from "../terminal/shared-options.ts";
 
 const NAMED = 20;
 
-/** `skein move`: copies a store to another address, and pauses its runs at the old one. */
+/** `skein move`: copies a store to another address, and pauses the unfinished runs in the original. */
 export const move = defineCommand({
   name: "move",
   words: "FROM TO",
@@ -38,8 +38,8 @@ export const move = defineCommand({
     if (values.json) screen.json(moved);
     else screen.out(`${sentence(moved)}\n`);
     if (!values.json) {
-      screen.note(named(busy, "still running in FROM and not moved. Stop the server and move again"));
-      screen.note(named(apart, "different in FROM and TO, because it was continued in both, and not moved"));
+      screen.note(named(busy, "not moved: still running in FROM. Stop the server and move again"));
+      screen.note(named(apart, "not moved: continued in both FROM and TO"));
     }
     return busy.length + apart.length === 0 ? EXIT.completed : EXIT.failed;
   },

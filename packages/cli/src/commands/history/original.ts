@@ -11,7 +11,7 @@ interface ShowOriginal {
   readonly library: LibraryConfig;
 }
 
-/** Prints the line, the part of a document or the row that a message was read from, and its place on stderr. */
+/** Prints the original of a message: a line, a part of a document or a row. The place of the original goes to stderr. */
 export async function showOriginal(asked: ShowOriginal, screen: StyledScreen, isJson: boolean): Promise<number> {
   const { id, lineNumber, original } = await findOriginal(asked);
   const { path, place, text } = original;
@@ -31,7 +31,7 @@ interface FoundOriginal {
   readonly original: MessageOriginal;
 }
 
-/** The original of a line or a message. Its text is undefined if it no longer exists. */
+/** The original of a line or a message. The text is undefined if the original no longer exists. */
 export async function findOriginal({ session: word, line, library }: ShowOriginal): Promise<FoundOriginal> {
   const isAgent = word?.startsWith("agent-") ?? false;
   const found = isAgent ? await agentWithPath(word ?? "", library) : await getSession(sessionWord(word), library);

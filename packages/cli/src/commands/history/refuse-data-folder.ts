@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { UsageError } from "../../terminal/exit-codes.ts";
 
-/** Output must not be written among Claude Code's files, where it could be taken for one of them. */
+/** Rejects an output path in Claude Code's data directory, where Claude Code could read the output as its own file. */
 export function refuseDataFolder(path: string, library: LibraryConfig): void {
   const target = realOf(resolve(path));
   for (const root of existingRoots(library)) {

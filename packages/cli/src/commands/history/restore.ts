@@ -18,7 +18,7 @@ export const restore = historyCommand({
   async run({ screen, values, words, config }) {
     const [id = ""] = words;
     const roots = values.root ?? [];
-    if (roots.length > 1) throw new UsageError("A session can be restored into one --root only.");
+    if (roots.length > 1) throw new UsageError("Give only one --root: a session is restored into one data directory.");
     const [root] = roots;
     const result = await restoreSession(id, {
       archiveFolder: archiveFolder(config),

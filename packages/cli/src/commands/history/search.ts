@@ -30,7 +30,7 @@ export const search = historyCommand({
     role: {
       takes: "ROLE",
       kind: oneOf("user", "assistant", "human"),
-      about: "Only messages of user, assistant or human (typed by a person)",
+      about: "Only messages with this role: user, assistant, or human (typed by a person)",
     },
     tool: { takes: "NAME", about: "Only calls of this tool" },
     session: { takes: "SESSION", short: "s", about: "Only in this session and its subagents" },
@@ -79,7 +79,7 @@ export async function bringIndexUpToDate(library: LibraryConfig, screen: StyledS
   screen.progress(undefined);
 }
 
-/** One argument is the query itself. With several arguments, one with spaces is a phrase, because the shell removed its quotes. */
+/** A single argument is the query. Of several arguments, one that has spaces is a phrase: the shell removed its quotes. */
 export function queryOf(words: readonly string[]): string {
   if (words.length === 1) return words[0] ?? "";
   return words

@@ -2,8 +2,8 @@
 import { homedir } from "node:os";
 
 /**
- * A beginning of an id that is enough to find the session. It contains the prefix of the kind (`ses_`), and of a UUID
- * v7 the whole time in milliseconds.
+ * The first characters of an id, enough to find the session. They contain a prefix such as `ses_`, and the whole time of
+ * a UUID v7.
  */
 export function shortId(id: string): string {
   const kind = /^(?:ses(?:sion)?_|T-)/.exec(id)?.[0].length ?? 0;

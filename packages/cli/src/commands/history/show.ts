@@ -34,7 +34,7 @@ export const show = historyCommand({
     full: { about: "Whole inputs, results and thoughts" },
     original: {
       takes: "LINE",
-      about: "Only what this line or message (a line number or a uuid) was read from, as its agent wrote it",
+      about: "Only the line or message with this line number or uuid, as its agent wrote it",
     },
     ...OUTPUT_OPTIONS,
     output: { ...OUTPUT_OPTIONS.output, about: "Write the session to this file as one HTML page" },
@@ -83,12 +83,12 @@ export const show = historyCommand({
   },
 });
 
-/** How many prompts, answers and results from before a compaction there are. */
+/** Counts the prompts, answers and results that a compaction replaced. */
 function compactedCount({ messages }: Session): number {
   return messages.filter(({ isCompacted, role }) => isCompacted && role !== undefined).length;
 }
 
-/** Printed in pieces, so that the first page appears immediately. */
+/** Prints the lines in batches, so that the first page appears immediately. */
 async function printAll(screen: StyledScreen, lines: Iterable<Styled>): Promise<void> {
   let batch: Styled[] = [];
   for (const line of lines) {

@@ -7,7 +7,7 @@ import { shortTime } from "../../terminal/times.ts";
 
 export const todos = historyCommand({
   name: "history todos",
-  summary: "Todo lists and tasks, with what is done",
+  summary: "Todo lists and tasks, and how much of them is done",
   shares: ["root", "limit", "offset", "json", "archive", "pager"],
   words: "[SESSION]",
   usesPager: true,

@@ -10,9 +10,9 @@ import { clock, shortDate } from "../../terminal/times.ts";
 export interface ViewOptions {
   readonly paint: Paint;
   readonly columns: number;
-  /** Whole inputs, results and thinking. */
+  /** Shows whole inputs, results and thinking. */
   readonly isFull: boolean;
-  /** Also lines that are not part of the conversation, as JSON. */
+  /** Also shows lines that are not part of the conversation, as JSON. */
   readonly isAll: boolean;
   /** Who answers in this conversation. */
   readonly speaker: string;
@@ -109,7 +109,7 @@ function blockLines(block: Readonly<Record<string, unknown>> | object, view: Vie
   }
 }
 
-/** Markdown as it was written, with headings and code set apart. */
+/** The unchanged Markdown, with bold headings and coloured code. */
 function proseLines(text: string, view: View): readonly Styled[] {
   const { paint } = view;
   const lines: Styled[] = [];

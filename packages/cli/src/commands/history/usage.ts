@@ -26,7 +26,7 @@ export const usage = historyCommand({
       about:
         "day, week, month, model, project, source (the agent), session or block (5 hours, an estimate); may be given several times, for one table each",
     },
-    breakdown: { short: "b", about: "Each day, week or month also by model" },
+    breakdown: { short: "b", about: "Also show each model of a day, week or month" },
     timezone: {
       takes: "ZONE",
       about: "The time zone of the days, for example UTC or Europe/Berlin (default: this machine's)",
@@ -196,11 +196,12 @@ function remarks(report: UsageReport, { paint, columns }: StyledScreen): readonl
   const { unpricedModels, unreadable } = report;
   if (unpricedModels.length > 0)
     lines.push(
-      ...wrap(`Models without a price, which no cost includes: ${unpricedModels.join(", ")}`, columns).map(
-        paint.yellow,
-      ),
+      ...wrap(
+        `The costs do not include these models, whose prices are unknown: ${unpricedModels.join(", ")}`,
+        columns,
+      ).map(paint.yellow),
     );
   if (unreadable.length > 0)
-    lines.push(paint.red(styledText`${counted(unreadable.length, "file")} could not be read: the totals lack them.`));
+    lines.push(paint.red(styledText`The totals lack ${counted(unreadable.length, "file")} that could not be read.`));
   return lines;
 }

@@ -31,7 +31,7 @@ export const watchCommand = historyCommand({
 
 const mostRemembered = 1000;
 
-/** Leaves out lines whose text was shown before: an agent may write an answer again when its tokens are known. */
+/** Leaves out lines whose text was shown before: when the tokens of an answer are known, an agent may write the answer again. */
 function withoutRepeats(event: WatchEvent, said: Map<unknown, string>): WatchEvent {
   if (event.type !== "lines") return event;
   const lines = event.lines.filter(({ value }) => {
