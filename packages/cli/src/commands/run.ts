@@ -82,12 +82,12 @@ async function runPrompt(call: RunCall): Promise<number> {
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort());
   let isUnread = false;
-  // The run is cancelled: otherwise the next process on this store would continue it.
+  // If nobody reads the output, the run is cancelled. Otherwise the next process on this store would continue the run.
   screen.onUnread(() => {
     isUnread = true;
     stop.abort();
   });
-  // The run below is cancelled and ends the command. A tool that ignores the cancel must not prevent that.
+  // Closing the agent cancels the run, which ends the command. If a tool ignores the cancel, the process ends after 1 s.
   const end = (): void => void setTimeout(() => process.exit(EXIT.terminated), 1000).unref();
   const endSoon = (): void => void agent.close().finally(end);
   process.once("SIGTERM", endSoon);
@@ -129,7 +129,7 @@ async function runPrompt(call: RunCall): Promise<number> {
   }
 }
 
-/** Passes the items through. The first one says which session was made. */
+/** Passes the items through. The first item has the id of the session, which is shown. */
 async function* tellingSession(call: RunCall, items: AsyncIterable<Event | Draft>): AsyncGenerator<Event | Draft> {
   let isTold = false;
   for await (const item of items) {
@@ -140,7 +140,7 @@ async function* tellingSession(call: RunCall, items: AsyncIterable<Event | Draft
 }
 
 /**
- * Says the id of a session that was made on a server, so that others can look at it during the run. With --json, each
+ * Shows the id of a new session on a server, so that other people can open the session during the run. With --json, each
  * event has the id.
  */
 function noteSession({ values, screen }: RunCall, id: string): void {
@@ -190,7 +190,7 @@ async function conclude(
   return result.error ? EXIT.failed : EXIT.completed;
 }
 
-/** The type of the answers of a new session, if it has one. */
+/** The JSON Schema that answers of a new session must fit, if the caller named one. */
 function outputOf({ values }: RunCall): AgentOptions["output"] {
   const { "output-schema": file, session } = values;
   if (file === undefined) return undefined;

@@ -29,7 +29,7 @@ export const serve = defineCommand({
     const settings = serveSettings(values, config);
     const stopped = stopSignal();
     const { server, served } = await started(settings, values["log-requests"]);
-    // Printed without the screen: a server continues when nobody reads its greeting.
+    // The screen would end the process if nobody reads the greeting, so the greeting is printed without the screen.
     console.log(greeting({ ...server, served }, settings, process.stdout.isTTY));
     await stopped;
     await Promise.race([server.close(), delay(STOP_MS, undefined, { ref: false })]);

@@ -81,7 +81,7 @@ function toCommandError(error: Error): Error {
 /** DuckDB's messages about a full or unwritable disk. */
 const CANNOT_WRITE = /: (No space left on device|Read-only file system|Permission denied|Disk quota exceeded)/;
 
-/** Whether an error comes from DuckDB itself, outside of the caller's statement. */
+/** Whether DuckDB failed for a reason that is not the caller's statement. */
 function isOfDuckDb({ message }: Error): boolean {
   return /^(\w+ )?\w+ Error: /.test(message);
 }
@@ -118,8 +118,7 @@ async function run(call: SqlCall): Promise<number> {
   const format = formatOf(values);
   const statement = isBare || values.schema || word === "export" ? undefined : await statementOf(values.file, words);
   let store: Store | undefined;
-  // Sessions of other agents are searched for only if the statement may name them: without them, a statement starts
-  // sooner.
+  // Looking for sessions of other agents takes time, so this is done only if the statement may name them.
   const asksAll = statement === undefined || namesHistory(statement);
   const roots = asksAll ? await allRoots(values.root, values.cache ? config.cacheDir : null, screen) : values.root;
   const database = await createSql({
@@ -131,7 +130,7 @@ async function run(call: SqlCall): Promise<number> {
   });
   let isFollowing = false;
   const stopListening = isBare ? () => {} : onSignals(() => database.interrupt());
-  /** Updates the copy once, after the first answer that had to read the files. */
+  /** After the first answer that read the transcripts, the cached copy of them is updated once. */
   const follow = (): void => {
     if (values.cache && !isFollowing) isFollowing = startBuilder(database.scannedBytes(), roots);
   };
@@ -164,9 +163,7 @@ async function run(call: SqlCall): Promise<number> {
   }
 }
 
-/**
- * The roots of all agents on this machine, or the given ones; undefined if there are only Claude Code's default ones.
- */
+/** The given roots, or those of all agents on this machine. Undefined if only Claude Code's default roots exist. */
 async function allRoots(
   given: readonly string[] | undefined,
   cacheDir: string | null,
@@ -251,7 +248,7 @@ async function statementOf(file: string | undefined, words: readonly string[]): 
   }
   if (/^\.\w/.test(word))
     throw new UsageError(
-      `${visible(word)} is for the prompt: "skein sql" without a statement opens it. "skein sql --schema" shows every table.`,
+      `${visible(word)} is for the prompt: to open the prompt, run "skein sql" without a statement. "skein sql --schema" shows every table.`,
     );
   const near = /^\w+$/.test(word) ? nearestName(word, [...COMMANDS]) : undefined;
   if (near !== undefined) throw new UsageError(`"${word}" is not a statement. Did you mean "skein sql ${near}"?`);
@@ -299,7 +296,7 @@ async function exported(database: Sql, target: string | undefined, { values, scr
   }
 }
 
-/** The interactive prompt prints rows: charts are requested there with a command. */
+/** The interactive prompt begins with rows. Its command `.plot` changes to charts. */
 function rowsAs(format: AnswerFormat): Format {
   return format === "plot" || format === "parquet" ? "table" : format;
 }

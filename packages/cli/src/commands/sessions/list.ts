@@ -31,7 +31,7 @@ export const list = sessionCommand({
     status: { takes: "STATUS", kind: status, about: `Only sessions that are ${status.what}` },
     title: {
       takes: "TEXT",
-      about: "Only sessions with this text in the title, or in the first prompt if there is none",
+      about: "Only sessions with this text in the title, or in the first prompt if the session has no title",
     },
     text: { takes: "TEXT", about: "Only sessions with this text in a prompt, an answer, a tool call or its result" },
     "agent-name": { takes: "NAME", about: "Only sessions of the agent with this name or id" },
@@ -116,7 +116,7 @@ async function says(sessions: SessionCalls, id: string, text: string): Promise<b
   return false;
 }
 
-/** A session without a title is shown by its first prompt. */
+/** The title of a session; without one, its first prompt. */
 async function titleOf(sessions: SessionCalls, { id, title }: SeenSession): Promise<string> {
   if (title !== null) return title;
   const [message] = (await sessions.messages(id, { limit: 1 })).items;

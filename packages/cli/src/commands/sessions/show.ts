@@ -39,7 +39,7 @@ export const show = sessionCommand({
     }),
 });
 
-/** A session without a title is shown by its first prompt. */
+/** The lines above the conversation. Without a title, they begin with the first prompt. */
 function sessionSummary(screen: Screen, session: SeenSession, firstPrompt: string | null): string {
   const { bold, dim } = screen.paint.out;
   const { title, status, outcome, total_runs, parent_session_id, subagent_of_session_id } = session;

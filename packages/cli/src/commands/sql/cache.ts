@@ -46,7 +46,7 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
   }
 }
 
-/** Starts a separate process that makes or updates the copy, if that is worth it. The answer does not wait for it. */
+/** Starts a process that makes or updates the copy, if the files are large. The answer does not wait for the process. */
 export function startBuilder(scannedBytes: number, roots: readonly string[] | undefined): boolean {
   const [, bin] = process.argv;
   if (scannedBytes < WORTH_BYTES || bin === undefined) return false;

@@ -29,8 +29,8 @@ export function completions(tables: readonly Table[], statement: string): readon
 }
 
 /**
- * The name that a statement gives to a table: `m.` in `claude.messages m WHERE m.ti`. Empty if the word begins with a
- * schema, or has no dot.
+ * The alias of a table at the beginning of a word: `m.` of `m.ti` in `claude.messages m WHERE m.ti`. Empty if the word
+ * begins with a schema, or has no dot.
  */
 function aliasIn(tables: readonly Table[], word: string): string {
   const prefix = /^\w+\./.exec(word)?.[0] ?? "";
