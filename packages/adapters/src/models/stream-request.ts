@@ -106,7 +106,7 @@ export async function eachChunk(
 /** The most characters of one event: as many as an answer may have. */
 const MOST_EVENT = 32_000_000;
 
-/** The beginning of a stream of events. The text may end inside its first line. */
+/** The beginning of the first line of an event stream. The text may end inside this line. */
 const BEGINS_AS_EVENT = /^\s*(?:data|event|id|retry)?:/;
 
 /** Passes on each server-sent event of an answer: its name, if it has one, and its data. */

@@ -21,7 +21,7 @@ export function createEventReader(answer: AnswerStream) {
       blocks.set(place, answer.call({ id: String(item["call_id"]), name: String(item["name"]) }));
   }
 
-  /** What some servers send only at the end of an item: the input of a call, or the text of a message. */
+  /** Adds what some servers send only at the end of an item: the input of a call, or the text of a message. */
   function addMissing(place: number, item: JsonObject): void {
     if (item["type"] === "function_call") {
       if (!blocks.has(place)) begin(place, item);

@@ -13,7 +13,7 @@ export interface AccessTokenDeps {
 }
 
 export interface AccessTokens {
-  /** Rejects with the reason of the signal if it is aborted first. */
+  /** If the signal aborts before there is a token, rejects with the reason of the signal. */
   current(signal?: AbortSignal): Promise<string>;
 }
 
@@ -27,8 +27,8 @@ const TIMEOUT_MS = 30_000;
 const SPARE_MS = 60_000;
 
 /**
- * Access tokens of Google: the given one, or tokens that are requested with the signature of a service account. Calls at the same
- * time share one request; the signal of a call ends only its own wait.
+ * Access tokens of Google: the given one, or tokens that Skein requests with the signature of a service account.
+ * Concurrent calls share one request. The signal of a call ends only the wait of this call.
  */
 export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): AccessTokens {
   const send = senderOf(fetch);

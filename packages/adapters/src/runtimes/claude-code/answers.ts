@@ -2,8 +2,8 @@ import type { SessionState } from "@skein/core";
 import type { Event, FactData } from "@skein/protocol";
 
 /**
- * Answers that came from outside, by the call that they answer. The state has only answers to the session's own calls,
- * but subagents of Claude Code ask as well.
+ * Answers that clients appended, by the tool call that they answer. The state has only answers to the session's own
+ * calls, but subagents of Claude Code ask as well.
  */
 export interface Answers {
   get(toolUseId: string): FactData<"await.answered"> | undefined;

@@ -3,10 +3,10 @@ import { readWithoutLinks, writeWithoutLinks } from "../../sandboxes/without-lin
 import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
 
 /**
- * Copies of files as they were before Claude Code changed them. The SDK keeps them in the child's own folder and does
- * not pass them to a session store, so a rewind would fail on another machine. Therefore they are also stored in the
- * log. The SDK rejects the option `enableFileCheckpointing` together with a session store, but Claude Code itself works
- * with both. So Skein sets the environment variable that the option would set.
+ * Copies of files as they were before Claude Code changed them. The SDK keeps the copies in the folder of the process
+ * of Claude Code. It does not pass them to a session store, so a rewind would fail on another machine. Therefore they
+ * are also stored in the log. The SDK rejects the option `enableFileCheckpointing` together with a session store, but
+ * Claude Code itself works with both. So Skein sets the environment variable that the option would set.
  */
 
 /** Where Claude Code keeps the copies, in its configuration folder. */

@@ -46,7 +46,8 @@ export function closeCalls(batch: Batch, resultOf: (call: CallState) => MissingR
 }
 
 /**
- * Questions of subagents are not calls of the session, so they are closed separately when nobody waits for the answer.
+ * Closes questions of subagents for whose answer nobody waits any more. `closeCalls` does not close them, because they
+ * are not calls of the session.
  */
 export function closeStrays(awaits: readonly Pick<Await, "tool_use_id">[], batch: Batch): void {
   const { run } = batch.state;

@@ -134,7 +134,7 @@ export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(tool
 
 const MAXIMUM_LATE = 100;
 
-/** The time limit of the hook, in seconds. It is long, because the log decides how long a call waits. */
+/** The time limit of the hook, in seconds. It is long, because the call gates have their own time limit. */
 const GATE_TIMEOUT = 3600;
 
 /** An idle process need not send anything. Its guard ends it if this server sends nothing for too long. */
@@ -331,7 +331,7 @@ function storedIn([subpath, entries]: readonly [string, readonly Entry[]]): read
   return entries.flatMap((entry) => uuidOf(entry) ?? []);
 }
 
-/** Why the process ended: from its guard, otherwise from the SDK. */
+/** Why the process ended: what its guard reports, or else what the SDK reports. */
 async function gone(problem: string, process: ReturnType<Spawn> | undefined): Promise<ChildGone> {
   const end = await Promise.race([process?.ended, delay(1000, undefined, { ref: false })]);
   if (!end) return { code: "runtime_died", message: `Claude Code ended before its turn did. ${problem}`.trim() };

@@ -158,7 +158,7 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
     begin: () => session.child.send(userMessage(message_id, content)),
   });
   if (how === "ended" && isFirst)
-    // A process that cannot be prepared is started when it is needed, and the error is reported then.
+    // If this fails, the process is started when it is needed, and the error is reported then.
     prepareNext(drive, prompt).catch(() => undefined);
   return how;
 }

@@ -13,9 +13,9 @@ export interface EdgeServers {
 }
 
 /**
- * Keeps the credentials of MCP servers out of the sandbox. This process talks to servers at an address, and to commands
- * with an environment. Claude Code sends their messages over its SDK channel. A command without an environment has no
- * secret, and runs inside the sandbox. Reasons: decision 178.
+ * Keeps the credentials of MCP servers out of the sandbox. Not Claude Code but this process connects to servers at an
+ * address and to commands with an environment, and exchanges their messages with Claude Code over the SDK. A command
+ * without an environment has no secret, and runs inside the sandbox. Reasons: decision 178.
  */
 export async function edgeServers(
   servers: Servers,

@@ -20,7 +20,7 @@ import { closeCalls } from "./call-results.ts";
 import { optionsOf } from "./options.ts";
 import type { SessionModels } from "./session-models.ts";
 
-/** The run ends as Claude Code reported: `is_error` decides, never `subtype`. */
+/** Ends the run as Claude Code reported: `is_error` decides, never `subtype`. */
 export function endRun(
   said: SDKResultMessage,
   batch: Batch,
@@ -47,8 +47,8 @@ export function endRun(
 }
 
 /**
- * Claude Code puts a price of Claude on the answers of every model. Simulated answers cost nothing, and a model with an
- * address of its own has the price of its record, or none.
+ * Corrects the costs in Claude Code's report, which has Claude's prices for every model. Simulated answers cost
+ * nothing, and a model with an address of its own has the price of its record, or none.
  */
 function withOwnCosts(said: SDKResultMessage, termsOf: SessionModels["termsOf"]): JsonObject {
   const result = said as unknown as JsonObject;
@@ -78,7 +78,7 @@ function costOfModel(
   return (picosOfCall(model, counted, price) ?? 0) / 1e12;
 }
 
-/** The run ends with an error; `result` is Claude Code's message about it, if there is one. */
+/** Ends the run with an error. `result` is Claude Code's message about the error, if there is one. */
 export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
   const { state, now } = batch;
   if (!state.run) return;

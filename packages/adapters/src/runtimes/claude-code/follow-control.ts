@@ -18,7 +18,10 @@ export function followControl(child: Child, first: SessionState): (state: Sessio
   };
 }
 
-/** A process without the broker cannot reach a model with an address of its own: the next run starts one that can. */
+/**
+ * A process without the broker cannot reach a model with an address of its own. The next run then starts another
+ * process.
+ */
 async function changeModel(child: Child, model: string): Promise<void> {
   if (!child.isBrokered && (await child.models.reach(model))) return;
   child.now.model = model;

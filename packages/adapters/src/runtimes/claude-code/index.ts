@@ -39,8 +39,9 @@ export interface ClaudeCodeDeps extends Pick<
   /** Path of a `claude` to use instead of the SDK's own. */
   readonly executable?: string | undefined;
   /**
-   * The sandbox of the processes of a session, and their connection to the model; requested before each start. Without
-   * a sandbox they have the rights of this server's user. Throws an error if a sandbox is required and missing.
+   * Called before each start of a process. Returns the sandbox of the session's processes, and their connection to the
+   * model. Without a sandbox the processes have the rights of this server's user. Throws an error if a sandbox is
+   * required and missing.
    */
   readonly walls?: (mode: SandboxMode) => Promise<ClaudeWalls | undefined>;
   /** Starts the processes. Default: guarded processes, which end with this server, even if it is killed. */
@@ -139,7 +140,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   };
 }
 
-/** The stored options, for a process without the operator's registered names. */
+/** The options as they are stored: for a server on which the operator registered no names. */
 async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<ResolvedOptions> {
   const options = optionsOf(state, prompt);
   return { ...options, cwd: options.cwd ?? tmpdir() };

@@ -34,7 +34,7 @@ const INTERRUPTION = /^\s*\[Request interrupted by user[^\]]*\]\s*$/;
  */
 export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] {
   const facts: Fact[] = [];
-  /** A session of years ago must not look like work, or like spending, of today. */
+  /** Facts get the time at which they happened: an old session must not look like work or spending of today. */
   const write = (...more: readonly Fact[]): void => {
     // Some agents write no times.
     const at = time > 0 ? new Date(time).toISOString() : undefined;
@@ -54,7 +54,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   let lastTime = time;
   /** A user line that nobody typed: it begins a run if the model answers it. */
   let unanswered: UserLine | null = null;
-  /** Answers that a rewind removed, from before the first run. */
+  /** Answers before the first run that a rewind removed. */
   const leftBehind: Answer[] = [];
 
   function writeLines(until: number): void {
@@ -195,7 +195,7 @@ function copyFact({ name, bytes }: FileCopy, place: string): Fact {
   return transcriptAppended([entry], `${place}${name}`);
 }
 
-/** The id of the message with the results of an answer's calls: the first user line that contains such a result. */
+/** Finds the id of the message that has the results of an answer's calls: the first user line with such a result. */
 function resultIdsByCall(messages: readonly TranscriptMessage[], ids: Ids): (answer: AnswerLines) => string {
   const byCall = new Map<string, string>();
   for (const message of messages) {
@@ -219,7 +219,7 @@ function resultContent(result: ContentBlock): string | ContentBlock[] {
   return Array.isArray(content) ? (content as ContentBlock[]) : "";
 }
 
-/** The session's own call for which a subagent works, however deeply subagents are nested. */
+/** The session's own tool call that led to a subagent, directly or through other subagents. */
 function callOf(agent: ClaudeSubagent, all: readonly ClaudeSubagent[]): string | null {
   const parent = all.find(({ agentId }) => agentId === agent.parentAgentId && agentId !== agent.agentId);
   return parent

@@ -3,7 +3,10 @@ import { type ClaudeFile, type Event, type JsonObject, KnownError } from "@skein
 import { BACKUPS } from "../transcript.ts";
 import { NO_TOKENS, TOOL_RESULTS, linesOfEvents } from "./transcript-lines.ts";
 
-/** The files from which Claude Code, and the SDK's own reader, open this session: its transcript, those of its subagents, long outputs of tools, and the files of its checkpoints. */
+/**
+ * The files that Claude Code and the SDK need to open this session: its transcript, the transcripts of its subagents,
+ * long outputs of tools, and the files of its checkpoints.
+ */
 export function claudeFiles(sessionId: string, events: readonly Event[]): readonly ClaudeFile[] {
   const transcripts = linesOfEvents(events);
   const own = transcripts.get(null);

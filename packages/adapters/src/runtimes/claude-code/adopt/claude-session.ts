@@ -76,7 +76,7 @@ export interface ClaudeSession {
   readonly subagents: readonly ClaudeSubagent[];
   /** Copies of files from before they were changed, which a rewind needs. */
   readonly backups: readonly FileCopy[];
-  /** Outputs of tools that were too long for the transcript, which only contains a reference. */
+  /** Outputs of tools that were too long for the transcript. The transcript contains only references to them. */
   readonly toolResults: readonly FileCopy[];
 }
 
@@ -111,7 +111,7 @@ export function readClaudeSession(found: FoundSession): ClaudeSession {
     startedAt: found.timestamp,
     lastActivityAt: found.lastActivityAt,
     lines,
-    // Bytes that were written after the lines were read are ignored.
+    // Messages that were added to the file after `lines` was read are left out.
     messages: found.messages.filter(({ lineNumber }) => lineNumber <= lines.length),
     subagents: found.agents.flatMap(({ path, agentId, parentAgentId, toolUseId }) =>
       path === null

@@ -16,7 +16,7 @@ export interface Answer {
   readonly stopReason: string | null;
   readonly usage: Usage;
   readonly cost: CallCost | null;
-  /** The price of that time, if it was another than today's. */
+  /** The price at that time, if it was not today's price. */
   readonly price?: ModelPrice | undefined;
 }
 

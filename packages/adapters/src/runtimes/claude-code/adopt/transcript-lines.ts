@@ -52,8 +52,9 @@ export function linesFact(lines: readonly TranscriptLine[], subpath: string | nu
 }
 
 /**
- * The lines of each transcript of a session: the session's own under null, subagents under their name. A title from Skein
- * is a line at the place where it was given, so that a later export only adds lines.
+ * The lines of each transcript of a session. The key null is for the session's own transcript, other keys are the paths
+ * of subagents. A title that was given in Skein becomes a line at the place where it was given, so that a later export
+ * only adds lines.
  */
 export function linesOfEvents(events: readonly Event[]): ReadonlyMap<string | null, readonly string[]> {
   const transcripts = new Map<string | null, string[]>();
@@ -84,7 +85,8 @@ function titleOf(event: Event): string | null | undefined {
   if (event.event_type === "session.edited" || event.event_type === "title.generated") return event.data.title;
   if (event.event_type !== "session.created") return undefined;
   const { title, parent, metadata } = event.data;
-  // The lines of an adopted session and of a fork have their own title line, or Claude Code's rule gives the title.
+  // An adopted session and a fork need no line for this title: their lines contain it, or Claude Code derives it from
+  // them.
   return parent === null && metadata["claude_code"] === undefined ? (title ?? undefined) : undefined;
 }
 

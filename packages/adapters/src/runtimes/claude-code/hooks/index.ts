@@ -20,13 +20,13 @@ export interface HooksDeps extends CallDeps {
   readonly secret: () => Promise<string>;
 }
 
-/** Seconds; a little more than the hook's own limit, so that our time limit is the one that is reported. */
+/** Claude Code's time limit for a hook is this many seconds longer than Skein's, so that Skein reports the timeout. */
 const BEYOND = 5;
 
 /**
- * Webhooks as hooks of one process of Claude Code: each event is posted to its URL, signed, and its answer is obeyed.
- * For events whose answer decides (PreToolUse, PermissionRequest) a missing answer means no. For other events the
- * session continues.
+ * Webhooks as hooks of one process of Claude Code. Each event is signed and posted to its webhook, and the answer is
+ * applied. For events whose answer decides (PreToolUse, PermissionRequest) a missing answer means no. For other events
+ * the session continues.
  */
 export function createHooks(session: HookedSession, deps: HooksDeps): NonNullable<Options["hooks"]> {
   const hooks: NonNullable<Options["hooks"]> = {};

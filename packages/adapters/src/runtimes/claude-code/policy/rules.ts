@@ -29,7 +29,8 @@ export function checkTools({ allowed_tools, disallowed_tools, agents }: Given): 
 }
 
 /**
- * The Claude API's rule: subagents start no subagents. Other fields of a subagent could allow what other rules forbid.
+ * The fields that a subagent may have: other fields could allow what other rules forbid. Subagents cannot start
+ * subagents, as in the Claude API.
  */
 const AGENT_FIELDS = new Set(["description", "prompt", "tools", "model", "disallowedTools", "maxTurns", "effort"]);
 
@@ -99,8 +100,8 @@ export function checkMcpServers(
         throw closed(`${field}.env`, { what: "variables for its own MCP servers" });
     } else {
       checkUrl(`${field}.url`, server.url ?? "", places);
-      // The proxy does not resolve names that the operator allowed. IP addresses need no lookup and are already
-      // checked.
+      // The process calls the operator's own hosts without the proxy, so nothing would check the address of such a
+      // name. IP addresses need no lookup and are already checked.
       const { hostname } = new URL(server.url ?? "");
       if (!isAddress(hostname) && ownHosts.includes(hostname)) throw closed(`${field}.url`, { what: "this host" });
     }
