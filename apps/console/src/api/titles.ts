@@ -73,7 +73,7 @@ export function useTitles(): TitleOf {
   return useCallback(
     (session) => {
       if (session.title !== null) return session.title;
-      // A fork without a run is not empty: it has the messages of its parent, and a first prompt.
+      // A fork without a run is not empty: it has the messages of its parent.
       if (session.total_runs === 0 && !session.parent_session_id) return "New session";
       const prompt = prompts.of(session, api);
       // Until the first prompt arrives, a neutral text is shown, because a link needs a name.

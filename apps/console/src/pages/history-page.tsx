@@ -17,8 +17,8 @@ import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
 /**
- * One session of Claude Code, read from its own files. The page shows new messages as the files grow. It opens at its
- * end while it may still run, and at its beginning when it is over.
+ * One session of Claude Code, read from its own files. The page shows new messages as the files grow. A session that may
+ * still run is shown from its end, a finished session from its beginning.
  */
 export function HistoryPage({ id }: { id: string }) {
   const api = useApi();
@@ -37,7 +37,7 @@ export function HistoryPage({ id }: { id: string }) {
     queryFn: () => api.historySession(id),
     retry: false,
     staleTime: 10_000,
-    // The server counts usage in the background after the first request for it.
+    // The first request lets the server count the usage in the background. The page asks until the usage is known.
     refetchInterval: ({ state }) => (state.data?.usage === null ? 2000 : false),
   });
   const read = useTranscript({ id, agentId, at: at === null ? null : Number(at), withRewound });

@@ -31,7 +31,7 @@ export function SessionsPage() {
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<SessionListHandle>(null);
   useEffect(() => {
-    // This page stays mounted until the next one is loaded, so a late search must not navigate back to it.
+    // This page stays mounted until the next page is loaded. A late search must not bring the user back to this page.
     const timer = setTimeout(() => window.location.pathname === "/sessions" && setSearch(typed), 250);
     return () => clearTimeout(timer);
   }, [typed, setSearch]);

@@ -76,7 +76,7 @@ function isEdit({ name }: Call): boolean {
   return /edit|write/i.test(name) && name !== "TodoWrite";
 }
 
-/** Commands and edits are open by default, because people look for them; reads are folded. */
+/** Whether the call is unfolded at first: commands and edits are, because people look for them. */
 function isShort(call: Call): boolean {
   if (isEdit(call) || call.name === "Bash" || call.state === "waiting") return true;
   return false;
@@ -168,8 +168,8 @@ export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" |
 }
 
 /**
- * Text that breaks at its spaces: `--to` must not become `-` and `-to`. A word that is longer than the line still
- * breaks.
+ * Text that the browser breaks only at spaces, so that `--to` does not become `-` and `-to`. A word that is longer than
+ * the line still breaks.
  */
 function Words({ text }: { text: string }) {
   return text.split(/(\s+)/).map((part, at) =>
@@ -187,7 +187,7 @@ const EDIT_VALUES =
   "file_path path notebook_path old_string new_string old_str new_str content file_text new_source edits".split(" ");
 
 /**
- * Inputs that the view above does not show, such as a folder or "replace all", because people must see everything that
+ * The values of a call that `InputView` leaves out, such as a folder or "replace all". People must see everything that
  * they approve.
  */
 function OtherValues({ values, shown }: { values: Record<string, unknown>; shown: readonly string[] }) {

@@ -3,7 +3,7 @@ import { timeOf } from "@skein/protocol/event-time";
 import { lineChanges } from "../text/line-changes.ts";
 import { type Call, type CallState, type SessionView, type Step, placeOf, touch } from "./view.ts";
 
-/** Handles events about tool calls and awaits. Returns whether the event was one of them. */
+/** Adds an event to the view if the event is about a tool call or an await. Returns whether it is. */
 export function foldCall(view: SessionView, event: Event): boolean {
   const at = Date.parse(timeOf(event));
   switch (event.event_type) {
@@ -82,7 +82,7 @@ function completed(view: SessionView, event: Event, data: FactData<"tool.complet
   fileChange(view, call);
 }
 
-/** The result of a call, from a block of a copied message. The log of a fork has no other record of the result. */
+/** Completes a call with the result in a copied message. The log of a fork has no other record of the result. */
 export function completeFromBlock(view: SessionView, event: Event, block: ContentBlock): void {
   const call = view.calls.get(String(block["tool_use_id"]));
   if (!call) return;
@@ -90,7 +90,7 @@ export function completeFromBlock(view: SessionView, event: Event, block: Conten
   finish(call, placeOf(event), { state: block["is_error"] === true ? "failed" : "done", content });
 }
 
-/** A result in a transcript of Claude Code: the time of the line is the end of the call. */
+/** Completes a call with a result in a transcript of Claude Code. The call ended at the time of the result's line. */
 export function completeFromResult(
   view: SessionView,
   place: { readonly sequence: number; readonly at: number },

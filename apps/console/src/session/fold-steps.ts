@@ -12,7 +12,7 @@ import { timeOf } from "@skein/protocol/event-time";
 import { addCall, completeFromBlock } from "./fold-calls.ts";
 import { type Aside, type SessionView, type Step, noTokens, placeOf, stepOf, touch } from "./view.ts";
 
-/** Handles events about model calls. Returns whether the event was one of them. */
+/** Adds an event to the view if the event is about a model call. Returns whether it is. */
 export function foldStep(view: SessionView, event: Event): boolean {
   switch (event.event_type) {
     case "step.started":
@@ -153,7 +153,7 @@ function generated(view: SessionView, event: Event, data: FactData<"step.generat
   touch(step);
 }
 
-/** If the beginning of the log is not loaded, nobody knows how many runs it has. */
+/** The number of a run in the session; 0 while the beginning of the log, with earlier runs, is not loaded. */
 function runNumber(view: SessionView, runId: string): number {
   return view.isPartial ? 0 : (view.runs.find(({ id }) => id === runId)?.number ?? 0);
 }

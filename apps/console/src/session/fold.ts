@@ -41,7 +41,7 @@ function mark(view: SessionView, event: Event, text: string, more: Partial<Pick<
   view.items.push({ ...placeOf(event), kind: "mark", tone: "plain", detail: null, text, ...more });
 }
 
-/** Handles events about the session as a whole. Returns whether the event was one of them. */
+/** Adds an event to the view if the event is about the session as a whole. Returns whether it is. */
 function foldSession(view: SessionView, event: Event): boolean {
   switch (event.event_type) {
     case "session.created":
@@ -74,7 +74,7 @@ function foldSession(view: SessionView, event: Event): boolean {
       cancelled(view, event.data.run_id);
       return true;
     case "run.resumed":
-      // A run that waited for an answer is resumed too, but then nothing was in progress.
+      // This fact also follows an answer to an await. Then no worker died, and nothing was in progress.
       if (isUnderWay(view, event.data.run_id))
         mark(view, event, "The worker died. Another worker continued the run from the end of its log.", {
           tone: "waiting",
@@ -103,7 +103,7 @@ function isUnderWay(view: SessionView, runId: string): boolean {
   );
 }
 
-/** Handles events about the context and about files. Returns whether the event was one of them. */
+/** Adds an event to the view if the event is about the context or a file. Returns whether it is. */
 function foldContext(view: SessionView, event: Event): boolean {
   switch (event.event_type) {
     case "compaction.checked": {
@@ -238,7 +238,7 @@ function closeStep(step: SessionView["steps"][number], outcome: string): void {
   step.version += 1;
 }
 
-/** Adds a draft to the current step. A draft at another offset is ignored, because the whole text follows. */
+/** Adds a draft to the current step. A draft that would leave a gap is ignored, because the whole text follows. */
 export function foldDraft(view: SessionView, { event_type, data }: Draft): void {
   if (event_type !== "step.generating") return;
   const step = stepOf(view, data.run_id, data.step);

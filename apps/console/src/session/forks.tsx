@@ -68,7 +68,7 @@ export function Forks({ session, onFork }: { session: Session; onFork: () => voi
 /** How many levels up and down the tree are read. */
 const DEEPEST = 8;
 
-/** Reads up to the first parent, then down through every fork. It stops at a deleted parent. */
+/** Reads the parents up to the first one, then all forks below it. If a parent was deleted, the tree begins below it. */
 async function forkTree(api: Api, session: Session): Promise<readonly Branch[]> {
   let root = session;
   for (let up = 0; up < DEEPEST && root.parent_session_id !== null; up++) {

@@ -8,23 +8,23 @@ import { fold, foldDraft } from "./fold.ts";
 import { markUnknown, unknownCallsOfParent } from "./parent-effects.ts";
 import { type SessionView, emptyView } from "./view.ts";
 
-/** Whether the log of a session is being read, is followed, is interrupted, or was deleted. */
+/** Whether the page is still reading the log, follows it, has lost the server, or shows a deleted session. */
 export type LoadedPhase = "loading" | "live" | "away" | "deleted";
 
 /** The state of a session's page at one moment. */
 export interface LiveSnapshot {
   readonly view: SessionView;
   readonly version: number;
-  /** `loading` until the log was read up to the event that was its last one at the start. */
+  /** `loading` until the page has read the event that was the last one when it was opened. */
   readonly phase: LoadedPhase | "failed";
   readonly error: unknown;
-  /** The sequence of the first loaded event; 1 if the whole log is loaded. Event 1 is always loaded, and does not count. */
+  /** All events from this sequence on are loaded. 1: the whole log. Event 1 is always loaded too. */
   readonly from: number;
 }
 
 type Subscribe = (changed: () => void) => () => void;
 
-/** Listeners for drafts: only the component that shows a draft renders with each frame. */
+/** Drafts have their own listeners, so that only the component that shows a draft renders with each frame. */
 export interface Drafts {
   readonly subscribe: Subscribe;
   readonly version: () => number;
@@ -39,7 +39,7 @@ interface LiveSession {
   readonly more: () => Promise<void>;
 }
 
-/** Longer logs are read from their end and only as far as the user scrolls back. */
+/** The largest log that is read as a whole. In a longer log, the page reads only as far as the user scrolls back. */
 const WHOLE = 30_000;
 /** How many events are read at once when the user scrolls back in a longer log. */
 const BACK = 5000;
@@ -137,7 +137,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     for (const event of earlier) fold(view, event);
     for (const event of later) fold(view, event);
     markUnknown(view, unknownBefore);
-    // Drafts are not events, so they are kept separately.
+    // The events contain no drafts, so the draft is copied from the old view.
     const writing = before.steps.at(-1);
     const same = writing && view.steps.findLast(({ key }) => key === writing.key);
     if (same?.state === "running") same.draft = writing?.draft ?? "";
@@ -149,7 +149,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     try {
       await streamInTurns(outer, { stream, poll });
     } catch (error) {
-      // The session was read before, so it was deleted while the page was hidden or polled.
+      // The session existed at the start, so somebody deleted it while the page was hidden or polled.
       if (!isMissing(error)) throw error;
       tell("deleted");
     }
@@ -168,7 +168,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     try {
       await readNew(signal);
     } catch (error) {
-      // The health check reports whether the server is unreachable.
+      // Other errors are ignored: the next poll retries, and the health check tells the user about a lost server.
       if (isFinal(error)) throw error;
     }
   }
@@ -187,7 +187,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     await Promise.all([from > 1 && from <= WHOLE ? readBackOnce(signal, Infinity) : undefined, follow(signal)]);
   }
 
-  /** Only one read at a time, because two would mix their pages. */
+  /** Reads back only once at a time, because two reads would mix their pages. */
   let readingBack: Promise<void> | undefined;
   function readBackOnce(signal: AbortSignal, most: number): Promise<void> {
     readingBack ??= readBack(signal, most).finally(() => (readingBack = undefined));
@@ -232,8 +232,8 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
 }
 
 /**
- * Retries until there is an answer, because an unreachable server may come back. Errors that a retry would not fix are
- * thrown.
+ * Retries until the server answers, because an unreachable server may come back. Throws errors that a retry cannot
+ * fix.
  */
 async function untilAnswered<Answer>(
   ask: () => Promise<Answer>,
@@ -283,7 +283,7 @@ function oncePerFrame(work: () => unknown): { readonly schedule: () => void; rea
   };
 }
 
-/** `isOver`: the log will not grow, and is read without following it. */
+/** Reads and follows a session. With `isOver` the log will not grow, and is only read. */
 export function useLiveSession(
   id: string,
   isOver = false,

@@ -1,7 +1,7 @@
 import type { Api } from "../api/api.ts";
 import { type SessionView, touch } from "./view.ts";
 
-/** The calls of a fork's parent whose effect is unknown. The log of the fork does not say which calls these are. */
+/** Asks the parent of a fork which calls have an unknown effect. The log of the fork does not say this. */
 export async function unknownCallsOfParent(api: Api, view: SessionView): Promise<ReadonlySet<string>> {
   const parent = view.head?.parent;
   if (!parent) return new Set();

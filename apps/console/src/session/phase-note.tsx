@@ -8,7 +8,7 @@ interface PhaseNoteProps {
   readonly view: SessionView;
 }
 
-/** A note that the session was deleted, that its stream is interrupted, or why its prompt waits. */
+/** Says that the session was deleted, that its stream is interrupted, or why its prompt waits. */
 export function PhaseNote({ phase, id, view }: PhaseNoteProps) {
   if (phase === "deleted")
     return (

@@ -3,7 +3,7 @@ import { useState } from "react";
 /** Image types that cannot contain scripts. SVG is left out, because it can contain scripts. */
 const KINDS: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** An image of the log, shown from its bytes and never from a URL. */
+/** An image from its bytes in the log. An image with a URL is never loaded. */
 export function Picture({ source }: { source: unknown }) {
   const [isLarge, setLarge] = useState(false);
   const { type, media_type: kind, data } = (source ?? {}) as Record<string, unknown>;

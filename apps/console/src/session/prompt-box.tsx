@@ -37,7 +37,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
   const [isSending, setSending] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
-  // The same idempotency key for the same message, so that a retry after a lost answer does not send it twice.
+  // A message keeps its idempotency key, so that a retry after a lost answer does not send the message twice.
   const sendKey = useRef(messageKey());
 
   async function attach(files: Iterable<File>): Promise<void> {

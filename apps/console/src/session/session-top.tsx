@@ -105,7 +105,7 @@ function RunTime({ startedAt, endedAt }: { startedAt: number; endedAt: number | 
   return <span>{duration((endedAt ?? now) - startedAt)}</span>;
 }
 
-/** The state of the session from its log, so that it is as current as the transcript. */
+/** Derives the state of the session from its log, so that the state is as current as the transcript. */
 function stateOfView(view: SessionView): State {
   const run = view.runs.at(-1);
   if (!run) return view.queue.length > 0 ? "queued" : "idle";

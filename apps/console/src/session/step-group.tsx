@@ -10,8 +10,8 @@ const LONG = 10;
 const LEFT_OPEN = 5;
 
 /**
- * The step up to which each long run is folded. Determined once, when the session is loaded, so that nothing folds
- * while somebody reads.
+ * For each long run, the number of its last folded step. Called only once, when the session is loaded, so that nothing
+ * folds while somebody reads.
  */
 export function groupSteps(view: SessionView): Map<string, number> {
   const counts = new Map<string, number>();

@@ -9,7 +9,7 @@ import { callWords, stateOfCall } from "./call-words.ts";
 import { useLiveSession } from "./live-session.ts";
 import type { Call, NestedMessage, Step } from "./view.ts";
 
-/** A call that another agent works on, in its own session: the lines show its progress. */
+/** A call on which a subagent works in its own session. The lines show the progress of the subagent. */
 export function Subagent({ call, isOpen, onToggle }: { call: Call; isOpen: boolean; onToggle: () => void }) {
   const { about } = callWords(call.name, call.input);
   const isRunning = call.endedAt === null;

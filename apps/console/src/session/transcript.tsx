@@ -26,7 +26,7 @@ interface TranscriptProps {
   readonly view: SessionView;
   readonly version: number;
   /**
-   * Null for a session of another agent, which can only be read here: it cannot be forked, and has no requests to show.
+   * Null for a session of another agent. It can only be read here: it cannot be forked, and no requests can be shown.
    */
   readonly sessionId: string | null;
   readonly allOpen: CallsOpen;
@@ -42,7 +42,7 @@ interface TranscriptProps {
   readonly onTop?: (() => void) | undefined;
   /** Called when the reader scrolls near the last loaded item, if there is more after it. */
   readonly onBottom?: (() => void) | undefined;
-  /** Loads the transcript again from an end that is not loaded. Without it, the view scrolls as far as it can. */
+  /** Loads the transcript again from one of its ends. Without this function, the view scrolls only as far as it is loaded. */
   readonly onEnd?: ((end: "beginning" | "end") => void) | undefined;
 }
 
