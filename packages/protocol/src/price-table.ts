@@ -32,7 +32,10 @@ export interface ModelPrice {
 
 const dollars = (amount: number): number => Math.round(amount * 1_000_000);
 
-/** Cache writes cost 1.25 times the input for five minutes and twice the input for an hour, in every family so far. */
+/**
+ * In every family so far, a cache write costs 1.25 times the input rate if it is kept for five minutes, and twice the
+ * input rate if it is kept for an hour.
+ */
 const rates = (input: number, output: number, cacheRead: number, cacheWrite5m = input * 1.25): TokenPrices => ({
   input: dollars(input),
   output: dollars(output),
@@ -89,16 +92,15 @@ export const PRICES: readonly ModelPrice[] = [
 ];
 
 /**
- * Models that other agents use: list prices. They were found in two public sources in November 2026, one of which is or
+ * List prices of the models that other agents use, found in November 2026 in two public sources. One of the two is or
  * quotes the maker's own list. Only `gpt-5-1-codex-max`, and cached input of the other `gpt-5-1` Codex models and of
- * `gemini-3-pro`, were found in one source. What a model cost before its price changed is kept with the day of the change.
+ * `gemini-3-pro`, were found in one source. Earlier prices are kept with the day of the change.
  *
- * The table leaves out models on whose price the sources disagree, and models whose price changed on an unknown day. They
- * are unpriced. Cached input of `grok-4-5` is $0.30 in xAI's list; some tables have the $0.50 of its successors. Of
- * `o4-mini` some tables have half of the list price, which is the price of slower requests. `gemini-3-8-flash` will cost
- * twice as much from 2027 on.
- * Cached input of the Gemini 2.5 models cost 2.5 times as much until an unknown day in 2025. Today's price is used:
- * Gemini CLI keeps its sessions for 30 days.
+ * Models on whose price the sources disagree, or whose price changed on an unknown day, are left out, and so are
+ * unpriced. For cached input of `grok-4-5`, xAI's list has $0.30; some tables have the $0.50 of its successors. For
+ * `o4-mini`, some tables have half of the list price, which is the price of slower requests. `gemini-3-8-flash` will
+ * cost twice as much from 2027 on. Cached input of the Gemini 2.5 models cost 2.5 times as much until an unknown day in
+ * 2025. Today's price is used, because Gemini CLI keeps its sessions for only 30 days.
  */
 function otherModels(): readonly ModelPrice[] {
   /** Writing to the cache costs what input costs. */
@@ -108,7 +110,10 @@ function otherModels(): readonly ModelPrice[] {
     prices: short,
     long_context: { above, prices },
   });
-  /** OpenAI since GPT-5.6: a tenth for cached input; a long request costs twice the input and 1.5 times the output. */
+  /**
+   * OpenAI since GPT-5.6: cached input costs a tenth. In a long request, input costs 2 times and output 1.5 times as
+   * much.
+   */
   const openai = (input: number, output: number, cacheRead = input / 10): Omit<ModelPrice, "family"> =>
     long(272_000, rates(input, output, cacheRead), rates(input * 2, output * 1.5, cacheRead * 2));
   const until = (family: string, day: string, price: Omit<ModelPrice, "family">) => ({

@@ -133,7 +133,7 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   const admitted = await gate.admit(allOptions(body), { principal: call.principal, sessionId: id });
   call.shared.meter.session(call.principal.keyId);
   await storeClaudeAgent(call);
-  // The default model is set only without settings, because settings may contain a model.
+  // If the session has settings, the default model is not set, because the settings may contain a model.
   const hasSettings = admitted.settings || admitted.setting_sources?.length;
   const model = admitted.model ?? (hasSettings ? null : call.shared.deps.defaultModel);
   const options = ClaudeOptions.parse({ ...admitted, model });

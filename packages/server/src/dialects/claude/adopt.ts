@@ -26,9 +26,9 @@ export const adoptHandlers = {
 const SESSION_IN_PATH = /(?<=^(?:projects\/[^/]+|file-history)\/)[0-9a-f-]{36}/;
 
 /**
- * Replaces the session id in files by one that only this tenant can have. Session ids are unique across all tenants.
- * With the original id, a session that another tenant has adopted would be rejected, and the error would show that the
- * session exists.
+ * Replaces the session id in files by one that only this tenant can have. Session ids are unique across all tenants: if
+ * another tenant had adopted the same session, its original id would be rejected, and the error would reveal the other
+ * tenant's session.
  */
 function ownIds(files: readonly ClaudeFile[], tenant: string): readonly ClaudeFile[] {
   // Sessions of the machine's own Claude Code keep their ids.

@@ -5,7 +5,7 @@ import type { Caller, ServerContext } from "../../request-context.ts";
 const plain = claudeAgent(ClaudeOptions.parse({}));
 export const CLAUDE_AGENT_ID = plain.id;
 
-/** The tenants of each server in which the built-in agent is known to be stored. */
+/** For each server, the tenants in which the built-in agent is known to be stored. */
 const having = new WeakMap<ServerContext, Set<string>>();
 
 /** Stores the built-in agent in the caller's tenant, so that `/v1` can show the agent of its sessions. */

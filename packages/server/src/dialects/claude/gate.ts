@@ -28,17 +28,17 @@ export interface ClaudeGate {
   /** Why Claude Code cannot run here, as a sentence for the caller; undefined if it can. */
   problem(): Promise<string | undefined>;
   /**
-   * Rejects options that the operator has not allowed. Returns the options as the log may store them: folders with
-   * links resolved, secrets replaced by references to where they are kept under the session's id.
+   * Rejects options that the operator has not allowed. Returns the options as the log may store them: with the real
+   * paths of folders, and with references instead of secrets. The secrets are kept under the session's id.
    */
   admit(
     options: Partial<ClaudeOptions>,
     request: { readonly principal: Principal; readonly sessionId: string },
   ): Promise<Partial<ClaudeOptions>>;
   /**
-   * Why this key may not run Claude Code, as a sentence; undefined if it may. With a sandbox, every key with the scope run
-   * may. Without one, Claude Code runs commands as the server's user, so only admin keys and keys that
-   * the operator named may.
+   * Why this key may not run Claude Code, as a sentence; undefined if it may. With a sandbox, every key with the scope
+   * `run` may. Without a sandbox, Claude Code runs commands as the server's user, so only admin keys may, and keys that
+   * the operator named.
    */
   refusal(principal: Principal): Promise<string | undefined>;
   /** The processes of Claude Code; undefined if none can run. */

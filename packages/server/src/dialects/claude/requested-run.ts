@@ -1,7 +1,7 @@
 import type { SessionState, Sessions } from "@skein/core";
 import type { Run } from "@skein/protocol";
 
-/** A run that a client asked for, and from where its log is read. */
+/** A run that a client asked for, and where to begin reading its log. */
 export interface AskedRun {
   readonly sessionId: string;
   readonly runId: string;

@@ -38,11 +38,12 @@ export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOption
 }
 
 /**
- * Rejects options of an agent that its caller may not use in a request: the agent's sessions start with these options.
+ * Rejects options of an agent that the caller could not use in a request, because the agent's sessions start with these
+ * options.
  */
 export async function checkClaudeOptions({ shared, principal }: Caller, given: unknown): Promise<void> {
   const options = parseInput(ClaudeOptions, given);
-  // These options are rejected, because they contain secrets of one session, and every key with the scope read sees the agent.
+  // Options with secrets are rejected: they are for one session, but every key with the scope `read` sees the agent.
   const { env, hooks, mcp_servers, ...others } = options;
   const remote = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");
   if (Object.keys(env).length > 0 || Object.keys(hooks ?? {}).length > 0 || remote)

@@ -16,7 +16,7 @@ export async function singleResponse(
   call.reply.raw.once("close", () => gone.abort());
   const late = AbortSignal.timeout(shared.limits.answerMs);
   const frames: StreamEvent[] = [];
-  // The prompt is stored, so its body's room in memory is released while the run continues.
+  // The prompt is stored, so the memory for the request's body is released before the run ends.
   call.request.bodyDone();
   const sink = {
     signal: AbortSignal.any([gone.signal, late, shared.stopping]),

@@ -17,8 +17,8 @@ import { currentRun, runAfter, stopRun } from "./stream.ts";
 export const CLAUDE_SOCKET = "/api/v1/query/ws";
 
 /**
- * One conversation over `/api/v1/query/ws`: prompts, interrupts, answers and controls in, the frames of the runs out.
- * A message that names no session is for the last session of the connection.
+ * One conversation over `/api/v1/query/ws`. The client sends prompts, interrupts, answers and controls; the server
+ * sends the frames of the runs. A message that names no session is for the last session of the connection.
  */
 export function createClaudeConnection(socket: WebSocket, caller: Caller, origin: SocketOrigin): Connection {
   const { shared, principal } = caller;
@@ -26,7 +26,7 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller, origin
   let current: string | undefined;
   let before = Promise.resolve();
 
-  /** Handles messages one after the other: an interrupt that follows a prompt is for that prompt. */
+  /** Handles messages one after the other, so that an interrupt after a prompt stops that prompt's run. */
   function receive(bytes: Buffer): Promise<void> {
     before = before.then(() => heard(bytes));
     return before;

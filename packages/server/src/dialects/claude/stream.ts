@@ -39,7 +39,7 @@ export async function streamRun(
   });
 }
 
-/** The run that a reader was following, if the request has a Last-Event-ID; undefined if the reader begins. */
+/** The run that the reader was following, according to its Last-Event-ID. Undefined without this header. */
 export async function takenUp(call: RequestContext, sessionId?: string): Promise<AskedRun | undefined> {
   const header = call.request.headers["last-event-id"];
   if (typeof header !== "string" || header === "") return undefined;
@@ -54,7 +54,8 @@ export async function runAfter(
 ): Promise<AskedRun> {
   const place = placeOfFrame(eventId);
   const id = place?.sessionId ?? sessionId;
-  // The request is rejected here. Otherwise a query whose connection broke would be run, and paid for, a second time.
+  // An unknown id is rejected. Otherwise a client that repeats a query after a broken connection would pay for a second
+  // run.
   if (!place || id === undefined || (sessionId !== undefined && id !== sessionId)) throw noEvent(field);
   await claudeSession({ sessions }, id);
   const run = await runAt(sessions, id, place.sequence);

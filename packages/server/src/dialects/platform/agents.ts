@@ -134,7 +134,7 @@ function checkRuntime({ shared }: RequestContext, runtime: AgentInput["runtime"]
 
 /** The schemas of tools that the server runs, given by name, and of tools that the caller runs. */
 function toolSchemas(call: RequestContext, names: readonly string[], frontend: readonly Tool[]): Tool[] {
-  // The engine parses tools in the same way: an agent with invalid tools would accept prompts and never run.
+  // Checks the tools as the engine does. Otherwise an agent with invalid tools would accept prompts but never run.
   for (const { name, description, input_schema } of frontend)
     defineTool({ name, description, input: input_schema, executor: "frontend" });
   const code = names.map((name) => {

@@ -6,7 +6,7 @@ import type { StreamEnd } from "../../streams/open-streams.ts";
 import { type ChangeSink, streamTenant } from "../../streams/tenant-stream.ts";
 import { sessionText } from "./sessions.ts";
 
-/** A stream of the sessions of a tenant that change. */
+/** A stream that reports which sessions of a tenant change. */
 export const changeHandlers = {
   async followSessions({ query }, call) {
     const { shared, principal } = call;

@@ -15,7 +15,7 @@ export const loginHandlers = {
       throw new ApiError("unauthorized", keys.problemWith(body.key));
     }
     reply.header("set-cookie", loginCookie(request.headers, await logins.begin(principal)));
-    // The owner of the login, for the audit log.
+    // The audit log shows this key as the one that logged in.
     request.principal = principal;
     return undefined;
   },

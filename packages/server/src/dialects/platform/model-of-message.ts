@@ -6,8 +6,8 @@ export type Extras = Agent["config"]["extras"];
 export const USES_DEFAULT_MODEL = "uses_default_model";
 
 /**
- * Which model answers a message: the one that the message names, otherwise the session's, otherwise the agent's,
- * otherwise the default. All but the agent's are looked up when the message arrives.
+ * Which model answers a message: the one that the message names, otherwise the session's, otherwise the agent's own
+ * (null), otherwise the default.
  */
 export async function modelOfMessage(call: Caller, session: Session, modelId: string | null): Promise<string | null> {
   if (modelId !== null) return (await modelNamed(call, modelId)).name;
@@ -49,7 +49,7 @@ async function followsDefault({ agents }: Caller, { agent_id, agent_version }: S
   const key = `${agent_id}/${agent_version}`;
   const known = seen.get(key);
   if (known !== undefined) return known;
-  // Not every version of an agent from code is stored. Such agents always name a model.
+  // Not every version of an agent that is defined in code is stored. Such agents always name a model.
   const agent = await agents.version(agent_id, agent_version).catch((error: unknown) => {
     if (isKnownError(error, "not_found")) return undefined;
     throw error;
