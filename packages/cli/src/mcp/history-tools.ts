@@ -243,7 +243,7 @@ function messageText(message: Message, calls: ReadonlyMap<string, ToolCall>, lon
   return parts.length === 0 ? "" : `[assistant, ${at}]\n${parts.join("\n")}`;
 }
 
-/** The task of a subagent was not typed by a person, but the rest cannot be understood without it. */
+/** The task of a subagent. No person typed it, but the subagent's messages cannot be understood without it. */
 function agentTask(message: Message, at: string, cut: (text: string) => string): string {
   if (message.role !== "user" || !message.isSidechain) return "";
   const text = textOf(message);

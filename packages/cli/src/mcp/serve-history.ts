@@ -13,7 +13,7 @@ export interface HistoryServerOptions {
   readonly onAnswer?: () => void;
 }
 
-/** An MCP server with the history tools and SQL. They only read, and errors are answers that say what to do. */
+/** An MCP server with the history tools and SQL. All tools only read. The text of an error says what to do. */
 export function createHistoryServer({ version, config, sql, onAnswer }: HistoryServerOptions): McpServer {
   const server = new McpServer(
     { name: "skein-history", version },

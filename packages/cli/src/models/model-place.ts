@@ -1,12 +1,12 @@
 import type { ApiModel, ModelSettings, ModelTrial } from "@skein/protocol";
 
-/** Where the models of a command are: in a store, or on a server. */
+/** The models that a command works with: those of a store, or of a server. */
 export interface ModelPlace {
   list(): Promise<readonly ApiModel[]>;
   add(model: NewModel): Promise<ApiModel>;
   /** Makes one small call for each ability. */
   test(name: string): AsyncIterable<ModelTrial>;
-  /** The model that was removed; undefined if there was none of this name. */
+  /** Returns the removed model; undefined if no model has this name. */
   remove(name: string): Promise<ApiModel | undefined>;
 }
 

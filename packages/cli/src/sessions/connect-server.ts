@@ -10,8 +10,8 @@ export interface ConnectedServer {
 }
 
 /**
- * A client of the server at an address, with the key of the environment, or, for a server on this machine, the machine's
- * own key.
+ * A client of the server at an address. Its key is the one in SKEIN_API_KEY. Without that variable, a server on this
+ * machine gets the key in the data folder.
  */
 export function connectServer(address: string, { apiKey, dataDir }: Config): ConnectedServer {
   const url = addressOf(address);

@@ -9,7 +9,7 @@ import type { Answerer, OpenedSessions } from "./session-calls.ts";
 
 export interface ServerAgentOptions {
   readonly client: Client;
-  /** The address and the key of the server, for the one stream that `client` has no function for. */
+  /** The address and the key of the server. One stream needs them, because `client` has no function for it. */
   readonly reach: ClientOptions;
   /** The name or id of an agent; without it, the only agent of the server. */
   readonly agentName: string | undefined;
@@ -17,7 +17,7 @@ export interface ServerAgentOptions {
   readonly model: string | undefined;
 }
 
-/** How often the sessions of subagents are checked: their awaits are in their own logs. */
+/** How often other sessions are checked for open awaits, because a subagent's awaits are in its own log. */
 const LOOK_MS = 1000;
 
 interface Watched {
@@ -168,8 +168,8 @@ async function newSession(client: Client, name: string | undefined, model: strin
 const PLAIN = "skein";
 
 /**
- * The id of the named agent, otherwise of the only one. A plain agent is created on a server without agents, and if its
- * name is given.
+ * The id of the named agent; without a name, of the server's only agent. If the server has no agent, or if the name is
+ * that of the plain agent, a plain agent is created.
  */
 async function agentId(client: Client, name: string | undefined): Promise<string> {
   const { data } = await client.listAgents({ query: { status: "active", limit: 200 } });

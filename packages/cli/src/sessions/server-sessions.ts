@@ -6,7 +6,7 @@ import type { OpenedSessions, SeenSession } from "./session-calls.ts";
 /** How many events are requested at once. */
 const EVENTS = 1000;
 
-/** The sessions of a server. Data that the API does not have is folded from the log. */
+/** The sessions of a server. Data that the API does not return is computed from the log. */
 export function createServerSessions(client: Client): OpenedSessions {
   const states = new Map<string, SessionState>();
   const params = (session_id: string) => ({ params: { session_id } });

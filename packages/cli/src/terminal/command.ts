@@ -154,8 +154,8 @@ function readOption(command: Command, { name, rawName, value, inlineValue }: Tok
 }
 
 /**
- * An argument that starts with a dash and contains a space is text, not an option: a list in a prompt, or a comment in
- * SQL.
+ * An argument that starts with a dash and contains a space is text, not an option. Examples are a list in a prompt, and a
+ * comment in SQL.
  */
 function marked(argument: string): string {
   return /^-[^\s=]*\s/.test(argument) ? `${MARK}${argument}` : argument;

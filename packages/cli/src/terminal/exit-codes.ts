@@ -53,7 +53,7 @@ export class MissingError extends CommandError {
   }
 }
 
-/** The error if Claude Code's files were not found or, with `everywhere`, no files of any agent. */
+/** The error for missing files of Claude Code. With `everywhere`, files of other agents were looked for too. */
 export function dataMissing({ message }: Error, everywhere = false): MissingError {
   const others = everywhere ? ", and no data of another agent in its usual place" : "";
   return new MissingError(`${message}${others}. --root FOLDER names another place.`);

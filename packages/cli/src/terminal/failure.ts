@@ -3,7 +3,7 @@ import { SkeinError } from "@skein/client";
 import { CommandError, EXIT } from "./exit-codes.ts";
 import { fileSentence, isFileError } from "./file-error.ts";
 
-/** The command error for an error of another part; undefined for a bug. */
+/** The command error for a known error of core, the server or the file system. Undefined for any other error: a bug. */
 export function failureOf(error: unknown): CommandError | undefined {
   if (isKnownError(error, "not_found")) return new CommandError(EXIT.notFound, error.message);
   if (isKnownError(error, "invalid", "too_large")) return new CommandError(EXIT.usage, error.message);

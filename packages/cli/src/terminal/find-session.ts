@@ -14,7 +14,7 @@ const LISTS = {
 /** How many matches the error for an ambiguous id prefix lists. */
 const MOST_CANDIDATES = 10;
 
-/** The id that a word means: the word itself, the only id of a session that begins with it, or for `last` the newest session. */
+/** Finds a session by its id, by the beginning of its id, or by `last`, which means the newest session. Returns its id. */
 export async function sessionIdOf(sessions: SessionCalls, word: string): Promise<string> {
   if (word === "last") return newest(sessions);
   if (!BEGINNING.test(word)) return word;

@@ -98,8 +98,8 @@ export function textOf(value: Value): string {
 const csvLine = (row: Row): string => `${row.map(csvCell).join(",")}\r\n`;
 
 /**
- * A spreadsheet would execute a cell that begins like a formula. Numbers are not formulas. Large numbers, which are
- * text here, are not formulas either.
+ * A spreadsheet would execute a cell that begins like a formula, so such a cell begins with a quote. Numbers need no
+ * quote. Large numbers are text here and need none either.
  */
 function csvCell(value: Value): string {
   const text = visible(textOf(value));
@@ -111,7 +111,7 @@ function csvCell(value: Value): string {
 const markdownLine = (row: Row): string =>
   `| ${row.map((value) => visibleLine(textOf(value)).replaceAll("\\", "\\\\").replaceAll("|", "\\|")).join(" | ")} |\n`;
 
-/** Every value in full on its own line, with an empty line between rows. */
+/** Writes each value in full on its own line, and an empty line between rows. */
 function lineByLine(columns: readonly Column[], width: number): Formatter {
   const names = namesOf(columns);
   const most = Math.max(...names.map(widthOf));
@@ -142,7 +142,7 @@ interface Lines {
 
 /** The first rows determine the width of a column; wider cells of later rows are cut. */
 const MEASURED_ROWS = 1000;
-/** Columns are never narrower than this, so that an id can always be read and copied. */
+/** Columns never cut a value to less than this width, so that an id can always be read and copied. */
 const LEAST_WIDTH = 36;
 
 function lined(columns: readonly Column[], { width, mustFit, edge, between, rule }: Lines): Formatter {

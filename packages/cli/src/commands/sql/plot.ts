@@ -8,15 +8,15 @@ const MOST_ROWS = 500;
 const DIGITS = 4;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** An answer as bars, if it is a series (names for the rows, and numbers); otherwise undefined. */
+/** Draws an answer as bars. Undefined if it lacks a column with names of the rows, or a column of numbers. */
 export function plot(columns: readonly Column[], rows: readonly Row[], width: number): string | undefined {
   const numbers = columns.flatMap(({ type }, at) => (isNumber(type) ? [at] : []));
-  // If all columns are numbers, the first one names the rows: an hour, a step.
+  // If all columns are numbers, the first column has the names of the rows, such as hours or steps.
   const series = numbers.length === columns.length ? numbers.slice(1) : numbers;
   const names = columns.flatMap((_, at) => (series.includes(at) ? [] : [at]));
   if (series.length === 0 || names.length === 0) return undefined;
   const shown = rows.slice(0, MOST_ROWS);
-  // The bars get at least half of the width.
+  // The names of the rows get at most half of the width.
   const length = Math.min(40, Math.floor(width / 2));
   const labels = shown.map((row) => shorten(names.map((at) => textOf(row[at] ?? null)).join(" · "), length));
   const charts = series.map((at) => {

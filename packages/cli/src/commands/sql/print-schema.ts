@@ -10,7 +10,7 @@ export function tablesNamed(tables: readonly Table[], only: string | undefined):
   throw new MissingError(`There is no table ${only}. There are ${tables.map(({ name }) => name).join(", ")}.`);
 }
 
-/** Tables with their columns and what they mean. */
+/** Prints tables and their columns, with what each means. */
 export function printSchema(tables: readonly Table[], screen: Screen): void {
   for (const { name, about, columns } of tables) {
     screen.out(`${screen.paint.out.bold(name)}\n`);

@@ -37,7 +37,7 @@ export interface PromptDeps {
 
 const HISTORY_LINES = 1000;
 
-/** Statements from a terminal, one after the other. */
+/** Reads statements from a terminal, and runs them one after the other. */
 export async function ask(deps: PromptDeps): Promise<void> {
   const { database, screen, historyFile } = deps;
   const { note: paint } = screen.paint;
@@ -203,7 +203,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
   input.close();
 }
 
-/** Newest first, as readline expects it. */
+/** The typed lines, the newest first, as readline expects them. */
 function readHistory(file: string | null): string[] {
   if (file === null) return [];
   try {

@@ -13,9 +13,9 @@ export interface AnswerOptions {
   readonly format: Format | "plot";
   readonly columns: number;
   readonly output: Output;
-  /** Whether a person reads the answer on a terminal of this width. */
+  /** Whether the answer must fit into `columns`, because a person reads it on a terminal. */
   readonly mustFit?: boolean;
-  /** Whether the answers form a list in JSON: a statement without rows then gives an empty list. */
+  /** Whether this answer is one of several in a JSON list. Then a statement without an answer gives an empty list. */
   readonly isList?: boolean;
 }
 
