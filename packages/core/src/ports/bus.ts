@@ -26,9 +26,9 @@ export interface Bus {
 /** What people see of a session on the bus, in the structures of the Claude API. */
 export type Shown =
   | { readonly kind: "session"; readonly session: ShownSession }
-  /** Somebody follows the session on this machine, or nobody does so any longer. */
+  /** Whether somebody follows the session on this machine. */
   | { readonly kind: "connected" | "disconnected"; readonly sessionId: string }
-  /** This machine drives the session, or no longer does so. */
+  /** Whether this machine drives the session. */
   | { readonly kind: "locked" | "unlocked"; readonly sessionId: string }
   /** The session was deleted: its entries on the bus are removed. */
   | { readonly kind: "deleted"; readonly sessionId: string };

@@ -55,7 +55,7 @@ interface Reserved {
    */
   opening(events: readonly NewEvent[]): Promise<Opening | undefined>;
   /**
-   * Ends the reservation: with the lease that the append took and the last sequence of its events, or with null if the
+   * Ends the reservation. `taken` is the lease that the append took, with the last sequence of its events; null if the
    * append took no lease.
    */
   settle(taken: Taken | null): void;

@@ -35,7 +35,10 @@ export interface ModelCall {
   readonly system: string;
   /** The conversation: the blocks of the log, with a result for every tool call. */
   readonly turns: readonly Turn[];
-  /** The array that `turns` begins with, if it is the same array in every call of the session and only grows. */
+  /**
+   * The beginning of `turns` as an array that all calls of the session share and that only grows; undefined if there is
+   * none.
+   */
   readonly growing?: readonly Turn[];
   readonly tools: readonly ToolSchema[];
   /** Tools that the provider runs itself, in the provider's own format. */
@@ -47,9 +50,9 @@ export interface ModelCall {
   /** The most tokens of thinking; 0 for no thinking. */
   readonly thinkingTokens: number;
   /**
-   * How long the provider should keep the beginning of the call for the next one: minutes (`short`) or hours (`long`). `off` for a call
-   * whose beginning is not used again, for which a cache costs more than it saves. Ignored for a provider that decides about caching
-   * itself.
+   * How long the provider should keep the beginning of the call for the next one: minutes (`short`) or hours (`long`).
+   * `off`: the beginning is not used again, so a cache would cost more than it saves. Ignored for a provider that
+   * decides about caching itself.
    */
   readonly cache: "off" | "short" | "long";
   /** The shape of the final answer, if it has one. */
@@ -111,7 +114,7 @@ export interface ModelAbilities {
   readonly thinking: boolean;
   /** The provider guarantees that answers follow a given schema. */
   readonly output: boolean;
-  /** The provider keeps the beginning of a call if it is marked. If not, nothing is marked. */
+  /** The provider caches the beginning of a call if the call marks it. Without this ability, calls mark nothing. */
   readonly caching: boolean;
 }
 

@@ -12,7 +12,10 @@ export interface Claimed {
   readonly lease: Lease;
   readonly lastSequence: number;
   readonly clock: LeaseClock;
-  /** Whether the lease was taken by the append of a prompt. The run was then begun by this worker, not taken over from another. */
+  /**
+   * Whether the append of a prompt took the lease. If so, this worker began the run and did not take it over from
+   * another worker.
+   */
   readonly begins: boolean;
   /**
    * When to release the session although it has more to do, because other sessions wait for the place (ms since 1970).

@@ -49,8 +49,8 @@ export interface SandboxPlace {
   readonly access: "read" | "write";
   readonly inside?: string;
   /**
-   * Device and inode of the folder that is meant, as `66:1234`. If the path leads elsewhere by the time the sandbox is
-   * made, because another program replaced the folder by a link, the program does not start.
+   * Device and inode of the intended folder, as `66:1234`. The program does not start if the path leads to another
+   * folder when the sandbox is made, for example because another program replaced the folder by a link.
    */
   readonly identity?: string | undefined;
 }
@@ -79,7 +79,7 @@ export interface Workplace {
   readonly folder: string;
   /** Undefined if no sandbox is wanted, or if one is preferred but this machine has none. */
   readonly sandbox: Sandbox | undefined;
-  /** Why programs that a model controls are off in this session, as a sentence for the model. */
+  /** Why this session may not run programs that a model controls, as a sentence for the model. */
   readonly refusal?: string | undefined;
   /** Called when a program was rejected because of `refusal`. */
   readonly onRefused?: (() => Promise<void>) | undefined;
@@ -117,6 +117,9 @@ export interface SandboxedProcess {
 export interface SandboxedEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The limit that the program was stopped for, as part of a sentence: `it had 300 processes, and may have 256`. */
+  /**
+   * The limit that the program exceeded, so that it was stopped, as part of a sentence: `it had 300 processes, and may
+   * have 256`.
+   */
   readonly limit?: string;
 }

@@ -37,10 +37,10 @@ export interface UsageQuery {
   readonly agentId?: string;
   /** Only runs of this session. */
   readonly sessionId?: string;
-  /** The first moment that is included, and the first moment after it that is not, as ISO 8601 in UTC. */
+  /** `from` is included, `to` is not. Both are ISO 8601 in UTC. */
   readonly from?: string;
   readonly to?: string;
-  /** The offsets of the time zone whose days are used. Default: UTC. */
+  /** The offsets of the time zone in which a day begins and ends. Default: UTC. */
   readonly shifts?: readonly ZoneShift[] | undefined;
 }
 
@@ -51,9 +51,9 @@ export type ToolUsageQuery = Omit<UsageQuery, "by" | "secondKey">;
 export interface AppendOptions {
   /** The session belongs to this tenant; for other tenants it does not exist. */
   readonly tenant?: string;
-  /** Reject with `conflict` unless the log ends exactly here. 0 = the session must not exist yet. */
+  /** Reject with `conflict` if the log does not end exactly here. 0 = the session must not exist yet. */
   readonly expect?: number;
-  /** Reject with `lease_lost` unless this is the current lease. The append renews it. */
+  /** Reject with `lease_lost` if this is not the current lease. The append renews the lease. */
   readonly lease?: Lease;
   /**
    * Idempotency key: the first append with this key is stored, and later ones get the same result. The same key with
@@ -62,7 +62,7 @@ export interface AppendOptions {
   readonly key?: { readonly id: string; readonly fingerprint: string };
   /** Take the lease in the same transaction. Needs `expect`. Refuses with `conflict` if another worker has the lease. */
   readonly claim?: { readonly owner: string; readonly leaseMs: number };
-  /** When the session should be driven (ms since 1970). Without a lease the earlier of this time and the stored one wins. */
+  /** When the session should be driven (ms since 1970). Without a lease, the earlier of this and the stored time counts. */
   readonly dueAt?: number;
   /**
    * Release the lease in the same transaction and set when the session is due next (null = asleep). Needs `lease` and
@@ -80,7 +80,7 @@ export interface Appended {
   readonly fence?: number;
 }
 
-/** The result of `claim`: a lease; until when another worker has the session; or when the next session is due. */
+/** The result of `claim`: a lease, or until when another worker has the session, or when the next session is due. */
 export type Claim =
   | { readonly kind: "leased"; readonly lease: Lease; readonly lastSequence: number }
   | { readonly kind: "busy"; readonly until: number }
@@ -285,11 +285,11 @@ export interface Store {
   renew(leases: readonly Lease[]): Promise<readonly Lease[]>;
   /** Releases a lease without writing events. `seen` is the last sequence that the worker knows: if the log has more events, the session stays due. */
   release(lease: Lease, next: { readonly seen: number; readonly dueAt: number | null }): Promise<void>;
-  /** Owners that hold a lease now, or only that of this session. An engine looks among them for dead processes of its own host. */
+  /** The owners of the current leases, or only that of this session's lease. An engine looks among them for dead processes of its own host. */
   owners(sessionId?: string): Promise<readonly string[]>;
   /**
    * Frees the leases of a dead owner, so that its sessions can be claimed at once. `withinMs` frees only leases that
-   * expire within this time: use it if the owner is only silent.
+   * expire within this time: use it if the owner may still be alive.
    */
   free(owner: string, options?: { readonly withinMs?: number }): Promise<void>;
   /** Calls back for sessions that got events, from any process. Returns a function that unsubscribes. A call is only a hint: the log decides. */
@@ -324,8 +324,8 @@ export interface Store {
   summaries(tenant: string, sessionIds: readonly string[]): Promise<readonly SessionSummary[]>;
   /**
    * Finds a text in the transcripts of these sessions of a tenant (at most 200): for each, the last messages with the
-   * text, at most `MOST_PLACES`, latest first. The text is compared with the JSON of the message, so that names of
-   * fields are found as well; case is ignored. `searchSessions` removes matches in names of fields.
+   * text, at most `MOST_PLACES`, latest first. The text is looked up in the JSON of the message, and case is ignored.
+   * So names of fields are found as well; `searchSessions` removes these.
    */
   search(tenant: string, sessionIds: readonly string[], text: string): Promise<readonly TextPlace[]>;
   /** The checkpoints of a session, oldest first. */
@@ -336,7 +336,7 @@ export interface Store {
   /** Replaces the snapshot. */
   writeSnapshot(sessionId: string, snapshot: Snapshot): Promise<void>;
 
-  /** Removes a session from the log and every projection. Its forks stay whole. Rejects with `not_found`. */
+  /** Removes a session from the log and every projection. Its forks do not change. Rejects with `not_found`. */
   delete(sessionId: string, options?: { readonly tenant?: string }): Promise<void>;
 
   /** Rejects with a known error if the disk of the store is full or cannot be written. Stores without a disk do not have this method. */
