@@ -52,7 +52,7 @@ const END_PX = 60;
 /** If the view is farther from an end than this, a button leads there. */
 const FAR_PX = 200;
 
-/** If the view is closer than this to a place where items are not loaded, more is loaded. */
+/** When the reader scrolls closer than this to an end of the loaded items, more items are loaded. */
 const NEAR_PX = 1500;
 
 /**
@@ -145,7 +145,7 @@ export function Transcript(props: TranscriptProps) {
   const scrolled = (offset: number): void => {
     const current = list.current;
     if (!current) return;
-    // Only scrolling up stops following the end; growing text does not.
+    // The view stops following the end only when the reader scrolls up. It goes on when the text grows.
     const isNear = current.scrollSize - offset - current.viewportSize < END_PX;
     if (isNear && !hasLater) isAtEnd.current = true;
     else if (offset < lastOffset.current - 1) isAtEnd.current = false;
@@ -183,7 +183,7 @@ export function Transcript(props: TranscriptProps) {
   });
   const isShort = rows.length < 30;
   useEffect(() => {
-    // A page that does not fill the screen cannot be scrolled.
+    // Few rows may not fill the screen, and then nobody can scroll. So more rows are loaded without scrolling.
     if (isShort) onTop?.();
     if (isShort) onBottom?.();
     // oxlint-disable-next-line exhaustive-deps -- asked once for each page.
@@ -235,7 +235,7 @@ interface EndButtonsProps {
   readonly onEnd: () => void;
 }
 
-/** The ways to the ends of the transcript that are out of sight. */
+/** A button for each end of the transcript that is out of sight. */
 function EndButtons({ isFarFrom, hasNews, onBeginning, onEnd }: EndButtonsProps) {
   return (
     <div className="ends">

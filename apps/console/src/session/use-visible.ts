@@ -1,7 +1,7 @@
 import { useCallback, useState } from "react";
 import type { Visible } from "./transcript.tsx";
 
-/** The part of the transcript that is on the screen. Reporting the same part again does not render again. */
+/** The part of the transcript that is on the screen. The page renders again only if this part changes. */
 export function useVisible(): readonly [visible: Visible, settle: (next: Visible) => void] {
   const [visible, setVisible] = useState<Visible>({ from: 0, to: 0 });
   const settle = useCallback(

@@ -20,13 +20,13 @@ export interface Call {
   startedSequence: number | null;
   endedSequence: number | null;
   wait: Wait | null;
-  /** If the call starts a subagent: the session of the subagent. */
+  /** The session of the subagent that the call started, if any. */
   childSession: string | null;
-  /** If the subagent runs inside Claude Code: its messages and calls. */
+  /** The messages and calls of a subagent that runs inside Claude Code. */
   nested: NestedMessage[];
 }
 
-/** A wait for somebody outside, and how it ended. */
+/** How a call waits for a person, a frontend or a subagent, and how this wait ended. */
 interface Wait {
   readonly kind: "frontend_tool" | "question" | "approval" | "subagent";
   readonly openedAt: number;
@@ -62,7 +62,7 @@ export interface Prompt extends Versioned {
   checkpointId: string | null;
 }
 
-/** One model call and the calls that it asked for. */
+/** One model call and the tool calls that the model asked for. */
 export interface Step extends Versioned {
   readonly kind: "step";
   readonly runId: string;
@@ -72,7 +72,7 @@ export interface Step extends Versioned {
   readonly number: number;
   readonly purpose: "step" | "summary" | "copied";
   messageId: string | null;
-  /** `interrupted`: its run was cancelled. `lost`: its worker died. */
+  /** `interrupted`: the run was cancelled. `lost`: the worker died. */
   state: "running" | "done" | "failed" | "lost" | "interrupted";
   /** What an interrupted model call may have cost beyond its known cost. */
   reservedMicros: number;
@@ -142,7 +142,7 @@ export interface StoredFile {
   readonly at: number;
 }
 
-/** What the first event says about the session; the defaults are for invalid logs. */
+/** What the first event says about the session. An invalid log gets default values. */
 interface Head {
   readonly agentName: string;
   readonly agentVersion: number;
@@ -176,7 +176,7 @@ export interface SessionView {
   readonly calls: Map<string, Call>;
   readonly runs: Run[];
   readonly queue: Queued[];
-  /** Calls that wait for somebody outside, oldest first. */
+  /** Calls that wait for a person, a frontend or a subagent, oldest first. */
   readonly open: Map<string, Call>;
   readonly totals: UsageTotals;
   /** The usage of model calls that are not steps: titles and compactions. `totals` includes it. */

@@ -7,7 +7,7 @@ import type { SessionView } from "./view.ts";
 /** How often to check whether a prompt still waits. */
 const AGAIN_MS = 3000;
 
-/** A note about why a prompt does not run: no worker has its agent, or it is not its turn yet. */
+/** Says why a prompt does not run: no worker has its agent, or other prompts come first. */
 export function WaitsNote({ id, view }: { readonly id: string; readonly view: SessionView }) {
   const api = useApi();
   const isAsked = view.queue.length > 0 || view.runs.some(({ endedAt }) => endedAt === null);

@@ -47,14 +47,14 @@ export function Filters({ agents, models, hasHistory }: FiltersProps) {
   );
 }
 
-/** Skein, and the agents that have sessions on this machine. The list is loaded when the menu is opened. */
+/** The menu of sources: Skein, and the agents that have sessions on this machine. It loads its entries when opened. */
 function SourceChoice() {
   const api = useApi();
   const [isWanted, setWanted] = useState(false);
   const [chosen] = useQueryValue("source");
   const found = useQuery({
     queryKey: ["history", "sources"],
-    // The usage report has no agents that record no usage. The menu finds these agents in the latest sessions.
+    // Some agents record no usage, so the usage report lacks them. The menu finds them in the latest sessions.
     queryFn: async () => {
       const [used, latest] = await Promise.all([
         api.historyUsage({ group_by: "source" }),

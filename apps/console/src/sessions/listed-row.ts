@@ -52,7 +52,7 @@ export function rowOfSession(session: ListedSession, { title, agent }: RowNames,
   };
 }
 
-/** The row of a session that was found by its text: the row links to the match. */
+/** The row of a session whose text contains the search words. It links to the match. */
 export function rowOfMatch(match: SessionMatch, row: ListedRow): ListedRow {
   return { ...row, href: `${row.href}?at=${match.sequence}` };
 }

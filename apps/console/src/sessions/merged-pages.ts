@@ -24,8 +24,8 @@ const MOST_OTHERS = 10_000;
 /**
  * Merges two long sorted lists. `isBefore` returns whether one key comes before another or equals it.
  *
- * The second list is read as a whole, so the position of every row of the first list is known: the row's own number plus
- * the number of rows of the second list before it. A jump into the middle then loads only one page.
+ * The second list is read as a whole. A row of the first list then has a known position: its number in the first list,
+ * plus the number of rows of the second list that come before it. So a jump into the middle loads only one page.
  */
 export function mergedPages<One, Other>(
   one: Source<One>,
@@ -41,7 +41,7 @@ export function mergedPages<One, Other>(
   const keys = others.map(other.keyOf);
   const isWhole = others.length === Math.min(second ?? 0, MOST_OTHERS);
 
-  /** How many of the second list come before a row of the first. */
+  /** How many rows of the second list come before the row of the first list that has this key. */
   const othersBefore = (key: Key): number => {
     let [low, high] = [0, keys.length];
     while (low < high) {
@@ -52,7 +52,7 @@ export function mergedPages<One, Other>(
     return low;
   };
   /**
-   * The position of a row of the first list; undefined if its page, or enough of the second list, is not loaded yet.
+   * The position of a row of the first list; undefined until its page, and enough rows of the second list, are loaded.
    */
   const placeOf = (at: number): number | undefined => {
     const item = one.pages.rowAt(at);
@@ -60,7 +60,7 @@ export function mergedPages<One, Other>(
     const before = othersBefore(one.keyOf(item));
     return before === others.length && !isWhole ? undefined : at + before;
   };
-  /** The last row of the first list at or before this position, according to the loaded pages. */
+  /** The last row of the first list whose position is not after `index`. Not sure while pages are missing. */
   const nearest = (index: number): { readonly at: number; readonly isSure: boolean } => {
     let [low, high] = [Math.max(0, index - others.length), Math.min(index, (first ?? 0) - 1)];
     while (low < high) {

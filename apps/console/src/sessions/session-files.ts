@@ -1,6 +1,6 @@
 import type { Api, Session } from "../api/api.ts";
 
-/** Returns a function that imports the chosen file, or a sentence that says why it is not a session. */
+/** Imports the chosen file. Throws a sentence that says why the file is not a session. */
 export async function sessionFromFile(api: Api, file: File): Promise<Pick<Session, "id">> {
   const text = await file.text();
   if (file.name.endsWith(".jsonl")) return api.adopt([claudeFile(file.name, text)]);
@@ -10,7 +10,7 @@ export async function sessionFromFile(api: Api, file: File): Promise<Pick<Sessio
   return api.importSession(parsed as unknown as Parameters<Api["importSession"]>[0]);
 }
 
-/** A transcript with its path below Claude Code's data directory, where each folder is named after its project. */
+/** Gives a transcript the path that Claude Code would use: `projects/FOLDER/ID.jsonl`, with the folder of the project. */
 function claudeFile(name: string, content: string): { path: string; content: string } {
   const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/.exec(name)?.[0];
   if (id === undefined)

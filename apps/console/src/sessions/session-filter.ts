@@ -11,7 +11,7 @@ export interface Asked {
   readonly source: string | null;
 }
 
-/** The server's filter for the filters in the URL. */
+/** Converts the filters in the URL to the filter of a request. */
 export function filterOf({ status, model, tag, agent, subagents }: Asked, title: string): SessionFilter {
   return {
     ...STATES[status ?? ""],
@@ -23,17 +23,17 @@ export function filterOf({ status, model, tag, agent, subagents }: Asked, title:
   };
 }
 
-/** The agent whose own sessions are requested; undefined for all agents. */
+/** The coding agent whose history is requested, such as `codex`; undefined for all of them. */
 export function agentOf({ source }: Asked): string | undefined {
   return source === null || source === "skein" ? undefined : source;
 }
 
-/** Whether only sessions of Skein can match: no other source has agents, tags or states. */
+/** Whether only sessions of Skein can match, because the filters do not apply to other sources. */
 export function isOnlySkein({ status, tag, agent, model, source }: Asked): boolean {
   return source === "skein" || status !== null || tag !== null || agent !== null || model !== null;
 }
 
-/** The server's order for the order in the URL. */
+/** Converts the order in the URL to the order of a request. */
 export function sortOf({ sort }: Asked): SessionSort {
   return SORTS[sort ?? ""] ?? "last_run";
 }

@@ -3,7 +3,7 @@ import { grouped } from "../ui/amounts.ts";
 import { fullTime } from "../ui/times.ts";
 import type { SessionRows } from "./use-session-rows.ts";
 
-/** How many sessions are listed, how far the search has come, and the keys of the list. */
+/** Shows the number of listed sessions, the progress of the search, and the keys of the list. */
 export function SessionsFooter({ rows: { total, isSearching, isReadingHistory, said } }: { rows: SessionRows }) {
   return (
     <footer

@@ -8,7 +8,7 @@ import { type ListedRow, shortPath, sourceName } from "./listed-row.ts";
 /** Shorter words are not searched, because nearly every session contains them. */
 const SHORTEST = 2;
 
-/** Sessions of other agents that contain the words, each once, with its best match. */
+/** Sessions of other agents that contain the words. Each session comes once, with its best match. */
 export function useHistorySearch(
   search: string,
   source: string | undefined,

@@ -11,7 +11,7 @@ interface PageAnswer<Item> {
 }
 
 interface PagesOptions<Item> {
-  /** Identifies the list: another key means another list. */
+  /** Identifies the list. A list with other filters has another key. */
   readonly queryKey: readonly unknown[];
   readonly ask: (offset: number, signal: AbortSignal) => Promise<PageAnswer<Item>>;
   readonly isWanted?: boolean;

@@ -105,7 +105,7 @@ function lacking(abilities: object): string {
   return names.length === 0 ? "" : `without ${names.join(", ")}`;
 }
 
-/** The model's address and key in words; for callers who may not see them, its provider. */
+/** The address and key of the model in words. A reader who may not see these settings gets the name of the provider. */
 function reachedBy({ provider, settings, key }: Model): string {
   const parts = [
     settings?.adapter ?? provider,

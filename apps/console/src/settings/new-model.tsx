@@ -15,7 +15,7 @@ function lackedIn(names: string): Record<string, false> {
   return Object.fromEntries(each.filter((name) => name !== "").map((name) => [name, false]));
 }
 
-/** The form in which a model is added. A name with a known provider needs nothing else: `openrouter/…`, `ollama/…`. */
+/** The form for a new model. If the name begins with a known provider (`openrouter/…`), the other fields stay empty. */
 export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<boolean> }) {
   const [name, setName] = useState("");
   const [adapter, setAdapter] = useState("");

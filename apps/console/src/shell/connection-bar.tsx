@@ -6,10 +6,10 @@ import { Icon } from "../ui/icon.tsx";
 import { clockSeconds } from "../ui/times.ts";
 import { useNow } from "../ui/use-now.ts";
 
-/** How long the server is unreachable before the page says so: a restart takes less time. */
+/** The page reports an unreachable server only after this time, because a restart takes less. */
 const PATIENCE_MS = 3000;
 
-/** Sessions that no worker can run are reported on their own pages and in Settings, not here. */
+/** Failures that this bar leaves out. A session that no worker can run is reported on its page and in Settings. */
 const SAID_THERE: ReadonlySet<string> = new Set(["sessions"]);
 
 /** A note that the server cannot be reached, with the age of the data on the page. */
