@@ -16,13 +16,13 @@ export interface HistoryChange {
 /** Where an adopted session is stored, and in which folder it works. */
 export interface AdoptTo {
   readonly tenant: string;
-  /** The folder here for a session that worked in `cwd`; null if it has none. */
+  /** The folder that the session gets on this server, if it worked in `cwd`; null for none. */
   readonly folderFor: (cwd: string, sessionId: string) => Promise<string | null>;
 }
 
 /**
- * Reads the sessions of other agents from their own files. Methods that return text return the JSON of the response,
- * made in another thread and sent unchanged. Errors are known errors. Reasons: decision 150.
+ * Reads the sessions of other agents from their own files. Methods that return text return the JSON of the response. It
+ * is made in another thread, and sent unchanged. Errors are known errors. Reasons: decision 150.
  */
 export interface HistoryPort {
   /** Names of keys that may read the history, besides admin keys. */

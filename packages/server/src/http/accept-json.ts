@@ -23,7 +23,7 @@ export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void
   app.removeAllContentTypeParsers();
   app.decorateRequest("bodyDigest", undefined);
   app.decorateRequest("bodyDone", () => {});
-  // A parser does not get the reply. The reply is needed here, because the end of the reply is the end of the request.
+  // A hook is used because a parser does not get the reply, and a request ends with its reply.
   app.addHook("onRequest", (request, reply, done) => {
     if (!(lengthOf(request.headers) <= LARGE)) reply.raw.once("close", () => request.bodyDone());
     done();
@@ -50,7 +50,7 @@ export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void
     try {
       const giveBack = await places.body(request.principal?.tenant ?? "", bytes);
       request.bodyDone = giveBack;
-      // The caller may have disconnected in the meantime: then the room is released immediately.
+      // If the caller has disconnected in the meantime, the room is released immediately.
       if (request.raw.destroyed) giveBack();
     } catch (error) {
       // A client that is still sending would not read the answer, so the rest is read and dropped.

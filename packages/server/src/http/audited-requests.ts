@@ -73,12 +73,11 @@ export function auditRequests(
           actor: principal.name,
           key_id: principal.keyId.slice(0, 12),
         });
-      // Wrong keys belong to no tenant, and anybody can send any number of them: one entry a minute is written, for the
-      // operator.
+      // A wrong key belongs to no tenant, and anybody can send any number of wrong keys. So at most one entry per
+      // minute is written, into the operator's log.
       const minute = Math.floor(now() / 60_000);
       if (!principal && problem?.code === "unauthorized" && sentKey(request) && minute !== wrongKeyMinute) {
         wrongKeyMinute = minute;
-        // An entry that belongs to no tenant is in the log of the operator.
         await audit.append(OPERATOR, { ...entry, action: "key.wrong", outcome: "refused" });
       }
     } catch (error) {

@@ -45,8 +45,9 @@ export function checkForm({ url = "", headers }: IncomingMessage): void {
 }
 
 /**
- * The subprotocol of `/v1/ws`, and the prefix of the subprotocol that carries a key. Browsers cannot set headers on a
- * WebSocket, an address ends up in logs, and a key in the first message would leave strangers' sockets open for seconds.
+ * The subprotocol of `/v1/ws`, and the prefix of the subprotocol that carries a key. Other ways are worse: browsers
+ * cannot set headers on a WebSocket, addresses end up in logs, and if the key came in the first message, strangers
+ * could keep sockets open for seconds.
  */
 export const SOCKET_PROTOCOL = "skein";
 const KEY_PROTOCOL = "skein-key.";

@@ -59,8 +59,9 @@ const PIECE = 256 * 1024;
 const scratch = Buffer.alloc(PIECE);
 
 /**
- * Decoding skips characters that are not base64, so invalid text gives too few bytes. A regular expression takes
- * several times as long. Decoding also accepts two characters of base64url, which are checked separately.
+ * Checks a text by decoding it: decoding skips characters that are not base64, so invalid text gives too few bytes. A
+ * regular expression would take several times as long. Decoding also accepts two characters of base64url, which are
+ * checked separately.
  */
 function isBase64(data: string, size: number): boolean {
   if (data.length % 4 !== 0 || data.includes("-") || data.includes("_")) return false;

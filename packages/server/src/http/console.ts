@@ -15,7 +15,10 @@ export interface ConsoleFiles {
   read(name: string): Promise<Uint8Array | undefined>;
 }
 
-/** The content security policy of the console: its own scripts, styles and calls, and pictures as data. No text becomes markup. */
+/**
+ * The content security policy of the console. It allows the console's own scripts, styles and calls, and images as data
+ * URLs. Text cannot become markup.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -26,7 +26,7 @@ const Entry = z.object({
 });
 type Entry = z.infer<typeof Entry>;
 
-/** The Idempotency-Key of a request: repeated requests do their work once. */
+/** The Idempotency-Key of a request. Repeated requests with the same key do their work only once. */
 export interface IdempotencyKey {
   readonly id: string;
   readonly fingerprint: string;

@@ -33,7 +33,7 @@ export function createShapeCheck({ depth, entries, values }: Shape): (piece: Uin
     for (let at = 0; at < piece.length; at++) {
       let byte = piece[at] as number;
       if (inString) {
-        // Most bytes of a large body are inside strings.
+        // Skips the inside of strings in one loop, because most bytes of a large body are there.
         if (!escaped) while (byte !== QUOTE && byte !== BACKSLASH && ++at < piece.length) byte = piece[at] as number;
         if (at === piece.length) return undefined;
         if (escaped) escaped = false;

@@ -34,7 +34,7 @@ export function cookieIn(headers: IncomingHttpHeaders): string | undefined {
 /** The header that gives a browser its login. An empty value removes the login. */
 export function loginCookie(headers: IncomingHttpHeaders, value: string): string {
   const age = value === "" ? 0 : LOGIN_SECONDS;
-  // The server itself has no TLS. If the page's origin is https, a proxy in front of it has.
+  // This server has no TLS itself. If the page's origin is https, a proxy in front of this server has it.
   const secure = headers.origin?.startsWith("https://") ? "; Secure" : "";
   return `${nameOf(headers)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${age}${secure}`;
 }

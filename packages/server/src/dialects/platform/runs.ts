@@ -114,7 +114,7 @@ async function waitingRun(call: RequestContext, params: RunParams) {
   };
 }
 
-/** Rejects a prompt that another run read as steering: it has no run of its own. */
+/** Rejects the run of a prompt that steered another run: it never began. */
 function readByAnother(events: readonly Event[], params: RunParams, messageId: string): never {
   const entered = events.find((event) => event.event_type === "message.created" && event.data.message_id === messageId);
   if (entered?.event_type !== "message.created") return noRun(params);

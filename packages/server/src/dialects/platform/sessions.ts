@@ -118,7 +118,10 @@ async function queuedOf({ shared }: RequestContext, session: Session): Promise<S
   return { place: at + 1, reason: "This server drives as many sessions at once as it can. Tenants take turns." };
 }
 
-/** A worker that cannot drive a session makes it due again after a second. */
+/**
+ * Sessions that are due within this time count as due now: a worker that cannot drive a session makes it due again a
+ * second later.
+ */
 const SOON_MS = 2000;
 
 /** The sessions that are due soon. An idle session is due only because of a prompt. */

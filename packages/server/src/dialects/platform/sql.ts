@@ -51,9 +51,9 @@ export function mayAskHistory(principal: Principal): boolean {
 }
 
 /**
- * Sends lines as they arrive. The first line has the columns, and the last line says how the statement ended: an answer
- * without it is incomplete. A slow reader does not slow down the statement, which occupies a process; the number of
- * unread bytes is limited.
+ * Sends lines as they arrive. The first line has the columns; the last line says how the statement ended, and an answer
+ * without a last line is incomplete. A statement occupies a process, so it does not wait for a slow reader; the number
+ * of unread bytes is limited.
  */
 async function sendLines(
   parts: AsyncGenerator<SqlPart>,

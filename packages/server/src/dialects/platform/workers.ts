@@ -24,8 +24,8 @@ export const workerHandlers = {
       ? all.map((worker) => ({ worker: worker.owner, lacks: [...lacking(worker, agent)] })).filter(isLacking)
       : [];
     const workers = all.map(({ owner }) => owner).filter((owner) => !others.some(({ worker }) => worker === owner));
-    // What a worker found missing when it took the session, such as the key of a model: other processes cannot see
-    // that.
+    // A worker may have found something missing when it took the session, such as the key of a model. Other processes
+    // cannot see that.
     const hasWork = run !== null || queue.length > 0;
     const unserved = hasWork && (await shared.unserved()).find(({ sessionId }) => sessionId === session_id);
     return {
@@ -62,7 +62,7 @@ export const workerHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** The workers, without processes of this host that have ended and could not remove themselves. */
+/** The workers. Processes of this host that died without removing their entry are left out. */
 async function workersOf({ deps: { store, process: own } }: ServerContext) {
   const all = await createWorkers(store.records).list();
   return all.filter(({ owner }) => !own?.isDead(owner));
