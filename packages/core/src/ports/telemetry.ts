@@ -37,9 +37,7 @@ interface TelemetryLine {
   readonly trace?: { readonly traceId: string; readonly spanId: string };
 }
 
-/**
- * Sends spans, values and log lines to a collector. Sending is never waited for: data that cannot be sent is dropped.
- */
+/** Sends spans, values and log lines to a collector in the background. Data that cannot be sent is dropped. */
 export interface Telemetry {
   span(span: TelemetrySpan): void;
   value(value: TelemetryValue): void;

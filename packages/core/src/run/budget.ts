@@ -19,7 +19,7 @@ export function outOfMoney(state: SessionState, run: RunState, next: NextCall): 
   return message === undefined ? undefined : outOfMoneyEnd(message);
 }
 
-/** The end of a run whose budget stops it, with the sentence that says why. */
+/** Ends a run because of its budget. `message` says why. */
 export function outOfMoneyEnd(message: string): RunEnd {
   return endWith({ code: "budget_exceeded", message });
 }
@@ -43,7 +43,7 @@ function held(reserved: bigint): string {
   return reserved === 0n ? "" : ` and ${dollars(reserved)} is reserved for calls that broke off`;
 }
 
-/** The most tokens that the next answer may have: at most `limit`, cut down to what the budget still pays for. */
+/** The most tokens that the next answer may have: `limit`, or less if the rest of the budget pays for less. */
 export function affordableTokens(
   state: SessionState,
   run: RunState,
@@ -58,8 +58,8 @@ export function affordableTokens(
 }
 
 /**
- * What the budgets of the run and of its session leave after subagents and reservations, in pico-dollars. Null without
- * a budget.
+ * What is left of the budget of the run or of its session (the smaller amount), in pico-dollars. Costs of subagents
+ * and reservations count as spent. Null without a budget.
  */
 export function leftToSpend(state: SessionState, run: RunState, now: number): bigint | null {
   const left = budgets(state, run, now).flatMap(({ spent, reserved, limit }) =>

@@ -84,7 +84,7 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
     }
   }
 
-  /** False if the log had new events, so that nothing was written. */
+  /** Returns false if nothing was written because the log had new events. */
   async function append(events: readonly NewEvent[], base: number, release?: { readonly dueAt: number | null }) {
     // Nothing is written, so the lease is not renewed.
     if (events.length === 0 && !release) return true;
@@ -147,7 +147,7 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
   };
 }
 
-/** Notes which events are appended to a session while its state is read. */
+/** Listens for events that are appended to a session while its state is read. `heard` returns the last sequence. */
 export interface Ear {
   heard(): number;
   stop(): void;

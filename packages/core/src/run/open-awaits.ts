@@ -9,7 +9,7 @@ import { isCancelled } from "./rules.ts";
 interface OpenAwaits {
   /** The run that waits. */
   readonly runId: string;
-  /** The last event of the log from which these awaits were read. */
+  /** The sequence of the last event of the log from which these awaits were read. */
   readonly sequence: number;
   /** The awaits that a person or client must answer: the session's own and those of its subagents. */
   readonly forSomebody: readonly Await[];

@@ -10,7 +10,10 @@ export interface Opening {
   /** The last sequence that the log must have when these events are appended. */
   readonly expect: number;
   readonly events: readonly NewEvent[];
-  /** Call if the events were stored and nobody has appended anything after them: the session need not be read then. */
+  /**
+   * Keeps the state of the session, so that it need not be read again. Call this if the events were stored and nobody
+   * has appended anything after them.
+   */
   keep(): void;
 }
 
@@ -21,7 +24,7 @@ export interface OpeningDeps {
   readonly now: () => number;
 }
 
-/** The session that gets a prompt, and the events that its append has without the opening. */
+/** The session that gets a prompt, and the events of the append before the opening is added. */
 interface Prompted {
   readonly sessionId: string;
   readonly tenant: string;

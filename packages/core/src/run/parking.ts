@@ -44,7 +44,7 @@ const KIND = "parked-session";
 const PATIENCE = 5;
 /** The delay after the first failure. The delay doubles with each further failure. */
 const AGAIN_MS = 100;
-/** For how many sessions failures are counted. */
+/** The number of sessions whose failures are counted. */
 const REMEMBERED = 1000;
 
 export function createParking({ store, now, report }: ParkingDeps): Parking {

@@ -103,7 +103,7 @@ const STOP_REASONS_BY_REPLY: ReadonlyMap<string | null, StopReason> = new Map([
   ["model_context_window_exceeded", "context_window_exceeded"],
 ]);
 
-/** The stop reason of a run that completed with a reply for which the model gave this reason. */
+/** The stop reason of a run that completed. `reply` is the reason that the model gave for the end of its last reply. */
 export function stopReasonOf(reply: string | null): StopReason {
   return STOP_REASONS_BY_REPLY.get(reply) ?? "end_turn";
 }

@@ -64,7 +64,7 @@ export function completedCall(
   };
 }
 
-/** A call that waits for something outside. */
+/** A call that waits for an answer from a person, the client or a subagent. */
 export interface OpenedAwait extends Call {
   readonly kind: FactData<"await.opened">["awaits"][number]["kind"];
   /** Until when the call waits; null for no limit. */

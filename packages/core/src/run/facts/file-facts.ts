@@ -39,7 +39,7 @@ export function fileFailed(
   return { event_type: "file.failed", data: { ...inStep(place), file_id: fileId, filename, error } };
 }
 
-/** Records that the files as they were at this user message can be restored. */
+/** A checkpoint exists from now on: the files can be restored as they were at this user message. */
 export function checkpointCreated(checkpoint: {
   readonly checkpointId: string;
   readonly userMessageId: string;

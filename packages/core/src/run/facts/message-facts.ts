@@ -11,7 +11,7 @@ export function messageEntered(state: SessionState, messageId: string): FactOf<"
   const pending = state.pending[messageId];
   const role: Message["role"] = isResults ? "user" : (pending?.role ?? "user");
   const content: unknown = isResults ? run.calls.map((call) => call.result) : pending?.content;
-  // The model measured its own reply when it made the reply.
+  // The model counted the tokens of its own reply when it made the reply.
   const isMeasured = run.replyId === messageId;
   return messageCreated(run, {
     messageId,

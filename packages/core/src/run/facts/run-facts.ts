@@ -24,7 +24,7 @@ export function stepsExhausted(place: Place, maxSteps: number): FactOf<"steps.ex
   return { event_type: "steps.exhausted", data: { ...inStep(place), max_steps: maxSteps } };
 }
 
-/** The session that called this session as a subagent has got the answer. */
+/** This session works as a subagent, and the session that called it has got the answer. */
 export function parentInformed(
   place: Place,
   { session_id, tool_use_id }: { readonly session_id: string; readonly tool_use_id: string },

@@ -18,7 +18,7 @@ export function runtimeNoticed(
   return { event_type: "runtime.noticed", data: { run_id: runId, message_id: messageId, subtype, notice } };
 }
 
-/** A notice about the tools for readers of the log. */
+/** A notice about the tools, for people who read the log. */
 export function toolsNoticed(run: Run, text: string): FactOf<"runtime.noticed"> {
   const messageId = derivedId("notice", run.runId, text);
   return runtimeNoticed(run, { messageId, subtype: TOOLS_NOTICED, notice: { text } });

@@ -36,7 +36,9 @@ export function stepStarted(
 /** An answer of a model. */
 export interface Reply {
   readonly messageId: string;
-  /** The message that will contain the results of its calls, if it has any. */
+  /**
+   * Makes the id of the message with the results of the answer's calls. It is not called if the answer has no calls.
+   */
   readonly resultsMessageId: () => string;
   readonly content: readonly ContentBlock[];
   readonly model: string;
