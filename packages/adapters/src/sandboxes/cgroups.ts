@@ -5,8 +5,8 @@ import { taskLimit } from "./guard.ts";
 
 /**
  * Control groups: the kernel counts memory and processes of everything in a group together, enforces limits, and shares
- * CPU time between groups. The user needs a part of the group tree: root has one, and a service with `Delegate=yes`
- * too. Reasons: decision 179.
+ * CPU time between groups. The user of this server must own a folder of the group tree: root does, and so does a
+ * service with `Delegate=yes`. Reasons: decision 179.
  */
 export interface Cgroups {
   readonly version: 1 | 2;
@@ -89,7 +89,7 @@ function limit(version: 1 | 2, folders: Parents, { totalMemoryBytes, processes }
   const { memory, pids } = folders;
   if (totalMemoryBytes !== undefined) {
     write(memory, version === 2 ? "memory.max" : "memory.limit_in_bytes", totalMemoryBytes);
-    // All processes of the group are killed together: otherwise the rest of a program would hang.
+    // If memory runs out, the kernel kills all processes of the group together. Otherwise those that remain would hang.
     if (version === 2) write(memory, "memory.oom.group", 1);
   }
   if (processes !== undefined) write(pids, "pids.max", taskLimit(processes));
@@ -106,9 +106,9 @@ function exceeded(version: 1 | 2, { memory, pids }: Parents, limits: SandboxLimi
 }
 
 /**
- * The folders in which version 2 allows new groups: below the group of this process. A group with groups below it may
- * not contain processes, so this process moves to a group below as well. If other processes are in its group, there are
- * no such folders.
+ * The folder in which version 2 allows new groups: the group of this process. A group that contains groups may not
+ * contain processes, so this process moves to a new group inside its group. Throws an error if its group has other
+ * processes.
  */
 function delegated(group: string): Parents {
   const others = readFileSync(join(group, "cgroup.procs"), "utf8").split("\n").filter(Boolean).map(Number);

@@ -32,7 +32,7 @@ export async function folderBytesAbove(folder: string, most: number, signal: Abo
   return bytes;
 }
 
-/** The bytes of a file that was deleted, or that this server may not read: 0. */
+/** 0 for a file that was deleted or that this server may not read; Infinity for a path that is too long. */
 function unmeasured(error: unknown): number {
   return (error as NodeJS.ErrnoException).code === "ENAMETOOLONG" ? Infinity : 0;
 }

@@ -10,7 +10,7 @@ export interface GuardedCommand {
   readonly command: readonly string[];
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Limits that are watched from outside. */
+  /** Limits that this server checks while the command runs. */
   readonly limits?: SandboxLimits | undefined;
   /** Folders whose size is limited. */
   readonly folders?: readonly WatchedFolder[];

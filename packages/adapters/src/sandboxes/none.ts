@@ -65,7 +65,7 @@ function createNone(
       ...found,
     },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
-      // The size of folders is not limited: without a sandbox they are existing folders of the machine.
+      // The size of folders is not limited here: these folders are the machine's own, and existed before.
       startGuarded({
         command: [...prefix, ...guardOf(bash, { goodForMs, limits }), command, ...args],
         cwd,

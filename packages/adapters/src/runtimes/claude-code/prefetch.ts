@@ -6,8 +6,8 @@ import type { Child, ChildStart } from "./claude-child.ts";
  */
 export interface Prefetch {
   /**
-   * Starts a process for the next session of this kind, unless there is one. If there are too many, the process whose
-   * kind has not been requested for the longest time is ended.
+   * Starts a process for the next session of this kind, if there is none yet. If there are too many processes, the one
+   * whose kind was not requested for the longest time is ended.
    */
   prepare(kind: string, start: ChildStart): void;
   /** The id for a session of this kind whose process is started already. The process is reserved for a while. */

@@ -17,7 +17,7 @@ export function createPromptUrls(): PromptUrls {
     note,
     noteTranscript(transcript) {
       for (const entry of transcript.get("") ?? [])
-        // Results of tools are in messages of the user too, and a model can control what is in them.
+        // A model can control the results of tools, which are in messages of the user too. So results are left out.
         if (entry.type === "user") note(blocksIn(entry).filter(({ type }) => type !== "tool_result"));
     },
     allowsUrl: (url) => known.has(url),

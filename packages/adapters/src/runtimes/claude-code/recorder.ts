@@ -105,7 +105,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     for (const message of ready) deps.written(message);
   }
 
-  /** Prompts that are in the transcript, but that Claude Code did not report. */
+  /** Records prompts that are in the transcript, but that Claude Code did not report. */
   function recordTakenIn(batch: Batch): void {
     for (const { message_id } of batch.state.queue) if (stored.has(message_id)) recordSteered(message_id, batch);
   }
@@ -191,8 +191,8 @@ export function createRecorder(deps: RecorderDeps): Recorder {
 const LAST_WORD_MS = 25;
 
 /**
- * Waits a moment, to append several messages together: a child's last entries and its result arrive almost together,
- * and one append for both halves the time until the end of a run is known.
+ * Waits a moment, so that several messages are appended together. The last entries of a child arrive almost together
+ * with its result. With one append for both, the end of a run is known in half the time.
  */
 function createAppendTiming(unrecorded: UnrecordedMessages, append: () => Promise<void>) {
   let coming: Promise<void> | undefined;

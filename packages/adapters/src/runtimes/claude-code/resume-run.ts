@@ -83,7 +83,8 @@ async function putAside({ log }: Drive): Promise<TurnEnd> {
 function deferCall(transcript: Transcript, batch: Batch): void {
   const open = (batch.state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
   const waiting = open.filter(isWaiting);
-  // A process resumes only one call: one that has to run, if there is one. Answers of people need no process.
+  // A process resumes only one call. A call that has to run comes first: a call that only waited for an answer needs no
+  // process.
   const next = waiting.find((call) => !ownResult(call)) ?? waiting[0];
   const entries: Entry[] = [];
   for (const call of open) {
@@ -114,7 +115,7 @@ function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResul
   return { toolUseId, content: `The user has answered. ${said.join(", ")}`, isError: false };
 }
 
-/** A run that this worker has resumed. `over` is its end, if it must not continue. */
+/** A run that this worker has resumed. `over` is set if the run must end now. */
 interface Resumed {
   readonly run: RunState;
   readonly over: RunEnd | undefined;
@@ -155,7 +156,7 @@ function closeRun(
   if (broke) failRun(broke, batch);
 }
 
-/** Prompts that Claude Code had read during the turn. */
+/** Records the prompts that Claude Code had read during the turn. */
 function recordAllSteered(transcript: Transcript, batch: Batch): void {
   const steered = new Set((transcript.get("") ?? []).flatMap((entry) => steeredBy(entry) ?? []));
   for (const { message_id } of batch.state.queue) if (steered.has(message_id)) recordSteered(message_id, batch);

@@ -51,7 +51,7 @@ interface WaysOut {
   close(): Promise<void>;
 }
 
-/** Undefined if the process makes its connections itself. */
+/** Opens the connections of a process. Undefined if the process makes its connections itself. */
 export async function openWays(start: WaysOutStart, current: Current): Promise<WaysOut | undefined> {
   const { options, walls, broker, hosts = [], ownServers = {} } = start;
   if (!broker) return undefined;

@@ -57,11 +57,11 @@ export interface PendingMessage {
 export interface MessageReader {
   read(message: SDKMessage, now: number): readonly PendingMessage[];
   /**
-   * Returns the answer that is being assembled. It is complete, because its calls begin. Returns nothing while the
-   * answer is streamed.
+   * Returns the answer that is being assembled. Called when calls of the answer begin, so the answer is complete.
+   * Returns nothing while the answer is streamed.
    */
   settle(now: number): readonly PendingMessage[];
-  /** Ends the answer whose stream is open as an interrupted answer, because nothing more will come. */
+  /** Returns the answer that is being streamed as an interrupted answer, because nothing more will come. */
   breakOff(): readonly PendingMessage[];
 }
 
@@ -127,7 +127,7 @@ export function createMessageReader(): MessageReader {
     return before;
   }
 
-  /** The open stream was interrupted: its answer, which people saw as a draft, ends here. */
+  /** The stream was interrupted. Its answer, which people saw as a draft, ends here. */
   function breakOff(): readonly PendingMessage[] {
     if (!streaming) return [];
     const { id: apiMessageId, answer } = streaming;

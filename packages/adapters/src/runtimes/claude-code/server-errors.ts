@@ -3,7 +3,7 @@ import type { Query, SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 
 type Init = Extract<SDKMessage, { type: "system"; subtype: "init" }>;
 
-/** How long the request for the reasons of failed servers may delay the beginning of a run. */
+/** How long the beginning of a run may wait for the reasons why MCP servers failed. */
 const ASKED_MS = 2000;
 
 /** Whether the message says that an MCP server failed. The message does not say why. */

@@ -37,7 +37,7 @@ function readOnlyOf(options: ResolvedOptions): readonly string[] {
   ]);
 }
 
-/** Rejects a session that has a folder that it may only read, but no sandbox. */
+/** Rejects a session without a sandbox if it has a folder that it may only read. */
 export function checkReadOnly(options: ResolvedOptions, walls: ClaudeWalls | undefined): void {
   if (walls || readOnlyOf(options).length === 0) return;
   throw new KnownError(

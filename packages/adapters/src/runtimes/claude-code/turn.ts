@@ -49,7 +49,7 @@ export interface Turn {
   readonly checkpoints: boolean;
   /** The reason why the last call of the session was rejected for lack of money. */
   readonly unpaid?: () => string | undefined;
-  /** The largest message of the child, in bytes; null if the guard of the process checks it. */
+  /** The session's own limit for messages of the child, in bytes; null if it has none. */
   readonly maxMessageBytes: number | null;
   /** Values that must not appear in anything that is reported about the child. */
   readonly secrets: readonly string[];
@@ -64,7 +64,7 @@ export interface Turn {
 const INTERRUPT_MS = 5000;
 /** How long a turn may continue when the process has to stop. */
 const GRACE_MS = 5000;
-/** The share of a lease after which a child is ended if the store has not answered. */
+/** If the store has not answered for this share of a lease, the child is ended. */
 const SILENCE = 0.7;
 
 /** Follows a child through one turn and records its messages, until the run ends or must be left open. */
@@ -124,7 +124,10 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     child.kill();
   }
 
-  /** The run continues in another process. Only this process knows the usage of the unfinished answer. */
+  /**
+   * Ends the child, so that the run continues in another process. Records the usage of the unfinished answer first,
+   * because only this process knows it.
+   */
   async function stop(): Promise<void> {
     if (isOver || isStopping) return;
     // The call of an open question stays open.
@@ -156,7 +159,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     return timer;
   }
 
-  /** Handles facts from outside. */
+  /** Handles facts that other writers appended. */
   function react(): void {
     if (isOver) return;
     if (!interrupted) steering.handOver(log.state);
@@ -187,8 +190,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   function hear(message: SDKMessage): void {
     if (isOver || isStopping) return;
     if (!isOfTurnBefore(message)) clearTimeout(silent);
-    // The guard does not enforce this limit, because the process's lines also contain transcript entries, which are not
-    // messages.
+    // This limit is checked here and not where the lines of the process are read: some lines are transcript entries,
+    // not messages.
     if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
       const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
       void fail({ code: "buffer_exceeded", message: sentence }).catch(abandon);

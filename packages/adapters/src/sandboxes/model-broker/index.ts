@@ -197,7 +197,7 @@ function isToken({ headers }: IncomingMessage, token: string): boolean {
   return timingSafeEqual(Buffer.from(given), Buffer.from(token));
 }
 
-/** The body of a request, however its length is announced; undefined if it is too large. */
+/** The body of a request, with or without an announced length; undefined if the body is too large. */
 async function bodyOf(request: IncomingMessage): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (Number(request.headers["content-length"] ?? 0) > MAXIMUM_BODY_BYTES) return undefined;
   const chunks: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-/** Which actions of its model's provider a sandboxed program may request. */
+/** The actions that a sandboxed program may request from the provider of its model. */
 export interface ProviderRules {
   /** Whether the provider may fetch this address: an image or document of a prompt. Default: no address. */
   readonly allowsUrl?: ((url: string) => boolean) | undefined;
@@ -6,7 +6,7 @@ export interface ProviderRules {
   readonly allowsTool?: ((name: string) => boolean) | undefined;
 }
 
-/** Types of tools that the caller runs, and of the provider's search among the tools of the request. */
+/** Types of tools that the provider does not run, and the type of the provider's search in the tools of the request. */
 const HARMLESS = /^(?:custom$|bash_|text_editor_|computer_|memory_|tool_search_tool_)/;
 
 /**

@@ -28,10 +28,7 @@ export function checkTools({ allowed_tools, disallowed_tools, agents }: Given): 
     }
 }
 
-/**
- * The fields that a subagent may have: other fields could allow what other rules forbid. Subagents cannot start
- * subagents, as in the Claude API.
- */
+/** The fields that a subagent may have. Other fields could allow what other rules forbid. */
 const AGENT_FIELDS = new Set(["description", "prompt", "tools", "model", "disallowedTools", "maxTurns", "effort"]);
 
 export function checkAgents({ agents }: Given, { nestedAgents }: ClaudeSettings): void {

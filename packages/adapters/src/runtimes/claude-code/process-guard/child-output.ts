@@ -3,7 +3,9 @@ import { withoutSecrets } from "@skein/protocol";
 
 const NEWLINE = 10;
 
-/** Passes lines on until a line is longer than allowed; that line is reported, and nothing is passed on after it. */
+/**
+ * Passes output on until it has a line that is longer than allowed. Then calls `tooLong`, and passes nothing more on.
+ */
 export function limitLines(maxBytes: () => number, tooLong: () => void): Transform {
   let length = 0;
   let over = false;
@@ -12,7 +14,7 @@ export function limitLines(maxBytes: () => number, tooLong: () => void): Transfo
       if (over) return done();
       const last = chunk.lastIndexOf(NEWLINE);
       const first = chunk.indexOf(NEWLINE);
-      // A line that lies inside one chunk is no longer than that chunk.
+      // The longest line that ends in this chunk. If no line ends in it, the length of the line so far.
       const longest =
         last === -1 ? length + chunk.length : Math.max(length + first, longestBetween(chunk, first, last));
       length = last === -1 ? length + chunk.length : chunk.length - last - 1;
@@ -35,8 +37,8 @@ function longestBetween(chunk: Uint8Array, first: number, last: number): number 
 }
 
 /**
- * The most characters that are reported, and the most that are kept. More are kept than reported, so that a secret at
- * the edge is recognised as a whole.
+ * How many characters are reported, and how many bytes are kept. More is kept than reported, so that a secret at the
+ * beginning of the reported part is recognised as a whole.
  */
 const SHOWN = 4096;
 const KEPT = 64 * 1024;
