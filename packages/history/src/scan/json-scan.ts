@@ -38,8 +38,7 @@ export function readObject(bytes: Uint8Array, at: number, end: number, wanted: K
 
 /**
  * Fills `found` with the values of the wanted keys of the object that starts at `at`, and stops when all are found. If
- * a key is repeated, the last one counts, as in `JSON.parse`, unless the search stopped before it. Returns false if the
- * bytes are not an object.
+ * a key is repeated before that, the last one counts, as in `JSON.parse`. Returns false if the bytes are not an object.
  */
 // oxlint-disable-next-line max-params
 export function findKeys(bytes: Uint8Array, at: number, end: number, wanted: Keys, found: Found): boolean {

@@ -65,7 +65,7 @@ export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Da
     return [];
   }
   const records = splitGlued(cut.bytes.subarray(cut.start, cut.end));
-  if (records.length > 0) report("glued", `${records.length} whole records in a line that is not one`);
+  if (records.length > 0) report("glued", `${records.length} whole records in a line that is not a record`);
   else report(place.unterminated ? "torn" : "not-json", whole.message);
   return records.map(found);
 }

@@ -5,7 +5,7 @@ import type { ByteSearch } from "./byte-search.ts";
 export interface ReadFileOptions {
   /** Where to start: the beginning of a line. */
   readonly from?: number;
-  /** Where to stop: if not given, at the end of the file; with `search`, at the end that it has when it is opened. */
+  /** Where to stop; the end of the file if not given. With `search`, this is the end at the time of opening. */
   readonly until?: number;
   readonly maxLineBytes?: number;
   /** The file is read into the memory of this search, so that the search can read the regions without a copy. */

@@ -40,7 +40,7 @@ export async function buildIndex(options: IndexOptions = {}): Promise<IndexResul
   });
 }
 
-/** Only rows of these data directories may be removed from the index. */
+/** Whether the path is in one of these data directories. Other rows are not removed from the index. */
 function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => path.startsWith(`${root}/`) || path.startsWith(`${root}\\`));
 }

@@ -27,7 +27,7 @@ interface Grams {
   readonly segments: Segment[];
 }
 
-/** The classes of texts, and the weight of the best kind in each. */
+/** The class of each kind of text. `classWeights` has the weight of the best kind in each class. */
 const classes: Readonly<Record<LineText["kind"], number>> = {
   prompt: 0,
   text: 1,
@@ -38,8 +38,8 @@ const classes: Readonly<Record<LineText["kind"], number>> = {
 };
 const classWeights = [weights.prompt, weights.text, weights.tool_use, weights.tool_result];
 /**
- * Prompts and answers are few, and a search for a frequent word reads every segment whose prompts or answers may contain it, so their
- * bitmaps are larger.
+ * The largest share of set bits, for each class. Prompts and answers are few, and a search for a frequent word reads every
+ * segment whose prompts or answers may contain the word. So their bitmaps are larger.
  */
 const fullest = [0.15, 0.25, 0.36, 0.36];
 
@@ -133,7 +133,7 @@ function foldPiece(state: Grams, piece: Piece): void {
   segment.end = offset + (end - start);
 }
 
-/** The records of a line as a search sees them; of a damaged line also the text. */
+/** The records of a line that a search can find. A damaged line also has its text as a record. */
 function recordsOf(line: Buffer, offset: number): readonly Value[] {
   let damaged: Value | undefined;
   const records = parseLine(line, { line: 0, offset }, ({ text }) => {
@@ -142,7 +142,7 @@ function recordsOf(line: Buffer, offset: number): readonly Value[] {
   return [...records.map(({ value }) => value), ...(damaged ? [damaged] : [])];
 }
 
-/** A text whose length changes with its case is compared by another rule: see `wordTerm`. */
+/** A text that is longer or shorter in lower case is compared by another rule: see `wordTerm`. */
 function lowerCases(text: string): readonly string[] {
   const lower = text.toLowerCase();
   return lower.length === text.length ? [lower] : [lower, text.toUpperCase().toLowerCase()];
@@ -159,7 +159,7 @@ export interface Stretch {
   readonly latest: number;
 }
 
-/** What a search needs from a segment: the sequences of each text that every match contains. Texts that are too short have none. */
+/** The sequences of bytes that a segment with a match must contain, one list per text. A text that is too short has an empty list. */
 export type Wanted = readonly (readonly number[])[];
 
 export function wantedOf(texts: readonly string[]): Wanted {

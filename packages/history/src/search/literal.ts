@@ -4,13 +4,13 @@
  * The byte search ignores bit 5 of every byte. That makes `A` and `a` equal, and also `É` and `é`, `Б` and `б`; other
  * letters have different bytes in upper and lower case, and are not part of a literal. Scripts without upper and lower
  * case are searched unchanged. An encoder may have written characters beyond ASCII as `\u65e5`, so a literal with such
- * characters has several forms. Not done: é as one character and as two are different, and so are letters with several
- * lower cases (K and the Kelvin sign).
+ * characters has several forms. Two limits: é as one character is not equal to é as two,
+ * and letters with several lower cases (K and the Kelvin sign) are not equal.
  */
 export interface Literal {
   /** The text in lower case. */
   readonly text: string;
-  /** The byte sequences of which a matching line contains at least one. */
+  /** A matching line contains at least one of these byte sequences. */
   readonly forms: readonly Buffer[];
 }
 
@@ -37,7 +37,7 @@ export function lengthOf({ forms }: Literal): number {
   return forms[0]?.length ?? 0;
 }
 
-/** The runs of characters that the byte search finds in upper and lower case, in lower case. */
+/** The runs of characters that the byte search finds in either case. The result is in lower case. */
 function runsOf(text: string): readonly (readonly string[])[] {
   const runs: string[][] = [[]];
   // The text is changed to lower case character by character, because some letters become two.
@@ -63,7 +63,7 @@ function folded(char: string): Buffer {
   return Buffer.from(char).map((byte) => byte | 0x20) as Buffer;
 }
 
-/** A form beyond ASCII begins with its first such character, so that the byte search can skip ASCII quickly. */
+/** A form with characters beyond ASCII begins with the first of them, so that the byte search can skip ASCII quickly. */
 function formsOf(whole: readonly string[]): readonly Buffer[] {
   const begin = whole.findIndex((char) => !isAscii(char));
   if (begin < 0) return [Buffer.from(whole.join(""))];
@@ -89,8 +89,8 @@ function longestAscii(run: readonly string[]): string {
 }
 
 /**
- * Escapes as one search for their common beginning, if that is rare enough: `\\u04` for a Cyrillic letter. `\\u00` also begins the
- * escapes of control characters.
+ * Replaces several escapes by their common beginning if it is rare enough: `\\u04` for a Cyrillic letter. `\\u00` is not,
+ * because the escapes of control characters begin with it too.
  */
 function inOne(escapes: readonly string[]): readonly string[] {
   const [first = "", ...others] = escapes;

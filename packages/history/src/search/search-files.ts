@@ -21,7 +21,7 @@ export interface SearchFilesOptions {
   readonly until: number;
   readonly store: FacetStore;
   readonly signal?: AbortSignal | undefined;
-  /** Decides which matches may still be on the page, for a search that need not find all of them. */
+  /** Decides which matches may still be on the page. Without it, the search finds all matches. */
   readonly choice?: Choice;
 }
 
@@ -117,7 +117,7 @@ function placesToSearch(files: readonly DataFile[], query: Query, store: FacetSt
   return places;
 }
 
-/** The parts of a file to read: parts that the index cannot exclude, and parts that are newer than the index; or the whole file. */
+/** The parts of a file that the index cannot exclude or does not have yet. After a rewrite of the file, this is the whole file. */
 // oxlint-disable-next-line max-params
 function stretchesOf(file: DataFile, saved: FacetRow, wanted: Wanted, store: FacetStore): readonly Stretch[] {
   const isSame = saved.size === file.size && saved.mtimeMs === file.mtimeMs && saved.inode === file.inode;
@@ -136,7 +136,7 @@ type IsWanted = (bytes: Buffer, start: number, end: number, offset: number) => b
 
 interface Scanner {
   readonly search: ByteSearch;
-  /** Byte sequences of which every matching line contains at least one; undefined if every line has to be parsed. */
+  /** Every matching line contains at least one of these byte sequences; undefined if every line has to be parsed. */
   readonly needles: readonly Needle[] | undefined;
   readonly isWanted: IsWanted | undefined;
 }

@@ -1,13 +1,13 @@
 /** Keeps the best `count` items of a stream, in limited memory. */
 export interface TopItems<T> {
   add(item: T): void;
-  /** The worst of the best items; undefined until there are `count` of them. Items that are not better are dropped. */
+  /** The worst of the `count` best items, undefined if there are fewer items. Items that are not better are dropped. */
   worst(): T | undefined;
   /** Best first. */
   sorted(): readonly T[];
 }
 
-/** `compare` orders the better item first. Without a bound every item is kept. */
+/** `compare` orders the better item first. If `count` is Infinity, every item is kept. */
 export function createTopItems<T>(count: number, compare: (a: T, b: T) => number): TopItems<T> {
   let items: T[] = [];
   let worst: T | undefined;

@@ -1,6 +1,6 @@
 /**
  * Claude Desktop. Its sessions have Claude Code's format, but are stored elsewhere. Sessions of the Code tab are in Claude
- * Code's folder, and only a title and a project are stored here: such a session is shown once, as one of Desktop's.
+ * Code's folder, and only a title and a project are stored here: such a session is shown once, as a session of Claude Desktop.
  */
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -54,7 +54,7 @@ function findSessions(root: string): Found {
   return { units, problems };
 }
 
-/** The transcripts of Claude Code by their names. Under WSL, those of Windows are in the home folder of the same user. */
+/** The transcripts of Claude Code by name. Under WSL, the home folder of the Windows user comes first. */
 function transcriptsFor(root: string): ReadonlyMap<string, string> {
   const windowsHome = /^(\/mnt\/.+?)\/AppData\//.exec(root)?.[1];
   const homes = windowsHome === undefined ? [homedir()] : [windowsHome, homedir()];
@@ -108,7 +108,7 @@ interface Sandbox {
   readonly sandbox: string;
 }
 
-/** A sandbox may contain several transcripts; the one that the sidecar names is the session. */
+/** A sandbox may contain several transcripts. The sidecar says which of them is the session. */
 function sandboxUnits(root: string, { path, sidecar, sandbox }: Sandbox, problems: Problem[]): readonly Unit[] {
   const named = stringOf(sidecar?.["cliSessionId"]);
   const found = filesNamed(join(sandbox, ".claude", "projects"), /\.jsonl$/, problems, 1);
@@ -144,7 +144,7 @@ function codeUnits(root: string, folder: string, shared: ReadonlyMap<string, str
   });
 }
 
-/** Without a transcript, only the audit log is left. */
+/** A session without a transcript is read from its audit log. */
 function auditUnit(root: string, { path, sidecar = {}, sandbox }: Sandbox): readonly Unit[] {
   const audit = join(sandbox, "audit.jsonl");
   const id = stringOf(sidecar["cliSessionId"]) ?? basename(path, ".json");
@@ -223,7 +223,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
   if (parent === undefined) writer.title(stringOf(title), SIDECAR);
 }
 
-/** A line without a line feed is a record, or the beginning of one that is still being written. */
+/** False if the line is only the beginning of a record that is still being written. */
 function isRecord(line: string): boolean {
   try {
     JSON.parse(line);

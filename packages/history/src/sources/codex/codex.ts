@@ -68,7 +68,7 @@ function findThreads(root: string): Found {
   known.set(root, { files: byId, threads });
   const titles = titlesIn(root, problems);
   const units = [...threads].map(([id, files]): Unit => {
-    // The ids of a thread's files are in the order in which Codex began the files.
+    // The order of the files' ids is the order in which Codex began the files.
     if (files.length > 1) files.sort((a, b) => ((idsOf(a)?.rollout ?? "") < (idsOf(b)?.rollout ?? "") ? -1 : 1));
     const path = files.at(-1) ?? "";
     const { stamp, mtimeMs } = stampOf(...files);
@@ -153,7 +153,7 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
     hasLostParent = turns.size === 0;
     return hasLostParent ? undefined : turns;
   });
-  // Without the file of its parent, the times of all lines are needed to find where a fork begins.
+  // If the parent's file is lost, only the times of all lines show where a fork begins.
   const options = { writer, marks, needsAll: () => hasLostParent };
   const earlier = writer.wants === "head" ? [] : arrayOf(unit.extra?.["earlier"]).map(String);
   const files = [...earlier, unit.path];

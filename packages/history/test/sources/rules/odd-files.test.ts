@@ -33,7 +33,7 @@ test("a line with several records, with bytes that are not UTF-8 or with NUL byt
   const read = readOne("codex", { [rollout]: bytes });
   expect(threadOf(read)).toEqual(["one", "two", "th\u{FFFD}ee", "four"]);
   expect(read.damage).toEqual([
-    "skein: line 1: 2 whole records in a line that is not one",
+    "skein: line 1: 2 whole records in a line that is not a record",
     "skein: line 2: bytes that are not UTF-8 were replaced",
     "skein: line 3: 10 NUL bytes",
     "skein: line 4: 1000 NUL bytes",

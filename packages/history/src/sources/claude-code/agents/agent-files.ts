@@ -4,7 +4,7 @@ import { openPlainFile } from "../../../scan/read-file.ts";
 
 export type AgentFiles = readonly DataFile[];
 
-/** The subagents of each session. In the old layout only the file's lines name the session. */
+/** The subagents of each session. In the old layout, the session's id is only in the lines of the subagent's file. */
 export function agentsBySession(
   all: readonly DataFile[],
   sessions: readonly DataFile[],

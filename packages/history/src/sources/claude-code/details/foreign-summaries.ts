@@ -1,6 +1,6 @@
 /**
  * Summaries of a session that are in the file of another session. Old versions of Claude Code wrote the summaries of a
- * project's earlier conversations at the beginning of each new transcript, and named the last message of each.
+ * project's earlier conversations at the beginning of each new transcript, with the id of each conversation's last message.
  */
 import { closeSync, readdirSync, readSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -34,11 +34,11 @@ export function createForeignSummaries(): ForeignSummaries {
 
 /** The summaries at the beginning of a project's transcripts. */
 interface ProjectSummaries {
-  /** Summaries by the message that they name. */
+  /** Each summary under the id of the message that it refers to. */
   readonly summaries: ReadonlyMap<string, string>;
   /** When a file was last added or removed. */
   readonly changedMs: number;
-  /** Files that contain only summaries so far, so that more may follow: sizes by path. */
+  /** The sizes, by path, of files that contain only summaries so far. More summaries may follow. */
   readonly open: ReadonlyMap<string, number>;
   readonly lookedAt: number;
 }
@@ -113,15 +113,14 @@ function readHead(path: string, into: Map<string, string>): boolean {
 
 const uuidKey = Buffer.from('"uuid":"');
 /**
- * How much is read at once, starting at the end of the file: a summary names the message that was the last one when it was
- * written.
+ * How much is read at once. The file is read backwards, because a summary refers to a message near the end.
  */
 const pieceBytes = 128 * 1024;
 /** Pieces overlap by this much, so that no id is cut between two pieces. */
 const mostKeyBytes = 128;
 const piece = Buffer.allocUnsafeSlow(pieceBytes + mostKeyBytes);
 
-/** The summary whose message is the last one in the file. */
+/** Of the summaries that refer to messages of this file: the one whose message comes last. */
 function lastNamed({ path, size }: DataFile, summaries: ReadonlyMap<string, string>): string | null {
   try {
     const fd = openPlainFile(path);

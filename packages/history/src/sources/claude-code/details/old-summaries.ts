@@ -30,7 +30,7 @@ export function noteSummary(state: Summaries, line: Readonly<Record<string, unkn
   if (state.openSummaries.length > maxOpen) state.openSummaries.shift();
 }
 
-/** Uses the summaries whose message is among these lines. */
+/** Takes over an open summary as the session's summary if its message is among these lines. */
 export function settleSummaries(state: Summaries, lines: Buffer): void {
   const open = state.openSummaries.filter(({ leafUuid, summary }) => {
     if (!hasMessage(lines, leafUuid)) return true;

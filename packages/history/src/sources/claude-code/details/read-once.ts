@@ -1,6 +1,6 @@
 import type { DataFile } from "../../../model/data-file.ts";
 
-/** Reads a value from a file, or returns the earlier value if neither the file nor its dependency has changed. */
+/** Reads a value from a file, or returns the earlier value if neither the file nor `dependsOn` has changed. */
 export type ReadOnce<Value> = (file: DataFile, dependsOn: unknown, read: () => Value) => Value;
 
 export function createReadOnce<Value>(): ReadOnce<Value> {

@@ -105,7 +105,7 @@ export function lastTimeIn(data: Uint8Array): string | null {
 }
 
 const peek: Peek = newPeek();
-/** The last line of a region whose time is between two nested values. Only this line is searched as a whole. */
+/** The last line of a region, if its time is between two nested values. Only this line is then searched as a whole. */
 let untimed = { start: -1, end: -1 };
 
 type Lines = Pick<Region, "bytes" | "start" | "end">;

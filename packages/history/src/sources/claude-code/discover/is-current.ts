@@ -3,7 +3,7 @@ import type { LibraryConfig } from "../../../config.ts";
 import type { Discovered } from "../../../model/data-file.ts";
 import { existingRoots } from "../../discover.ts";
 
-/** If a folder was changed less than this long before it was read, a later change may leave the same time. */
+/** If a folder was read less than this long after its change, another change may have the same time. */
 const YOUNG_MS = 2000;
 
 /**

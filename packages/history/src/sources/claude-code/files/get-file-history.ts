@@ -90,8 +90,8 @@ function describe(snapshots: readonly Snapshot[], { sessionId, cwds, folder }: P
       const entry = files.find((file) => file.path === path || file.trackingPath === path);
       const from = snapshots.findIndex(({ messageId }) => messageId === messageUuid);
       if (!entry || from < 0) return undefined;
-      // A file that was not tracked yet had not been edited, so its first copy, which was made later, still has that
-      // content.
+      // Claude Code tracks a file from its first edit on. So the file's first copy, although made later, has the content
+      // that the file had at this message.
       for (const { files: tracked } of snapshots.slice(from)) {
         const backup = tracked.get(entry.trackingPath);
         if (!backup) continue;
@@ -111,7 +111,7 @@ function backupPath(folder: string, name: string | null): string | null {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ? path : null;
 }
 
-/** Tries each working directory. The name of a copy begins with a hash of the absolute path, which identifies the right one. */
+/** Tries each working directory. The right one gives the path whose hash is at the beginning of a copy's name. */
 function absolutePath(trackingPath: string, cwds: readonly string[], versions: readonly FileVersion[]): string {
   if (isAbsolute(trackingPath) || win32.isAbsolute(trackingPath)) return trackingPath;
   const hash = versions.find(({ backupFileName }) => backupFileName !== null)?.backupFileName?.split("@")[0];

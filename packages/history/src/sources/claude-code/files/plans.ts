@@ -27,7 +27,7 @@ function plansFolder(root: string): string {
     const { plansDirectory } = JSON.parse(readFileSync(join(root, "settings.json"), "utf8")) as {
       plansDirectory?: unknown;
     };
-    // A relative path is relative to each project, but the settings do not name the projects.
+    // A relative path is relative to each project, and the settings do not have a list of projects.
     if (typeof plansDirectory === "string" && isAbsolute(plansDirectory)) return plansDirectory;
   } catch {
     // There are no settings, or they cannot be read.

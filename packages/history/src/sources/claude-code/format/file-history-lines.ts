@@ -21,7 +21,7 @@ export const FileHistorySnapshot = z.looseObject({
 });
 export type FileHistorySnapshot = z.infer<typeof FileHistorySnapshot>;
 
-/** Since 2.1.220: a file added later to a snapshot that was already written. */
+/** Adds a file to an earlier snapshot. Claude Code writes this line since version 2.1.220. */
 export const FileHistoryDelta = z.looseObject({
   type: z.literal("file-history-delta"),
   messageId: z.string().optional(),

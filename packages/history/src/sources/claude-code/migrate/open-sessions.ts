@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The sessions that running Claude Code processes have open, with their process ids, from Claude Code's own files. */
+/** The sessions that are open in Claude Code, each with the id of its process. Claude Code's own files list them. */
 export function openSessions(root: string): ReadonlyMap<string, number> {
   const live = new Map<string, number>();
   for (const name of namesIn(join(root, "sessions"))) {

@@ -165,7 +165,7 @@ function noteToken(walk: Walk, start: number, end: number): void {
   } else walk.found.push({ start, end, text: Buffer.from(JSON.stringify(mapped.path)) });
 }
 
-/** Returns false if the line cannot contain the path, because it lacks the longest name of the path. */
+/** Returns false if the line does not have the longest name of the path, and so cannot contain the path. */
 function mayMention(line: Buffer, mappings: readonly PathMapping[]): boolean {
   return mappings.some(({ from }) => {
     const longest = from.split(/[^A-Za-z0-9]+/).reduce((a, b) => (b.length > a.length ? b : a), "");

@@ -157,7 +157,7 @@ function settingsFile(root: string): string | undefined {
   return basename(root) === ".claude" && exists(beside) ? beside : undefined;
 }
 
-/** The edit of the settings, a sentence that says why there is none, or undefined if there are no settings. */
+/** The edit of the settings. Returns a sentence if the settings cannot be edited, and undefined if there are none. */
 export function planKeyEdit(root: string, edit: Omit<KeyEdit, "path">): KeyEdit | string | undefined {
   const path = settingsFile(root);
   if (path === undefined) return undefined;

@@ -16,7 +16,7 @@ const contentKey = Buffer.from('"content":');
 /** Keys that follow the content of an answer, the earlier one first. */
 const endKeys = [',"stop_reason":', ',"usage":'].map((key) => Buffer.from(key));
 const resultKey = Buffer.from(',"toolUseResult":');
-/** Keys of a block whose values no search finds. The id of a call is left out only in its result. */
+/** Keys of a block whose values are not searched. The id of a call is not searched in the call's result. */
 const callKey = Buffer.from('"tool_use_id":"');
 const blockKeys = ['"type":"', '"id":"'].map((key) => Buffer.from(key));
 const toolResult = Buffer.from('"type":"tool_result"');
@@ -25,7 +25,7 @@ const toolResult = Buffer.from('"type":"tool_result"');
 export function textRangeOf(bytes: Buffer, start: number, end: number, range: TextRange): void {
   range.from = start;
   range.until = end;
-  // A damaged line is searched as a whole. Damage inside the nested values of a line is not recognised here. Then the
+  // A damaged line is searched as a whole. If only the line's nested values are damaged, this is not noticed here, and the
   // beginning of the line is not searched.
   if (!peekLine(bytes, start, end, peek)) return;
   const type = bytes.toString("latin1", peek.typeStart, peek.typeEnd);
@@ -37,8 +37,8 @@ export function textRangeOf(bytes: Buffer, start: number, end: number, range: Te
     range.until = tailAt;
   }
   if (type !== "user" && type !== "assistant") return;
-  // The key is searched only within the line: otherwise a missing key would be searched in all other lines of the
-  // region.
+  // The search for the key ends with the line. Otherwise it would go on through the whole region if the line has no such
+  // key.
   const content = bytes.subarray(nestedAt, tailAt).indexOf(contentKey);
   range.from = content < 0 ? nestedAt : insideBlock(bytes, nestedAt + content + contentKey.length, tailAt);
   range.until = type === "user" ? beforeResult(bytes, range.from, tailAt) : afterContent(bytes, range.from, tailAt);
@@ -94,8 +94,8 @@ function afterContent(bytes: Buffer, from: number, until: number): number {
 }
 
 /**
- * The end of the object that contains the pairs from `at` on, or -1. A tool's input may have the same keys: the keys belong to the
- * message only if the object around them ends where the message does.
+ * The end of the object that contains the pairs after `from`, or -1. A tool's input may have the same keys. The keys belong to
+ * the message only if the object around them ends where the message ends.
  */
 function endOfPairs(bytes: Buffer, from: number, until: number): number {
   let at = from;

@@ -3,7 +3,7 @@
  *
  * It has the shape of real data, measured on transcripts of Claude Code 1.0 to 2.1: sizes of files and lines, shares of line types,
  * answers over several lines that repeat their usage, streaming placeholders, one-hour cache writes, subagents in their own
- * files, tool output that is stored twice, a few pictures, and several scripts.
+ * files, tool output that is stored twice, a few pictures, and text in several writing systems.
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";

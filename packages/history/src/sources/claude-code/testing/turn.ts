@@ -38,7 +38,7 @@ export function spread(random: Random, median: number, sigma: number): number {
   return Math.max(1, Math.round(median * Math.exp(sigma * normal)));
 }
 
-/** Lines that are repeated after turns, of which the last one counts. */
+/** Lines that are repeated after turns. Only the last one counts. */
 function writeMetadata(session: SessionWriter, prompt: string): void {
   const { sessionId } = session;
   session.write({ type: "last-prompt", lastPrompt: prompt.slice(0, 200), leafUuid: session.parentUuid, sessionId });

@@ -112,7 +112,7 @@ function isPrompt(message: Message): boolean {
   return message.type === "user" && message.role === "user" && message.humanPrompt !== null;
 }
 
-/** The children that are branches: a person typed a prompt there, and it is not a replay of its sibling. */
+/** The children that are branches: each begins with a prompt that a person typed and that is not a replay of another child. */
 function realWays(node: Node): readonly Node[] {
   const ways = promptWays(node.children);
   // If one child continues the answer and one is a later prompt, a person rewound to this point.
@@ -126,7 +126,7 @@ function promptWays(starts: readonly Node[]): readonly Node[] {
   const ways: Node[] = [];
   const times = new Set<number>();
   for (const child of starts) {
-    // Two lines with the same time: the second was replayed after a compaction.
+    // If two lines have the same time, the second one is a replay after a compaction.
     const time = child.message.timestamp.getTime();
     const isReplay = !child.message.timestampIsInferred && times.has(time);
     times.add(time);

@@ -1,7 +1,7 @@
 /**
  * The usage in one file: its model calls, each once, with the project and the web searches.
  *
- * A call is written as one line per content block, early lines with placeholders, and written again by resumes and forks.
+ * A call has one line per content block, and its early lines have placeholders. Resumes and forks write the call again.
  * Only lines with `"usage":` are read, and only their counters.
  */
 import type { Facet } from "../../../facets/facet.ts";
@@ -22,7 +22,7 @@ export interface FileUsage {
   readonly cwds: string[];
   relocatedCwd: string | null;
   worktreeOriginalCwd: string | null;
-  /** The session that the lines name; in a subagent's file the parent session. */
+  /** The session id in the lines. In a subagent's file this is the id of the parent session. */
   sessionId: string;
   /** Claude Code's own total of the session, as last written. */
   costStateUsd: number | null;
