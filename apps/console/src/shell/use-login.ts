@@ -15,8 +15,8 @@ export interface Login {
 }
 
 /**
- * Whether this browser is logged in. Without a key in the link, a browser that has logged in before uses its cookie: the
- * first answer shows whether the cookie is valid.
+ * Whether this browser is logged in. If the link has no key, a browser that has logged in before uses its cookie. The
+ * first answer of the server shows whether this cookie is still valid.
  */
 export function useLogin(client: Client, linkKey: string | undefined): Login {
   const [isIn, setIn] = useState(linkKey === undefined ? hasLoggedIn() : undefined);
@@ -36,7 +36,7 @@ export function useLogin(client: Client, linkKey: string | undefined): Login {
   );
   useEffect(() => {
     if (linkKey !== undefined) enter(linkKey);
-    // If the printed link is opened in the tab that asks for the key, the browser changes only the hash.
+    // The user may open the printed link in the tab that asks for the key. Then the browser does not load the page again.
     const take = (): void => {
       const key = takeKey();
       if (key !== undefined) enter(key);
@@ -62,7 +62,7 @@ export function useLogin(client: Client, linkKey: string | undefined): Login {
 
 function refusal(error: unknown): string {
   if (isUnauthorized(error)) return "The server does not know this key. It may have been revoked.";
-  // An older server has no logins.
+  // An older server does not have the route for logins.
   if (error instanceof SkeinError && error.status === 404)
     return "This server is too old for logins. Update the server.";
   return sentenceOf(error);

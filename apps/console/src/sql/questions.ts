@@ -14,7 +14,7 @@ export interface QuestionGroup {
 }
 
 /**
- * Examples of the server that are not shown, because another question of the list gives the same figures for more
+ * Examples of the server that the console leaves out. Another question of the list gives the same figures for more
  * sessions.
  */
 const COVERED: ReadonlySet<string> = new Set(["cache-efficiency"]);
@@ -38,12 +38,12 @@ const GROUPS: readonly { readonly name: string; readonly isAbout: (schemas: Read
   { name: "All coding agents", isAbout: (schemas) => schemas.has("history") },
 ];
 
-/** The schemas of a statement's tables. Tables without a schema have the rows of Skein and of coding agents. */
+/** The schemas that a statement names. A table without a schema has the rows of Skein and of coding agents. */
 function schemasOf(sql: string): ReadonlySet<string> {
   return new Set([...sql.matchAll(/\b(platform|agent|history|claude)\.\w/g)].map(([, schema = ""]) => schema));
 }
 
-/** Example queries about a platform's own rows. Each title is the question that the query answers. */
+/** Example queries over the sessions of Skein. Each title is the question that the query answers. */
 export const QUESTIONS: readonly Question[] = [
   {
     title: "How often does each tool fail in Skein's sessions, and how long does it take?",

@@ -6,7 +6,7 @@ export interface DifferenceLine {
   readonly sign: " " | "+" | "-";
   readonly text: string;
   readonly number: number | null;
-  /** The same line before or after the change, to mark the words that differ. */
+  /** For a removed line the line that replaces it, for an added line the line before. Used to mark changed words. */
   pair?: string;
 }
 
@@ -30,8 +30,8 @@ export function differenceLines(before: string, after: string): readonly Differe
 }
 
 /**
- * The lines of a difference in the unified format, without the names of the files. A gap between its parts is a line
- * without a number.
+ * The lines of a difference in the unified format, without the names of the files. Between two parts of the difference,
+ * the line numbers jump.
  */
 export function unifiedLines(diff: string): readonly DifferenceLine[] {
   const lines: DifferenceLine[] = [];
@@ -79,7 +79,7 @@ function run(lines: readonly DifferenceLine[], from: number, sign: DifferenceLin
   return at - from;
 }
 
-/** Lines that have little in common are shown as a removed and an added line. */
+/** Whether two lines share at least half of their words. Only such lines are paired. */
 function isAlike(one: string, other: string): boolean {
   const words = new Set(one.split(/\W+/).filter((word) => word !== ""));
   const others = other.split(/\W+/).filter((word) => word !== "");

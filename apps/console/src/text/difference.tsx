@@ -4,7 +4,7 @@ import { plural } from "../ui/amounts.ts";
 import { type DifferenceLine, differenceLines, unifiedLines } from "./difference-lines.ts";
 import { highlighted, languageOf } from "./highlight.tsx";
 
-/** How many lines a difference shows before it is opened. */
+/** How many lines a folded difference shows. */
 const SHOWN = 24;
 
 interface DifferenceProps {

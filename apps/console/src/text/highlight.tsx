@@ -47,7 +47,7 @@ lowlight.registerAlias({
 /** Longer code is not highlighted, because that would block the page. */
 const MOST = 50_000;
 
-/** Code with syntax colours, as elements: its text is never interpreted as markup. */
+/** Code with syntax colours. The code becomes text nodes, so the browser never reads it as HTML. */
 export function highlighted(code: string, language: string | undefined): ReactNode {
   if (language === undefined || code.length > MOST || !lowlight.registered(language)) return code;
   return toJsxRuntime(lowlight.highlight(language, code), { Fragment, jsx, jsxs });

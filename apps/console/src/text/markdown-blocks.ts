@@ -1,6 +1,6 @@
 /**
- * Splits Markdown into blocks that can be parsed one by one: at blank lines, but never inside a fence, and never before a line
- * that may continue with a list or a quote. Blocks of a growing text stay the same, except for the last one.
+ * Splits Markdown at blank lines into blocks that can be parsed one by one. It does not split inside a fence, or before
+ * a line that may continue a list. While a text grows, only its last block changes.
  */
 export function markdownBlocks(text: string): readonly string[] {
   const blocks: string[] = [];

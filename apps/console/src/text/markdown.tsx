@@ -39,7 +39,7 @@ function cut(text: string): string {
 
 const PLUGINS = [remarkGfm];
 
-/** Only http, https and mailto are links. */
+/** Returns the address of a link if it begins with http:, https: or mailto:, otherwise an empty text. */
 function safeAddress(address: string): string {
   return /^(https?:|mailto:)/i.test(address.trim()) ? address.trim() : "";
 }

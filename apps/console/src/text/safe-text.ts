@@ -7,7 +7,7 @@ const HIDDEN =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu;
 
-/** The joiner of emoji, which is harmless between two of them. */
+/** The invisible character that joins two emoji into one. It is harmless between emoji. */
 const JOINER = "\u200D";
 
 export function visible(text: string): string {
@@ -17,7 +17,7 @@ export function visible(text: string): string {
   });
 }
 
-/** Like `visibleText`, for one line: a line break is shown as a space. */
+/** Like `visible`, for a text in one line: each line break becomes a space. */
 export function visibleLine(text: string): string {
   return visible(text.replace(/\s*[\r\n\u2028\u2029]+\s*/g, " "));
 }

@@ -3,7 +3,7 @@ import { plural } from "../ui/amounts.ts";
 import { shownLines } from "./safe-text.ts";
 import { terminalPieces } from "./terminal-lines.ts";
 
-/** How many lines of an output are shown before it is opened, and how much of a single line. */
+/** How many lines of a folded output are shown, and at most how many characters. */
 const LINES = 14;
 const MOST = 200_000;
 

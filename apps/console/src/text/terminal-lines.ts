@@ -8,19 +8,19 @@ export interface TerminalPiece {
 }
 
 /**
- * Sequences that do more than colour: titles, links, the clipboard, device strings. They match even if their end is
+ * Control sequences that contain a text: for titles, links, the clipboard and devices. They match even if their end is
  * missing.
  */
 // oxlint-disable-next-line no-control-regex
 const STRINGS = /(?:\u001B[\]PX^_]|[\u0090\u0098\u009D-\u009F])[^\u0007\u001B\u009C]*(?:\u0007|\u001B\\|\u009C|$)/g;
-/** Every control sequence; those that colour end in `m`. */
+/** All other control sequences. A sequence that sets a colour ends in `m`. */
 // oxlint-disable-next-line no-control-regex
 const SEQUENCE = /(?:\u001B\[|\u009B)([0-9;:?<=>!"'$ ]*)([@-~])/g;
 
 /**
- * Terminal output as coloured pieces. Only colours and weights are kept; sequences that move the cursor, clear the screen,
- * or set a title, link or clipboard are removed. A line that was overwritten is shown as a terminal would show it in the
- * end.
+ * Converts terminal output to coloured pieces. Only colours and bold type are kept. Sequences that move the cursor, clear
+ * the screen, or set a title, link or clipboard are removed. If a program overwrote a line, only the last version is
+ * shown.
  */
 export function terminalPieces(output: string): readonly TerminalPiece[] {
   const colours = output

@@ -8,7 +8,7 @@ export function money(micros: number): string {
   return `$${dollars < 0.1 ? dollars.toFixed(3) : grouped(dollars, 2)}`;
 }
 
-/** The cost of calls: "no price" instead of $0 if calls without a price are all there is. */
+/** The cost of calls, or "no price" if no call has a price. */
 export function costWords(micros: number, unpricedCalls: number): string {
   return micros === 0 && unpricedCalls > 0 ? "no price" : money(micros);
 }

@@ -1,4 +1,4 @@
-/** Rows as CSV. A cell that a spreadsheet would run as a formula begins with an apostrophe. */
+/** Rows as CSV. If a spreadsheet would run a text as a formula, the text gets an apostrophe in front. */
 export function csvOf(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const cell = (value: unknown): string => {
     const text = value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);

@@ -262,7 +262,7 @@ const SHAPES = {
 
 export type IconName = keyof typeof SHAPES;
 
-/** An icon without a text alternative: where it is used alone, add a hidden label. */
+/** An icon that screen readers skip. An icon without a text beside it needs a hidden label. */
 export function Icon({
   name,
   small,

@@ -2,8 +2,8 @@ import type { ListedSession, Session } from "../api/api.ts";
 import type { State } from "./state.ts";
 
 /**
- * The state of a session for display. The first that applies: it waits for an answer, it runs, a prompt is queued, how
- * its last run ended.
+ * The state of a session for display. The first of these that applies: the session waits for an answer, it runs, it has
+ * a queued prompt. Otherwise the outcome of the last run.
  */
 export function stateOf({
   activity,
@@ -26,8 +26,8 @@ export function shortId(id: string): string {
 }
 
 /**
- * The duration of the session, from its creation to the end of its last run. Runs of an adopted session are older than
- * the session: then the duration of its last run.
+ * The duration of the session, from its creation to the end of its last run. An adopted session may be newer than its
+ * runs. Its duration is that of its last run.
  */
 export function lengthOf(
   session: Pick<Session, "created_at" | "started_at" | "finished_at" | "updated_at" | "activity">,

@@ -12,7 +12,7 @@ const WORDS: Readonly<Record<State, string>> = {
   idle: "Idle",
 };
 
-/** Done, cancelled and idle need no attention: their word stays grey. */
+/** States that need no attention. Their words stay grey. */
 const CALM: ReadonlySet<State> = new Set<State>(["done", "cancelled", "queued", "idle"]);
 
 export function StateIcon({ state }: { state: State }) {

@@ -2,8 +2,8 @@ import { useCallback } from "react";
 import { useSearchParams } from "wouter";
 
 /**
- * One value of the address, for example `?tab=effects`. Null removes it. The browser history gets a new entry only if
- * requested.
+ * One parameter of the URL, for example `?tab=effects`. Null removes it. With `step`, the change is a new entry in the
+ * browser history.
  */
 export function useQueryValue(name: string): readonly [string | null, (value: string | null, step?: boolean) => void] {
   const [params, setParams] = useSearchParams();

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { Cap } from "../api/api.ts";
 import { useApi, useMe } from "../api/context.tsx";
 
-/** With more keys than this, the caps of other keys are not requested one by one. */
+/** At most this many keys are asked for their caps, because each key needs a request. */
 const MOST_KEYS = 30;
 /** How often the use of caps is refreshed. */
 const AGAIN_MS = 10_000;

@@ -52,7 +52,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       const [first, second] = await Promise.all([world.open("/"), world.open("/")]);
       const approve = (page: Page) =>
         page.locator("article.ask", { hasText: "drop table old" }).getByRole("button", { name: "Approve" }).click();
-      // The second answer is being sent while the first one arrives.
+      // The second browser's request is held back until the first browser has answered.
       const isAnswered = Promise.withResolvers<void>();
       await second.route(`**/v1/**/${id}/**`, async (route) => {
         if (route.request().method() === "POST") await isAnswered.promise;

@@ -54,7 +54,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
         setTimeout(look, 500);
       })`)) as Record<string, readonly string[]>;
       for (const [name, places] of Object.entries(seen)) expect([name, places]).toEqual([name, [places[0]]]);
-      // The answer may be complete by now, so a second one follows.
+      // The first answer may be complete by now, so the text must grow again: "New below" appears only then.
       await world.say(id, "And one more", [{ text: "More." }]);
       await page.getByRole("button", { name: /New below/ }).waitFor();
       await page.close();
@@ -85,7 +85,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
     test("a message steers the run in progress", async ({ expect }) => {
       const { world } = shared;
       world.model.plays("And be brief", [{ text: "Brief." }]);
-      // Its call waits for an approval, so the run stays in progress.
+      // The tool call waits for an approval, so the run stays in progress.
       const id = await world.begin("Infra", "Look, then say", [
         { tools: [{ name: "Bash", input: { command: "git log --oneline -20 src/jobs" } }] },
         { text: "Said after the look." },
@@ -102,7 +102,9 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a session that is deleted while it is open says so and stays readable", async ({ expect }) => {
+    test("the page of a session that is deleted meanwhile reports the deletion and stays readable", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "Say three", [{ text: "Three." }]);
       const page = await world.open(`/sessions/${id}`);

@@ -10,7 +10,7 @@ import type { Page } from "playwright-core";
 import { writeClaudeSessions } from "../../dev/stories/claude-code.ts";
 import { type World, go } from "./world.ts";
 
-/** Form fields that reach beyond the screen of a phone, or are too narrow for a word. */
+/** Finds form fields that reach beyond the screen of a phone, or are too narrow for a word. */
 const FIELDS = `[...document.querySelectorAll("main form input:not(.sr), main form select, main form textarea")]
   .map((one) => [one.getBoundingClientRect(), one.outerHTML.slice(0, 100)])
   .filter(([{ left, right, width }]) => width > 0 && (left < 0 || right > innerWidth || width < 120))
@@ -95,7 +95,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a link to a new agent opens its form, and a page whose script is missing says so", async () => {
+    test("the link to a new agent opens the form, and a page reports that its script cannot be loaded", async () => {
       const { world } = shared;
       const page = await world.open("/agents/new");
       await page.getByRole("dialog").getByLabel("Name", { exact: true }).waitFor();
@@ -153,7 +153,7 @@ export function describePages(shared: { readonly world: World }): void {
         await expect
           .poll(async () => (await world.client.getSession({ params: { session_id: id } })).outcome)
           .toBe("completed");
-        // The first statement of a server starts its sandbox, and statements of closed pages may still be running.
+        // Waits until SQL is ready: the first statement starts a sandbox, and earlier statements may still be running.
         const headers = { "x-api-key": world.platform.key, "content-type": "application/json" };
         const request = { method: "POST", headers, body: JSON.stringify({ sql: "SELECT 1" }) };
         await expect
@@ -171,7 +171,7 @@ export function describePages(shared: { readonly world: World }): void {
         await page.locator(".resfig rect").first().waitFor();
         await page.getByRole("button", { name: /platform\.sessions/ }).click({ timeout: 80_000 });
         await page.getByRole("button", { name: /finished_at/ }).waitFor();
-        // The server does not open the files of coding agents to SQL, and says so.
+        // SQL cannot read the files of coding agents here. The answer says which setting allows it.
         await page.setViewportSize({ width: 390, height: 844 });
         await page.getByRole("button", { name: "Questions", exact: true }).click();
         const agents = page.getByRole("region", { name: "Questions: All coding agents" });
@@ -223,7 +223,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.waitForURL(/status=unknown/);
       await page.locator(".srow", { hasText: "Lost a result" }).waitFor();
       await page.locator(".srow", { hasText: "Lose a result" }).waitFor({ state: "detached" });
-      // The page of the session has the same state as its row, and a fork shows the call as its parent does.
+      // The page of the session shows the same state as the list. A fork shows the effect of the call as unknown too.
       await page.goto(`${world.url}/sessions/${lost.id}`);
       await page.locator(".top .pill.done").waitFor();
       await page.locator(".top").getByTitle("The effect of a call is unknown").waitFor();
