@@ -12,7 +12,7 @@ const hasScript = existsSync("/usr/bin/script");
 const wordsFor = (): readonly string[] => ["adopt", ID, "--root", agentData("codex").roots[0] ?? ""];
 
 test.each([[[]], [["--json"]]])(
-  "what is not copied is listed before a store is opened, one of a kind in the singular: adopt %j",
+  'adopt %j lists what it does not copy before it opens a store, with "1 thinking block" in the singular',
   async (more) => {
     const { code, err } = await skein(dataFolder(), ...wordsFor(), "--store", "sqlite:/dev/null/x.db", ...more);
     expect(code).toBe(2);

@@ -20,7 +20,7 @@ test.each([
   ["a paste that arrives in pieces", ["a\u001B[20", "0~one\r", "two\u001B[201", "~b"], "aone␤twob", "aone\ntwob"],
   ["Alt-Enter and Ctrl-J begin new lines", ["a\u001B\rb\nc"], "a␤b␤c", "a\nb\nc"],
   ["the sequence of an arrow key is not changed", ["\u001B[A"], "\u001B[A", "\u001B[A"],
-  ["a long paste is shown as a mark", [paste("1\n2\n3\n4\n5")], "[Pasted text 1: 5 lines]", "1\n2\n3\n4\n5"],
+  ["a long paste is shown as [Pasted text …]", [paste("1\n2\n3\n4\n5")], "[Pasted text 1: 5 lines]", "1\n2\n3\n4\n5"],
   ["a control character in a paste is not a key press", [paste("a\u0003b")], "[Pasted text 1: 1 lines]", "a\u0003b"],
 ])("typed input: %s", (_, chunks, shown, meant) => {
   const reader = createPasteReader();

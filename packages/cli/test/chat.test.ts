@@ -24,7 +24,7 @@ test("every typed line of a chat continues the same session", async () => {
   expect(lines((await skein(folder, "sessions", "list", "--json")).out)).toMatchObject([{ total_runs: 2 }]);
 });
 
-test("questions are asked one by one, and answered by number or in other words", async () => {
+test("questions are asked one by one, and the person answers with a number or a text", async () => {
   const questions = [
     {
       question: "Which \u001B[2Jdatabase?",

@@ -86,7 +86,7 @@ test("an unknown key in skein.config.ts is rejected", async () => {
 });
 
 test.each([
-  ["an address that is not loopback, but without a key of the operator", ["--host", "0.0.0.0"], {}, /SKEIN_API_KEY/],
+  ["an address that is not loopback, but no SKEIN_API_KEY", ["--host", "0.0.0.0"], {}, /SKEIN_API_KEY/],
   ["an invalid port", ["--port", "http"], {}, /port must be a number/],
   ["an address that is not a store", ["--store", "mongodb://x"], {}, /is not a store/],
   ["an unknown engine", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],

@@ -14,7 +14,8 @@ import type { PLACE_OPTIONS } from "./shared-options.ts";
 export const AGENT_OPTIONS = {
   agent: {
     takes: "FILE",
-    about: "A file whose default export, or export `agent`, is an agent made by createAgent, or the options for one",
+    about:
+      "A file with a default export or an export named `agent`: an agent that createAgent made, or options for createAgent",
   },
   tools: {
     takes: "FOLDER",
@@ -36,7 +37,7 @@ export const AGENT_OPTIONS = {
   "agent-name": {
     takes: "NAME",
     about:
-      "With --server: the name or id of an agent of the server (default: the only one); skein is a plain agent, which is made if it is missing",
+      "With --server: the name or id of an agent of the server (default: the only one). The name skein means a plain agent, which the command makes if the server has none",
   },
 } as const;
 
@@ -67,7 +68,7 @@ export async function loadAgent(
     return createAgent(change({ name: "skein", tools: await ownTools(call, asks), skills: skills?.split(",") ?? [] }));
   const found = await exported(file);
   if (!isAgent(found)) return createAgent(change(found));
-  // An agent of another copy of Skein is used unchanged, with its own store.
+  // An agent that another installed copy of Skein made cannot be changed, so it keeps its own store.
   return agentWith(found, change) ?? found;
 }
 

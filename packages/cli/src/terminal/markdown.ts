@@ -82,7 +82,7 @@ export function createMarkdownWriter({ columns, paint }: MarkdownOptions): Markd
     spaces = "";
   }
 
-  /** Decides what kind of line begins. The rest of the line is then text. */
+  /** Recognises a heading, list item or quotation by its mark. The rest of the line is text. */
   function beginLine(text: string): void {
     head = undefined;
     const [, blank = "", mark = "", rest = ""] = /^( *)(#{1,6} |[-*+] |\d{1,3}[.)] |> ?)?([^]*)$/.exec(text) ?? [];

@@ -12,7 +12,7 @@ export interface Output {
   write(text: string | Uint8Array): Promise<void>;
   /** Waits until the reader has seen everything. */
   close(): Promise<void>;
-  /** Ends an incomplete answer: no file is created, and a reader sees what was written. */
+  /** Ends an incomplete answer. A file is not created; a reader of stdout sees the beginning. */
   giveUp(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
     if (stream.write(text)) return;
     const done = new AbortController();
     const either = ["drain", "close", "error"].map((event) => once(stream, event, { signal: done.signal }));
-    // A closed pipe is an error of the stream, which its listener handles.
+    // A closed pipe also makes these promises fail. `closed` has already handled the error.
     for (const each of either) each.catch(() => undefined);
     await Promise.race(either).catch(() => undefined);
     done.abort();

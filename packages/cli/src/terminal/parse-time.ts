@@ -8,8 +8,8 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /**
- * `2026-11-01`, `2026-11-01T10:00`, `7d` (ago), `today`, `yesterday`. A date means its whole day: for the end of a
- * span, the midnight after it. Undefined if the text is none of these.
+ * `2026-11-01`, `2026-11-01T10:00`, `7d` (ago), `now`, `today`, `yesterday`. A span includes the whole day of a date: a
+ * span that ends with a date ends at the next midnight. Undefined if the text is none of these.
  */
 export function parseTime(text: string, edge: "start" | "end", now: Date = new Date()): Date | undefined {
   const ago = /^(\d+)([mhdw])$/.exec(text);

@@ -72,7 +72,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
     line(paint.dim("The answer was interrupted here."));
   }
 
-  /** The text that was not shown as drafts: all of it without a stream, the rest if a draft was lost. */
+  /** Shows the text that no draft has shown: all text without a stream, or the rest if a draft was lost. */
   function generated({ message_id, content, purpose }: FactData<"step.generated">): void {
     if (purpose !== "step" && purpose !== "summary") return;
     showRest(message_id, content);

@@ -33,7 +33,7 @@ const Questions = z.object({
 });
 type Question = z.infer<typeof Questions>["questions"][number];
 
-/** The questions that must be asked to answer an await: one, or one per question of AskUserQuestion. */
+/** The questions to the person for one await. AskUserQuestion may have several; every other await has one. */
 export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
   const { note: paint } = screen.paint;
   const call = shorten(`${wait.name} ${JSON.stringify(wait.input)}`, 300);
@@ -64,7 +64,7 @@ export function questionIn(input: unknown): string | undefined {
     .join(" ");
 }
 
-/** The answers to an await in the form for the model: Claude Code's form for AskUserQuestion, otherwise the text. */
+/** The answers to an await as the model reads them: Claude Code's JSON for AskUserQuestion, otherwise the typed text. */
 export function contentOf(wait: Await, answers: readonly string[]): string {
   const structured = Questions.safeParse(wait.input);
   if (wait.kind !== "question" || !structured.success) return answers.join("\n");

@@ -43,7 +43,7 @@ export function storeCommand<const Given extends Options>({
   });
 }
 
-/** Following a store does not keep the process alive by itself. */
+/** Keeps the process alive during `run`: a process that only follows a store would end. */
 async function keptAlive(run: () => Promise<number>): Promise<number> {
   const alive = setInterval(() => {}, 2 ** 30);
   try {
@@ -75,7 +75,7 @@ export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): P
   return withOpened(call, opening, (store) => use({ sessions: sessionsOfStore(store, forgetIn(call, store)) }));
 }
 
-/** Removes the data of a session outside its log, including the records of its server. */
+/** Removes the data of a session that is not in its log, such as files and the records of the server. */
 export function forgetIn({ values, config }: StoreCall, { records }: Store): NonNullable<SessionsDeps["forget"]> {
   return async (session) => {
     // Loaded when it is used: most commands delete nothing.

@@ -2,7 +2,7 @@ import type { Option } from "./command.ts";
 import { sourceNames } from "@skein/history/sources";
 import { type Kind, oneOf, time, wholeNumber } from "./option-kinds.ts";
 
-/** The options that several commands have. Each name and each letter has the same meaning in every command, which a test checks. */
+/** The options that several commands have. A test checks that each name and each letter always means the same. */
 
 export const JSON_OPTION = { about: "JSON instead of text" } as const satisfies Option;
 
@@ -27,7 +27,7 @@ export const SPAN_OPTIONS = {
     kind: time("start"),
     about: "Only from this time on: 2026-11-01, 2026-11-01T10:00, 7d, today, yesterday",
   },
-  until: { takes: "TIME", kind: time("end"), about: "Only before this time; a date includes its day" },
+  until: { takes: "TIME", kind: time("end"), about: "Only before this time, or until the end of this date" },
 } as const satisfies Record<string, Option>;
 
 /** Where a result is written. */
@@ -56,7 +56,7 @@ export const ROOT_OPTION = {
   takes: "FOLDER",
   several: true,
   about:
-    "A data directory of Claude Code or of another agent (default: where each agent has its own); may be given several times",
+    "A data directory of Claude Code or of another agent (default: the usual folder of each agent); may be given several times",
 } as const satisfies Option;
 
 export const SOURCE_OPTION = {

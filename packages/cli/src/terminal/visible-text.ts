@@ -50,8 +50,8 @@ function escaped(character: string): string {
 }
 
 /**
- * Like `visible`, for text in pieces. Only half of a surrogate pair, and a carriage return that a line feed may follow,
- * wait for the next piece.
+ * Like `visible`, for text in pieces. Half of a surrogate pair at the end of a piece waits for the next piece. So does a
+ * carriage return, because a line feed may follow.
  */
 export function createVisible(): { push(piece: string): string; end(): string } {
   let kept = "";
@@ -69,7 +69,7 @@ export function createVisible(): { push(piece: string): string; end(): string } 
   };
 }
 
-/** The value as JSON in which such characters are JSON escapes; on one line unless it is indented. */
+/** The value as JSON, with the characters of `ACTING` as JSON escapes. With no indent, the JSON is one line. */
 export function visibleJson(value: unknown, indent?: number): string {
   return (JSON.stringify(value, undefined, indent) ?? "null").replaceAll(ACTING, (found) =>
     Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
