@@ -43,7 +43,7 @@ export interface Principal {
   readonly login?: { readonly id: string; readonly expiresAt: string };
 }
 
-/** A key as it is listed: the key itself is shown once, when it is made. */
+/** A key as lists show it. The key's own text is shown only once, when the key is created. */
 export interface KeyInfo extends StoredKey {
   readonly id: string;
 }
@@ -90,7 +90,7 @@ export interface Keys {
 
 /** Where keys are stored: in a tenant that no request can belong to. */
 const PLACE = { tenant: "$keys", kind: "api_key" } as const;
-/** How long a recognised key is not looked up again. A revoked key keeps working for that long. */
+/** How long a recognised key is remembered, and not looked up again. A revoked key keeps working for that long. */
 const REMEMBER_MS = 2000;
 const REMEMBERED = 10_000;
 

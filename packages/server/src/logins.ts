@@ -31,8 +31,8 @@ type StoredLogin = z.infer<typeof StoredLogin>;
 /** Where logins are stored: with the keys, in a tenant that no request can belong to. */
 const PLACE = { tenant: "$keys", kind: "login" } as const;
 /**
- * How long a recognised login is not looked up again. A login that ended in another process keeps working for that
- * long.
+ * How long a recognised login is remembered, and not looked up again. A login that ended in another process keeps
+ * working for that long.
  */
 const REMEMBER_MS = 2000;
 const REMEMBERED = 10_000;

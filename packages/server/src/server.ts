@@ -83,7 +83,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const places = createSharedPlaces(limits, deps.isShared ?? (() => false));
   const webhooks = createWebhooks({
     places: places.notices,
-    // A webhook receiver has no key: it gets what a read key sees.
+    // A webhook's receiver has no key, so it gets what a key with the scope `read` may see.
     store: withHiddenPrompts(deps.store),
     sender: deps.webhookSender ?? NO_SENDER,
     ids,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { inject } from "vitest";
 import { createDatabase } from "../../../scripts/postgres.ts";
 
-/** The store of tests that work with any store. SKEIN_TEST_STORE selects another one. */
+/** The store for tests that work with any store: in memory, unless SKEIN_TEST_STORE names another kind. */
 export function anyStore(folder: string): Promise<string> {
   return storeOf(process.env["SKEIN_TEST_STORE"] ?? "memory", folder);
 }

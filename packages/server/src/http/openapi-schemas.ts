@@ -34,7 +34,10 @@ export function createOpenApiSchemas(): OpenApiSchemas {
     return referring(rest, renamed);
   }
 
-  /** Adds a schema under a name. Its request variant has another name if requests may leave out fields that responses always have. */
+  /**
+   * Adds a schema under a name. If requests may leave out fields that responses always have, the variant for requests
+   * gets another name.
+   */
   function keep(name: string, shape: Json, io: Direction): string {
     const known = named[name];
     const same = new Map(Object.keys(named).map((one) => [one, one]));
@@ -52,7 +55,7 @@ function namesOf(exported: Readonly<Record<string, unknown>>): z.core.$ZodRegist
   const names = z.registry<Json>();
   const shapes = Object.entries(exported).filter((entry): entry is [string, z.ZodType] => isShape(entry[1]));
   const taken = new Set<string>();
-  // `Api…` is named without `Api`, also if another schema has that name.
+  // Schemas named `Api…` come first and lose this prefix, even if another schema has the shorter name.
   for (const [name, shape] of shapes.toSorted(
     ([a], [b]) => Number(b.startsWith("Api")) - Number(a.startsWith("Api")),
   )) {

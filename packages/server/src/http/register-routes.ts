@@ -25,7 +25,7 @@ declare module "fastify" {
   }
 }
 
-/** The caller of an open route without a key. It belongs to no tenant. */
+/** The caller of an open route who sent no key. This caller belongs to no tenant. */
 const NOBODY: Principal = { keyId: "", name: "nobody", tenant: "$nobody", scopes: [] };
 
 const BODY_LIMITS: Partial<Record<RouteName, keyof Limits>> = {
@@ -119,7 +119,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     request,
     reply,
   };
-  // The table pairs each name with its handler; the type of the pair is lost in the loop over names.
+  // Each name has a handler of its own type. TypeScript loses this type in the loop over names.
   const handle = handlers[name] as (input: ParsedRequest<RouteName>, call: RequestContext) => Promise<unknown>;
   const work = async (newId?: string): Promise<unknown> => {
     const own = key && newId !== undefined ? { ...call, idempotency: { ...key, newId } } : call;
@@ -158,7 +158,7 @@ function jsonOf(body: unknown): string | Readable {
   return isLargeJson(body) ? Readable.from(jsonPieces(body)) : JSON.stringify(body);
 }
 
-/** The stored answer does not contain a secret that is shown only once. */
+/** Runs the work once for its Idempotency-Key. The stored answer lacks a secret that is shown only once. */
 async function runOnce<Outcome extends { readonly body: unknown; readonly replayed: boolean }>(
   { shownOnce }: Route,
   run: (keep: (body: unknown) => unknown) => Promise<Outcome>,

@@ -69,7 +69,7 @@ function pauseAfter(began: number): number {
   return Math.min(performance.now() - began, 1000);
 }
 
-/** How long a statement waits for a place: until a statement that has just begun must have ended. */
+/** How long a statement waits for a place: long enough for a running statement to reach its time limit. */
 function patienceMs({ statementMs }: Limits): number {
   return statementMs * 1.5 + 1000;
 }

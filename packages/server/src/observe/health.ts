@@ -51,7 +51,10 @@ export async function engineHealth({ shared: { deps }, reply }: RequestContext):
   return [await partHealth({ name: "restate", check: deps.engineCheck(), does: "drives the sessions", silent }, reply)];
 }
 
-/** A part outside this process. If the part does not answer, the sentence has no address, because every key may read the sentence. */
+/**
+ * The state of a part outside this process. If the part does not answer, the sentence leaves out the part's address,
+ * because every caller with a key may read the sentence.
+ */
 async function partHealth(
   part: { readonly name: string; readonly check: Promise<unknown>; readonly does: string; readonly silent: string },
   { elapsedTime }: RequestContext["reply"],

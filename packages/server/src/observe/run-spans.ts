@@ -40,9 +40,9 @@ export function endsSpan({ event_type }: Event): boolean {
 }
 
 /**
- * The span that ends with this event, with the names of OpenTelemetry's GenAI conventions: a model call, a tool call,
- * or the run itself. Its ids come from the log, so a repeated span is the same span, and calls can name the run before
- * the run is over.
+ * The span that ends with this event: a model call, a tool call, or the run itself. It has the names of OpenTelemetry's
+ * GenAI conventions. Its ids come from the log, so a span that is sent again has the same id, and the span of a call
+ * can name the run's span before the run is over.
  */
 export function spanOf(event: Event, run: TracedRun): TelemetrySpan | undefined {
   const mine = run.events.filter(({ data }) => (data as { run_id?: string }).run_id === run.runId);

@@ -50,7 +50,7 @@ async function send(options: SessionStreamOptions, sink: FrameSink): Promise<voi
 /** Where to begin: after the reader's last event, or at the start if that event is not in this log. */
 async function startOf({ sessions, session, after }: SessionStreamOptions, sink: FrameSink): Promise<number> {
   const place = /^\d{1,15}$/.test(after) ? Number(after) : -1;
-  // 0 is the start, and every session has event 1: no read is needed.
+  // No read is needed: 0 is the start, and every session has event 1.
   if (place === 0 || place === 1) return place;
   if (place > 0) {
     const [known] = await sessions.events(session.id, { after: place - 1, limit: 1 });

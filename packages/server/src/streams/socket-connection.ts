@@ -68,7 +68,8 @@ export function acceptSockets(
 }
 
 /**
- * Pauses reading from a client that does not read its answers, or has too many messages in progress: this limits the memory.
+ * Pauses reading from a client that does not read its answers, or that has too many messages in progress, so that
+ * little memory is used.
  */
 function createHold(socket: WebSocket, shared: ServerContext): { check(): void; begin(isLarge: boolean): () => void } {
   let open = 0;

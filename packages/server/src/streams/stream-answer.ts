@@ -24,7 +24,7 @@ export async function answerWithStream(
   const giveBack = openStreamPlace(call);
   try {
     const { send, closing } = await begin();
-    // The content of the request is stored, so its room in memory is released while the stream is open.
+    // The content of the request is stored, so the memory for its body is released while the stream is open.
     call.request.bodyDone();
     reply.hijack();
     const headers = Object.fromEntries(

@@ -25,8 +25,8 @@ interface TenantSubscription {
 }
 
 /**
- * How far before the last seen change a sweep and a reconnecting reader start: an event has the time of its writer's
- * clock, and may be committed later.
+ * A sweep and a reconnecting reader start this long before the last change that they saw. An event has the time of its
+ * writer's clock and may be committed later, so older changes can still appear.
  */
 export const MARGIN_MS = 60_000;
 const GATHER_MS = 100;

@@ -37,7 +37,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
   const sent = new Map<string, number>();
   let isBehind = false;
   let wake = (): void => {};
-  // Listen before reading: changes in between are kept here instead of being missed.
+  // Listens before it reads the store, so that no change in between is missed.
   const subscription = changes.subscribe(tenant, (news) => {
     for (const change of news) {
       const { id, agent_id } = change.session;

@@ -8,7 +8,7 @@ export interface NoticesDeps {
   readonly store: Store;
   readonly deliveries: Deliveries;
   readonly now: () => number;
-  /** The delay between news from another process and the reading of the session's log. */
+  /** How long after news from another process the session's log is read. */
   readonly lookAgainMs?: number;
   readonly report: (error: unknown) => void;
 }
@@ -104,8 +104,8 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
   }
 
   /**
-   * Stores the mark before which all notices are stored. The mark does not pass facts of sessions that still have to be
-   * read.
+   * Moves the stored mark forward. All notices of earlier facts are stored, so the mark stays while sessions still have
+   * to be read.
    */
   async function mark(): Promise<void> {
     await deliveries.resume();

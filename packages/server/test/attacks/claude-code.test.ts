@@ -90,7 +90,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a key with the scope run, in a s
   const leaksIn = (text: string): readonly string[] =>
     [...Object.values(CANARY), adminKey, "SQLite format 3", "root:"].filter((secret) => text.includes(secret));
 
-  test("no program that a model can start finds a secret: tools, links, hooks, plugins, settings, MCP servers", async () => {
+  test("a model finds no secret with tools, links, hooks, plugins, settings or MCP servers", async () => {
     const web = await smallMcp("weave", () => "woven");
     const { folder } = other;
     const paths = [

@@ -37,7 +37,7 @@ async function metric(call: Caller, name: string, queue: string): Promise<number
   return Number(new RegExp(`${name}\\{queue="${queue}"\\} (\\d+)`).exec(body as unknown as string)?.[1]);
 }
 
-test("of 60 runs of a tenant with a slow tool, 48 begin and leave places for another tenant, and the rest waits", async () => {
+test("if a tenant starts 60 runs with a slow tool, 48 begin and the others wait, so that another tenant gets a place", async () => {
   const gate = Promise.withResolvers<void>();
   onTestFinished(() => gate.resolve());
   const hold = defineTool({

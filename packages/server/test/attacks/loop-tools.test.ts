@@ -154,7 +154,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, in a sandbox", () => {
     );
   });
 
-  test("Bash reaches only hosts that the operator allowed, through the proxy, and fewer if its agent asks for fewer", async () => {
+  test("Bash reaches only hosts that the operator allowed, through the proxy, and its agent can limit it to fewer hosts", async () => {
     const asked: (string | undefined)[] = [];
     const site = createServer((request, response) => {
       asked.push(request.headers.host);
@@ -211,7 +211,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, in a sandbox", () => {
     },
   );
 
-  // Outside the sandbox, the server's user owns the file, and nothing runs it.
+  // Outside the sandbox, the file belongs to the server's user, and nothing runs it.
   test("a setuid file gives a command no other user's rights inside the sandbox", async () => {
     const said = await bash("cp /usr/bin/id own-id; chmod 4755 own-id; ./own-id -u; grep NoNewPrivs /proc/self/status");
     expect(said).toContain("1000");

@@ -356,7 +356,7 @@ export const responses: readonly Line[] = [
     tested(
       'event: "partial", with include_partial_messages',
       "packages/server/test/dialects/claude/loop-sessions.test.ts",
-      "partial frames are sent while a message is generated, without an id, and the message follows",
+      "partial frames without an id are sent while a message is generated, and the message follows",
     ),
     ...said("PartialMessageEventData", [
       [

@@ -96,7 +96,7 @@ describe("over HTTP", { timeout: 60_000 }, () => {
       .map((path) => ({ path: path.slice(root.length + 1), content: readFileSync(path, "utf8") }));
   }
 
-  test("uploaded files make a session, without a folder that was not allowed, and are exported unchanged", async () => {
+  test("a session made of uploaded files keeps its folder only if the folder is allowed, and its files are exported unchanged", async () => {
     const { home, ids } = atHome();
     const [id = ""] = ids;
     const { call } = await testServer();
@@ -114,7 +114,7 @@ describe("over HTTP", { timeout: 60_000 }, () => {
     expect([again.status, again.body.error.code]).toEqual([409, "ALREADY_EXISTS"]);
   });
 
-  test("file names outside the session, files of two sessions and subagents alone are rejected", async () => {
+  test("an upload is rejected if it has file names outside the session, files of two sessions, or only subagents", async () => {
     const { home, ids } = atHome();
     const [id = "", other = ""] = ids;
     const { call } = await testServer();

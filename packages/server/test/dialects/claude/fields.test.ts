@@ -180,7 +180,7 @@ test("a resume changes images, tools, mode, turns and hooks for its run, and a f
   }
 });
 
-test("the operator's token, or that of a subscription, is sent as a bearer token, and then no API key is sent", async () => {
+test("a token of the operator or of a subscription is sent as a bearer token, and no API key is sent beside it", async () => {
   const heard: IncomingHttpHeaders[] = [];
   // The simulator does not record credentials. A gateway that rejects every call is enough to see them.
   const gateway = createHttpServer((request, response) => {

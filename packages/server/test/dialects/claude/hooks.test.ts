@@ -196,7 +196,7 @@ test("people are notified that a session waits for them, also if a hook answers 
   expect(existsSync(file)).toBe(false);
 });
 
-test("if a deciding hook does not answer, the call is denied; other hooks without an answer do not stop the session", async () => {
+test("if a deciding hook does not answer, the call is denied; the session continues if another hook does not answer", async () => {
   const nobody = "http://127.0.0.1:9/hook";
   const file = join(server.work, "closed");
   const frames = await all(server, "/api/v1/query", {

@@ -74,7 +74,7 @@ test("a resume that is repeated with its Idempotency-Key returns the same run", 
   expect((await server.call("GET", path)).body["total_turns"]).toBe(1);
 });
 
-test("partial frames are sent while a message is generated, without an id, and the message follows", async () => {
+test("partial frames without an id are sent while a message is generated, and the message follows", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const prompt = scripted("Hello.", [{ text: "A longer answer.", chunk: 3, chunkDelayMs: 5 }]);
@@ -126,7 +126,7 @@ test("a run continues when its client disconnects, unless the request asks to st
   expect(only(await all(server, `${path}/stream`), "done").data).toEqual({ reason: "interrupted" });
 });
 
-test("a fork has the messages up to a message, continues on its own, and does not change its parent", async () => {
+test("a fork has its parent's messages up to a given one, continues on its own, and does not change its parent", async () => {
   const server = await testServer();
   const { id, path } = await begun(server);
   const first = await all(server, `${path}/resume`, { prompt: scripted("One.", [{ text: "First." }]) });
