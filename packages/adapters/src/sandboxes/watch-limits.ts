@@ -4,9 +4,9 @@ import type { Cgroup } from "./cgroups.ts";
 import { deletedBytes, folderBytesAbove } from "./folder-size.ts";
 
 /**
- * Checks every second what a sandboxed program and everything that it started use together, and whether its control
- * group has hit a limit. Rlimits apply to each process separately, and control groups need rights that an ordinary user
- * does not have.
+ * Checks every second how much a sandboxed program and everything that it started use together, and whether its control
+ * group has hit a limit. Rlimits alone are not enough, because they apply to each process separately, and control
+ * groups need rights that an ordinary user does not have.
  *
  * Without a control group a program can exceed a limit between two checks, but not for longer.
  */
@@ -76,7 +76,9 @@ interface Watching {
 /** Measuring a large folder takes time. All measurements together may take at most this fraction of the time. */
 const LOOKING_SHARE = 0.05;
 
-/** A folder of the operator that was above the limit from the beginning may grow by the limit. */
+/**
+ * Checks the size of folders. If the operator's folders are above the limit at the start, they may grow by the limit.
+ */
 async function watchFolders(
   pid: number,
   folders: readonly WatchedFolder[],
@@ -152,7 +154,7 @@ function ownMemoryOf(pid: number): number {
   }
 }
 
-/** CPU time of a process and of those of its children that have ended. */
+/** The CPU time of a process and of its children that have ended. */
 function cpuSecondsOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -8,7 +8,10 @@ import type { Documented } from "./heads.ts";
 
 /** What must be written for one session, as a consistent snapshot. */
 export interface AgentDocuments {
-  /** Whether the list is complete: then other documents are removed, and equal ones are left unchanged. */
+  /**
+   * Whether these are all documents of the session. If so, any other documents are removed, and documents that are
+   * equal to those on disk are not written again.
+   */
   readonly anew: boolean;
   readonly runs: readonly { readonly runId: string; readonly text: string; readonly whole: boolean }[];
   readonly conversations: readonly { readonly number: number; readonly text: string }[];
@@ -113,7 +116,10 @@ async function removeOthers(folder: string, expected: ReadonlySet<string>): Prom
   if (expected.size === 0 || names.length === 0) await rm(folder, { recursive: true, force: true });
 }
 
-/** With more than 999 documents, all names get one more digit, so that they stay sorted: a folder is renamed at 1,000, 10,000 … */
+/**
+ * Names have at least three digits, and as many as the greatest number, so that they stay sorted. So all documents of a
+ * folder are renamed when it gets number 1,000, 10,000 …
+ */
 async function widenNames(folder: string, width: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const number = /^(\d+)\.json$/.exec(name)?.[1];

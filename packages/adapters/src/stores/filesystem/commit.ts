@@ -36,7 +36,9 @@ export interface CommitDeps {
   readonly now: () => number;
 }
 
-/** The state of a session while a batch of appends is checked: its state if the write succeeds. */
+/**
+ * The state that a session will have if the write of a batch succeeds. The appends of the batch are checked against it.
+ */
 interface PendingCommit {
   readonly head: Head | undefined;
   readonly log: LoadedLog | undefined;
@@ -67,7 +69,7 @@ type Decision =
   /** The same events occur earlier in this batch. */
   | { readonly kind: "together"; readonly events: readonly Event[] };
 
-/** Writes the waiting appends of one session: checked one after the other, then one write and one sync. */
+/** Checks the waiting appends of one session one after the other, and stores them with one write and one sync. */
 export function createCommit(deps: CommitDeps) {
   const { heads } = deps;
 
@@ -279,7 +281,7 @@ function earlier(pending: PendingCommit, events: readonly NewEvent[]): Decision 
   };
 }
 
-/** A key belongs to a tenant; for a new session, the tenant for which it is created. */
+/** The tenant of an append's idempotency key. If the append creates a session, it is the session's tenant. */
 function keyOwner({ events, options }: AppendRequest): string | null {
   const [created] = events;
   return (created?.event_type === "session.created" ? created.data.tenant : options.tenant) ?? null;

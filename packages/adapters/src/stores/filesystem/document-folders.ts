@@ -104,7 +104,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     if (failures[0]) throw failures[0];
   }
 
-  /** One operation at a time on the documents of a session. */
+  /** Runs one operation at a time on the documents of a session. */
   async function inTurn<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
     while (writing.has(id)) await writing.get(id)?.catch(() => {});
     const turn = work();
@@ -142,7 +142,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     }
   }
 
-  /** All documents that changed after event `from`, the last one that the existing documents show. */
+  /** All documents that changed after event `from`. The existing documents show the log up to this event. */
   function again(head: Head, from: number): Promise<AgentDocuments> {
     return alone(head.id, async () => {
       // Nothing is appended in the meantime, and the waiting events are included in what is read here.

@@ -86,7 +86,9 @@ export function documentText(document: JsonObject): string {
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
-/** How many digits file names have in a folder whose last conversation has this number: three, as specified, or more above 999. */
+/**
+ * The number of digits of file names in a folder whose last conversation has this number: at least three, as specified.
+ */
 export function nameWidth(lastNumber: number): number {
   return Math.max(3, String(lastNumber).length);
 }

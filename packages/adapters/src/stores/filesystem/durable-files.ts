@@ -173,7 +173,7 @@ export function createAppender(): Appender {
   };
 }
 
-/** One write is enough, except that a disk may accept a part before it reports that it is full. */
+/** Usually one write is enough. But a disk may accept a part before it reports that it is full. */
 function writeAll(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
 }

@@ -19,7 +19,7 @@ interface RecordLine {
 }
 
 const NAME = "records.jsonl";
-/** The file is rewritten when its lines exceed twice the number of current records by this many. */
+/** The file is rewritten when it has more lines than twice the number of current records plus this number. */
 const SPARE_LINES = 1000;
 
 /**
