@@ -29,8 +29,8 @@ interface LeaveDeps {
 }
 
 /**
- * Leaves a session to a process that has what this process lacks. The session's log records this once; a record that
- * `/health` and `skein doctor` read is renewed repeatedly.
+ * Leaves a session to a process that has what this process lacks. The session's log gets one fact about this. `/health`
+ * and `skein doctor` read a record, which this function renews.
  */
 export async function leaveUnserved(
   { store, ids, now }: LeaveDeps,

@@ -21,7 +21,7 @@ export interface WatchedRun {
   readonly after: number;
   /** The message of the prompt. Only needed by a watcher that begins after the prompt was accepted. */
   readonly messageId?: string | undefined;
-  /** Whether to follow the run that reads the prompt, if another run reads it before this run starts. */
+  /** Whether to follow another run, if that run reads the prompt before this run starts. */
   readonly followsPrompt?: boolean;
   /**
    * Which wait ends the watching: none (`never`), a wait of this run (`run`), or a wait of any run of the session
@@ -48,7 +48,7 @@ export interface SeenRun {
   readonly awaiting: readonly Await[];
 }
 
-/** The watching of one run. It is read once, as events or as items. */
+/** Watches one run. It can be read once: as events, or as items. */
 export interface RunWatch {
   /** The events of the session, also those of other runs, until the run ends or waits. */
   events(signal?: AbortSignal): AsyncGenerator<Event>;

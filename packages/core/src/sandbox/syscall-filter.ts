@@ -141,8 +141,8 @@ const argument = (index: number): number => 16 + 8 * index;
 const load = (from: number): Uint8Array => instruction(0x20, from);
 const answer = (what: number): Uint8Array => instruction(0x06, what);
 /**
- * Each of these instructions skips the next instruction unless the loaded value equals `value`, is at least `value`, or
- * has one of `bits`.
+ * Each of these instructions lets the next instruction run only if the loaded value equals `value`, is at least
+ * `value`, or has one of `bits`.
  */
 const unlessEqual = (value: number): Uint8Array => instruction(0x15, value, [0, 1]);
 const unlessAtLeast = (value: number): Uint8Array => instruction(0x35, value, [0, 1]);

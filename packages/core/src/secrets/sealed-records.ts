@@ -52,7 +52,10 @@ function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-/** Seals every secret that is not sealed with the first key. Returns how many records changed. */
+/**
+ * Seals every secret with the first key of the vault, if it is not sealed with that key yet. Returns how many records
+ * changed.
+ */
 export async function resealRecords(records: Records, vault: Vault): Promise<number> {
   let count = 0;
   for await (const record of records.scan()) {
@@ -78,8 +81,8 @@ const MARK = { tenant: "$secrets", kind: "sealed_with" } as const;
 
 /**
  * Called before a server starts. Rejects a store with secrets that were sealed with a key that the server does not
- * have, unless the operator declares the key lost. Then, unless the caller asks not to, records the key that seals from
- * now on.
+ * have, if the operator has not declared this key lost. Then records the key that seals from now on, if the caller did
+ * not turn this off.
  */
 export async function checkSealedWith(
   records: Records,

@@ -9,10 +9,7 @@ export interface Vault {
   /** The id of the key that seals: the first 8 digits of its hash. */
   readonly keyId: string;
   readonly keyIds: readonly string[];
-  /**
-   * `place` says where the text is stored. The text can be opened only there: a sealed text that is copied elsewhere
-   * cannot be opened.
-   */
+  /** `place` says where the text is stored. A sealed text that is copied to another place cannot be opened. */
   seal(text: string, place: string): string;
   /**
    * Opens a sealed text. A text that is not sealed is returned unchanged. Throws `secret_sealed` if this server does
@@ -78,7 +75,7 @@ export function createVault(text: string): Vault {
   };
 }
 
-/** The error for a store with sealed secrets that is opened without any key. */
+/** The error for a store with a secret whose key this server does not have. */
 export function missingKey(id: string): KnownError {
   return new KnownError(
     "secret_sealed",

@@ -73,7 +73,7 @@ export async function answerAwait(
       throw new KnownError("invalid", "updated_input: Only an answer that approves a call may change its input.");
     const event = { ...awaitAnswered(data), id: ids() };
     try {
-      // `expect` makes sure that only one of two clients that both saw the await open is accepted.
+      // If two clients see the open await and both answer, `expect` makes sure that only one answer is accepted.
       const expect = found.sequence ?? 0;
       const { events } = await store.append(sessionId, [event], { tenant, dueAt: now(), expect, ...(key && { key }) });
       return { ...found, sequence: events[0]?.sequence ?? null };

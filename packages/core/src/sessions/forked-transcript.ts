@@ -34,7 +34,7 @@ export function entriesOf(events: readonly Event[]): readonly Entry[] {
   );
 }
 
-/** How many entries one fact contains, so that no single body grows with the session. */
+/** The most entries of one fact, so that no single body grows with the session. */
 const ENTRIES_OF_A_FACT = 200;
 
 /** Facts that contain these entries. */
@@ -46,9 +46,9 @@ export function transcriptFacts(entries: readonly Entry[], subpath: string | nul
 }
 
 /**
- * The parent's entries up to the last message of `kept`, as the SDK's own fork writes them: every uuid new, links
- * renamed, each entry naming its origin, and entries that concern only the parent (costs, checkpoints, subagents) left
- * out.
+ * The parent's entries up to the last message of `kept`, as the SDK's own fork writes them: every uuid is new, links
+ * use the new uuids, each entry names its origin, and entries that concern only the parent (costs, checkpoints,
+ * subagents) are left out.
  *
  * `kept` are the messages that the fork keeps, `later` the ones that follow them in the parent; null copies the whole
  * parent, including a compaction after the last message. `closing` has the results for calls that were open.
@@ -65,7 +65,7 @@ export function forkedTranscript(
   const { kept, later, closing } = messages;
   const said = entries.filter(isSaid);
   const cut = later ? lastEntryOf(said, kept.at(-1), later) : said.length - 1;
-  // Results that existed when the message was cut off belong to a message that is not kept.
+  // The transcript may already have results of the open calls. They belong to a message that the fork does not keep.
   const open = new Set(closing === null ? [] : resultIds(closing));
   const taken = said.slice(0, cut + 1).filter((entry) => !resultIds(contentOf(entry)).some((id) => open.has(id)));
   const copied = taken.filter(({ type }) => type !== "progress");
@@ -154,7 +154,7 @@ function placesOf(said: readonly Entry[], message: Message): readonly number[] {
   return said.flatMap((entry, place) => (isOwn(entry) || answerOf(entry).some((id) => answers.has(id)) ? [place] : []));
 }
 
-/** The Messages API's id of the answer that an entry is a block of. */
+/** The id that the Messages API gave to the answer of an entry. */
 function answerOf(entry: Entry): readonly string[] {
   const id = entry["type"] === "assistant" ? (entry["message"] as JsonObject | undefined)?.["id"] : undefined;
   return typeof id === "string" ? [id] : [];
@@ -196,7 +196,7 @@ function keptParent(
   return null;
 }
 
-/** Renames uuids inside an entry (of a compaction, of a queued prompt). Content is not changed. */
+/** Renames the uuids inside an entry, for example of a compaction or a queued prompt. Content is not changed. */
 function renamed(entry: Entry, uuids: ReadonlyMap<string, string>): Entry {
   const inside = (value: unknown): unknown => {
     if (typeof value === "string") return uuids.get(value) ?? value;

@@ -6,7 +6,7 @@ import type { Store } from "../ports/store.ts";
 export const HIDDEN_PROMPT = "[hidden: this key may only read]";
 
 /**
- * A store as a key that may only read sees it: without the system prompts of agents, unless an agent shows its own
+ * A store as a key that may only read sees it: without the system prompts of agents that do not show theirs
  * (`show_system_prompt`). Routes, streams, exports, webhooks and SQL for readers are made from this store, so all of
  * them hide the same texts. Everything but prompts is unchanged. Reasons: decision 186.
  */

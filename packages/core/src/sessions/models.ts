@@ -7,7 +7,7 @@ import { parseInput } from "./parse-input.ts";
 /** The settings with which a model is reached. They do not include its name. */
 export interface ReachedModel {
   readonly settings: ModelSettings;
-  /** The reference of its key, where the key is in the store. */
+  /** The reference of the model's key, if the key is in the store. */
   readonly keySecret: string | undefined;
   /** A request added the model: it may connect only to addresses that the operator opened to requests. */
   readonly isGuarded: boolean;
@@ -30,7 +30,7 @@ export interface Models {
   add(model: NewModel): Promise<LlmModel>;
   /** Removes a model and its key. */
   remove(id: string): Promise<void>;
-  /** How the models that have settings are reached, by their names. */
+  /** The settings with which models are reached, by the name of the model. Models without settings are left out. */
   reached(): Promise<ReadonlyMap<string, ReachedModel>>;
   list(): Promise<readonly LlmModel[]>;
   get(id: string): Promise<LlmModel>;
