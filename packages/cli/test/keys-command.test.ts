@@ -31,7 +31,7 @@ test("a key that the command makes while a server runs works in its tenant and s
   expect(await skein(data, "keys", "revoke", "guest")).toMatchObject({ code: 3, err: expect.stringMatching(/no key/) });
 });
 
-test("with --json, keys and doctor print the same content as one JSON line per item", async () => {
+test("keys and doctor with --json print one JSON line for each item, with every field", async () => {
   const data = folder();
   const values = async (...args: readonly string[]) => lines((await skein(data, ...args, "--json")).out);
   const [made] = await values("keys", "make", "guest", "--scope", "read,run");
@@ -113,7 +113,7 @@ test("doctor reports what works, what is not set up yet and what is wrong", asyn
   );
 });
 
-test("doctor says whether the secrets of the store are sealed, and names a key that is lost", async () => {
+test("doctor says whether the secrets of the store are sealed, and names a sealing key that it was not given", async () => {
   const data = folder();
   const look = async (env: Record<string, string> = {}): Promise<string> => {
     const { out } = await call(["doctor", "--port", "0", "--data", data], {

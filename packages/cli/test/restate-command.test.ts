@@ -86,7 +86,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(await skein("identity", file)).toMatchObject({ code: 2, err: expect.stringContaining("ed25519") });
   });
 
-  test("workers that Restate cannot reach are named, with what to check", async () => {
+  test("the error for workers that Restate cannot reach has their address and says what to check", async () => {
     const { code, err } = await skein("register", "--workers", "http://127.0.0.1:9");
     expect(code).toBe(2);
     expect(err).toContain("Restate cannot read the workers at http://127.0.0.1:9");

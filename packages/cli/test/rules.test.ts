@@ -1,4 +1,4 @@
-/** Rules of single commands that need no separate process. */
+/** What commands must do, tested in this process. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -100,7 +100,7 @@ describe("with a session in the store", () => {
     return lines(out).map((session) => session["id"]);
   };
 
-  test("a session without a title is listed by its first prompt", async () => {
+  test("a session without a title is listed with its first prompt", async () => {
     expect((await call("sessions", "list")).out).toContain("What is a skein?");
   });
 
@@ -133,7 +133,7 @@ describe("with a session in the store", () => {
   });
 });
 
-test("a session adopted from Claude Code cannot be continued in `run`, and the error says where it can", async () => {
+test("`run` and `chat` do not continue a session adopted from Claude Code, and the error has the command that does", async () => {
   writeCorpus({ folder: join(folder, ".claude"), files: 1, bytes: 20_000 });
   const adopted = (await call("adopt", "0")).out.trim();
   for (const args of [["run", "Hello"], ["run"], ["chat"]])
@@ -144,7 +144,7 @@ test("a session adopted from Claude Code cannot be continued in `run`, and the e
     });
 });
 
-test("each command of docs/start.md that needs no history and no server works, one after the other", async () => {
+test("the commands of docs/start.md work one after the other (those for chat, history and servers are left out)", async () => {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
   const page = readFileSync(join(root, "docs/start.md"), "utf8");
   const commands = [...page.matchAll(/```bash\n([^]+?)```/g)].flatMap(([, block = ""]) => block.split("\n"));
@@ -183,7 +183,7 @@ test.skipIf(oldNode === undefined)(
   },
 );
 
-test("a server's greeting has a link that logs in on a terminal, at every start, but not in a log", () => {
+test("a server's greeting has a link that logs in, but only on a terminal: a log never gets the key", () => {
   const server = {
     url: "http://127.0.0.1:7433",
     key: { key: "the-secret-key", file: "/home/me/.skein/admin-key" },
@@ -214,7 +214,7 @@ test("keys are listed as a table, with local times", async () => {
   expect(out).toMatch(/ guest +acme +run,sql +\d{4}-\d\d-\d\d \d\d:\d\d +valid\n/);
 });
 
-test("two statements with --json are one document, with an element for each", async () => {
+test("the answers of several statements with --json are one document, with an element for each statement", async () => {
   const { out } = await call("sql", "SET threads = 1; SELECT 1 AS a; SELECT 2 AS b UNION ALL SELECT 3", "--json");
   expect(JSON.parse(out)).toEqual([[], [{ a: 1 }], [{ b: 2 }, { b: 3 }]]);
   expect(JSON.parse((await call("sql", "SELECT 1 AS a", "--json")).out)).toEqual([{ a: 1 }]);

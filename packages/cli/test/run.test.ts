@@ -313,7 +313,7 @@ describe("skein run", () => {
     });
   });
 
-  test("--format of a run that waits prints the command that answers", async () => {
+  test("with --format, a run that waits prints the command that answers it", async () => {
     const folder = dataFolder();
     const questions = [{ question: "Which?", header: "Pick", options: [{ label: "a" }, { label: "b" }] }];
     const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }, { text: "Thanks." }]);

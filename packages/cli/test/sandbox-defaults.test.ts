@@ -1,4 +1,4 @@
-/** The default sandbox mode of the real command, who may change it, and what the command prints where there is no sandbox. */
+/** The default sandbox mode of the real command, and what doctor prints on a machine without a sandbox. */
 import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";

@@ -55,7 +55,7 @@ test("run, sessions and runs work on a server in the same way as on a store", as
   expect(await json("sessions", "list")).toMatchObject([{ id }]);
 });
 
-test("a run on a server says which session it made before the model has answered, in each format for people", async () => {
+test("run --server prints the id of the new session before the model answers, as text and as XML", async () => {
   const folder = dataFolder();
   const { url } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });
   for (const format of [[], ["--format", "xml"]]) {
@@ -182,7 +182,7 @@ test.each([
   expect(await skein(dataFolder(), ...args)).toMatchObject({ code, err: expect.stringMatching(sentence) });
 });
 
-test("an unknown key is reported, with the place to set another one", async () => {
+test("a call without a key is rejected, and the error names the variable for the key", async () => {
   const folder = dataFolder();
   const { url } = await testServer({ store: `sqlite:${join(folder, "skein.db")}` });
   const { code, err } = await skein(folder, "sessions", "list", "--server", url);

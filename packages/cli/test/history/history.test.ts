@@ -70,7 +70,7 @@ test("a missing data directory gives exit code 3, also with --json", async () =>
   });
 });
 
-test("history list shows the newest first, with filters and pages, and is a PaginatedResult as JSON", async () => {
+test("history list shows the newest session first, filters and pages sessions, and prints a PaginatedResult with --json", async () => {
   const world = createWorld();
   const { out } = await world.run("list");
   expect(out.indexOf(first.slice(0, 8))).toBeLessThan(out.indexOf(second.slice(0, 8)));
@@ -111,7 +111,7 @@ test("no control characters of a transcript reach the output", async () => {
   expect(session.summary).toBe(`Parser ${evil}`);
 });
 
-test("history show has the active thread with each call and result on a line, and --all also shows the rewound messages", async () => {
+test("history show prints the active thread, each tool call on one line and its result below; --all adds the rewound messages", async () => {
   const world = createWorld();
   const { code, out } = await world.run("show", first.slice(0, 8));
   expect(code).toBe(0);
@@ -124,7 +124,11 @@ test("history show has the active thread with each call and result on a line, an
 });
 
 test.each([
-  ["with a summary hides the messages before it, and says how many and how to see them", "All was done.", false],
+  [
+    "with a summary hides the messages before the compaction, and says how many there are and how to see them",
+    "All was done.",
+    false,
+  ],
   ["without a summary hides nothing", null, true],
 ])("history show of a compaction %s", async (_, summary, isShown) => {
   const { run, write } = createWorld();
@@ -146,7 +150,7 @@ test.each([
   expect((await run("show", "33333333", "--all")).out).toContain("  before\n");
 });
 
-test("history show --output and export write private files, never overwrite others, and never write into the data directory", async () => {
+test("history show --output and export write private files, replace no file, and write nothing into the data directory", async () => {
   const world = createWorld();
   const page = join(world.folder, "page.html");
   expect((await world.run("show", "0", "--output", page)).code).toBe(0);
@@ -219,7 +223,7 @@ test("history usage counts each call once, with the same numbers by day, model, 
   expect(out).toMatch(/SESSION +INPUT[\s\S]+11111111 \S+ \S+ +\/work\/\S+ +300[\s\S]+Total +300 +150 +30 +3,000/);
 });
 
-test("history usage is broken down by model, and its blocks have a burn rate", async () => {
+test("history usage --breakdown shows the models of each day, and --by block shows a burn rate", async () => {
   const world = createWorld();
   const { out } = await world.run("usage", "--timezone", "UTC", "--by", "day", "--by", "block", "--breakdown");
   expect(out).toMatch(/2026-11-01 +300 +150[\s\S]+ {2}sonnet-4-5-20250929 +300/);
@@ -255,7 +259,7 @@ test("history statusline prints one line with model, costs and context, from Cla
   expect(run("nonsense")).toMatchObject({ status: 2, stdout: "" });
 });
 
-test("history usage with a limit shows the newest rows, or the most expensive ones", async () => {
+test("history usage --limit shows the newest days, or the most expensive models, projects or sessions", async () => {
   const world = createWorld();
   for (const [at, day] of ["2026-09-07", "2026-09-13", "2026-10-05"].entries()) {
     const usage = { input_tokens: 1_000_000 * (at + 1), output_tokens: 0 };
@@ -428,7 +432,7 @@ test("history watch shows a line while it is written", async () => {
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const watching = start(world.folder, ["history", "watch", "--json", "--root", world.root]);
   await watching.says("Watching.");
-  // `watch` prints this before it has found the end of the file, so the first lines may come too early to be shown.
+  // `watch` prints "Watching." before it knows where the file ends. It may take the first new lines for old ones.
   const writing = setInterval(
     () => appendFileSync(file, `${JSON.stringify({ type: "user", message: { content: "now" } })}\n`),
     100,

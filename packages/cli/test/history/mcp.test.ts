@@ -69,7 +69,7 @@ test("a client sees five tools that only read, and finds, outlines and reads a s
   expect(read.text).toContain("(end)");
 });
 
-test("each session is marked with its agent, and an agent can be chosen by the model and by the person", async () => {
+test("each session is shown with its agent; the model and the person can each select the sessions of one agent", async () => {
   const world = createWorld();
   const id = "0198c0de-1234-7abc-8000-0000000000ab";
   const line = (type: string, payload: object): string =>
@@ -95,7 +95,7 @@ test("each session is marked with its agent, and an agent can be chosen by the m
   expect([listed.includes(id), listed.includes(first)]).toEqual([true, false]);
 });
 
-test("a database of an agent can be the root, and a subagent is read with its task and its original rows", async () => {
+test("--root may be a database of an agent, and history_read returns the task and the original rows of a subagent", async () => {
   const world = createWorld();
   const { folder } = agentData("opencode");
   const database = await connected(world, {}, ["--root", join(folder, "opencode.db")]);
@@ -218,7 +218,7 @@ test("a missing session and an invalid pattern are answered with an error messag
   await expect(call(connection, "history_search", { query: "/(a)\\1/" })).rejects.toThrow("pattern");
 });
 
-test("mcp called wrongly ends with exit code 2, and --help explains it", () => {
+test("an unknown word after mcp gives exit code 2, and --help explains how to register the server", () => {
   const run = (...args: readonly string[]) =>
     spawnSync(process.execPath, [bin, "mcp", ...args], { encoding: "utf8", input: "" });
   expect(run("--help")).toMatchObject({ status: 0, stdout: expect.stringContaining("claude mcp add") as string });

@@ -43,7 +43,7 @@ function parsed(out: string): Original {
   return JSON.parse(out) as Original;
 }
 
-test("history show --original has the line of a file unchanged on stdout, and its place on stderr", async () => {
+test("history show --original prints the unchanged line of a file on stdout, and its place on stderr", async () => {
   const { data, run, readFrom } = agentWorld("codex");
   const id = "0198c0de-0000-7000-8000-00000000000a";
   const path = join(
@@ -63,14 +63,14 @@ test("history show --original has the line of a file unchanged on stdout, and it
   });
 });
 
-test("history show --original has the part of a document that a message was read from", async () => {
+test("history show --original prints the part of a document that a message was read from", async () => {
   const { data, run } = agentWorld("amp");
   const { path, place, text } = parsed((await run(data.sessions[0]?.id ?? "", "--original", "2", "--json")).out);
   const document = JSON.parse(readFileSync(path, "utf8")) as { messages: readonly unknown[] };
   expect([place, JSON.parse(text)]).toEqual(["messages/1", document.messages[1]]);
 });
 
-test("history show --original has the rows that a message was read from, and none after the agent has deleted them", async () => {
+test("history show --original prints the rows that a message was read from; if the agent has deleted the rows, the message is gone", async () => {
   const { data, run, readFrom } = agentWorld("opencode");
   const [message] = await readFrom("ses_a", /^message\/msg_a1$/);
   const rowsOf = async () => {
