@@ -32,7 +32,7 @@ const store = "sqlite";
 const HELLO = `Say hello. ${script([{ text: "Hello." }])}`;
 /** An answer of five minutes, long enough to be measured. */
 const LONG = `Speak. ${script([{ text: "Word. ".repeat(1500), chunk: 6, chunkDelayMs: 200 }])}`;
-/** The session is busy without output, so that the measurement does not depend on the elapsed time. */
+/** A prompt that keeps a session busy without output, so that the measured memory does not grow with time. */
 const THINKING = `Think. ${script([{ text: "Later.", delayMs: 600_000 }])}`;
 
 interface Bench {
@@ -87,8 +87,8 @@ export async function run(args: readonly string[]): Promise<boolean> {
 }
 
 /**
- * The time from the request to the first event of a new session: with a new process, and with one that was started in
- * advance.
+ * Measures the time from the request to the first event of a new session, with a new process and with a process that
+ * the server started in advance.
  */
 async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const server = await serveClaude(folder(), apiUrl);
@@ -109,9 +109,9 @@ async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly R
     const session = bareSession(folder(), apiUrl);
     const { first } = await session.turn(HELLO);
     session.close();
-    // The end of a process also takes processor time.
+    // Waits until the process has ended, because its end takes processor time too.
     while (claudes(process.pid).length > claudes(server.pid).length) await sleep(100);
-    // No process is started in advance for options that were never used.
+    // The options are new, so the first session needs a new process. The second one finds a process started in advance.
     const [mine, again] = [await ours({ max_turns: 100 + pair + 1 }), await ours({ max_turns: 100 + pair + 1 })];
     if (pair < 0) continue;
     bare.push(first);
@@ -195,7 +195,7 @@ async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result
   const bare = pssOf(claudes(process.pid));
   for (const session of sessions) session.close();
 
-  // The first process fills the compile cache.
+  // The first server only fills the compile cache, so that the measured server loads compiled code.
   const before = await serveClaude(folder(), apiUrl);
   await begin(before, HELLO);
   await before.close();
@@ -325,14 +325,14 @@ async function begin(server: ServedClaude, prompt: string): Promise<string> {
   return id;
 }
 
-/** Waits until the condition is true, and a little longer, so that all starts have ended. */
+/** Waits until the condition is true, and five seconds more, so that no process is still starting. */
 async function reached(isSo: () => boolean): Promise<void> {
   const end = performance.now() + 240_000;
   while (!isSo() && performance.now() < end) await sleep(100);
   await sleep(5000);
 }
 
-/** Waits until the processes are idle: on a busy machine their start continues long after their first message. */
+/** Waits until the processes are idle. On a busy machine a process is still starting long after its first message. */
 async function quiet(pid: number, windowMs = 3000): Promise<void> {
   const used = (): number => claudes(pid).reduce((sum, one) => sum + cpuOf(one), 0);
   for (let tries = 0; tries < 40; tries++) {

@@ -1,4 +1,4 @@
-/** The same sessions on a cluster of processes: with the local engine and with Restate, with one worker and with two. */
+/** Runs the same sessions on a cluster with the local engine and with Restate, and with one worker and with two. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, createClient } from "@skein/client";
@@ -121,7 +121,7 @@ async function openBench(cluster: Cluster) {
   return {
     client,
     agentId: agent.id,
-    /** Runs this many sessions: each is created, prompted and read to the end of its answer. */
+    /** Creates `count` sessions, sends each a prompt, and reads each answer to its end. */
     async turns(
       count: number,
       atOnce: number,

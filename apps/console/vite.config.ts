@@ -9,7 +9,7 @@ export default defineConfig({
   build: {
     target: "es2022",
     sourcemap: false,
-    // A small font or picture inside a style would need `data:` in the policy.
+    // Small fonts and pictures stay files. Inside a style they would need `data:` in the content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,

@@ -13,12 +13,12 @@ interface Bench {
 
 const store = "sqlite";
 const HELLO = `Say hello. ${script([{ text: "Hello." }])}`;
-/** The limits of a server for Claude Code, so that control groups are measured too. */
+/** The limits that a server sets for Claude Code. With them, the measurement includes control groups. */
 const LIMITS = { totalMemoryBytes: 4 * 1024 ** 3, processes: 256, fileBytes: 4 * 1024 ** 3, cpuSeconds: 3600 };
 
 /**
- * The cost of the sandbox: at the start of a process, in a turn, and in memory. Runs with and without it alternate in
- * random order.
+ * Measures what the sandbox costs at the start of a process, in a turn, and in memory. Runs with and without the sandbox
+ * alternate in random order.
  */
 export async function wallCosts(bench: Bench): Promise<readonly Result[]> {
   const opened = await openBubblewrap();

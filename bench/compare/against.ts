@@ -91,13 +91,13 @@ async function measured(folder: string, args: readonly string[], signal: AbortSi
   signal.throwIfAborted();
   const child = spawn("npm", ["run", "--silent", "bench", "--", ...args, "--json"], {
     cwd: folder,
-    // npm sets variables for its children that a second npm would read as settings.
+    // The outer npm sets variables that the inner npm would read as settings.
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^INIT_CWD$/u.test(name))),
     stdio: ["ignore", "pipe", "inherit"],
     signal,
     killSignal: "SIGTERM",
   });
-  // The exit and the output are awaited together, because an interrupt rejects the exit while the output is still open.
+  // Waits for both at once: an interrupt rejects the exit while the output is still open, and must not go unhandled.
   const [output] = await Promise.all([text(child.stdout), once(child, "exit")]);
   const lines = linesOf(output);
   // The exit code is also 1 if a goal was missed, so only an empty output is a failure.

@@ -74,7 +74,7 @@ function missingIn(root: string, folder: string): readonly string[] {
 function isInstalled(name: string, version: string, places: readonly string[]): boolean {
   const place = places.find((modules) => existsSync(join(modules, name, "package.json")));
   if (place === undefined) return false;
-  // Almost all versions are exact; a range counts as met.
+  // Almost all versions are exact. For a range, any installed version counts as right.
   return !/^\d/u.test(version) || manifest(join(place, name)).version === version;
 }
 
@@ -89,7 +89,7 @@ function linkModules(root: string, folder: string): void {
     const link = join(folder, "node_modules", name);
     mkdirSync(join(link, ".."), { recursive: true });
     symlinkSync(path, link);
-    // Packages that only this package has, in its own version.
+    // The packages that npm installed for this package alone.
     const own = join(path.slice(folder.length), "node_modules");
     if (existsSync(join(root, own))) symlinkSync(join(root, own), join(folder, own));
   }

@@ -116,7 +116,7 @@ describe("the view of a session", () => {
     expect(partial.steps.map(stepName)).toEqual(["Step 1"]);
   });
 
-  test("drafts extend the text of the step in progress, and a draft with a wrong offset changes nothing", () => {
+  test("drafts extend the text of the step in progress, except after a gap or from another attempt", () => {
     const view = viewOf(prompt, started, step(1));
     const draft = (offset: number, delta: string, attempt = 1): Draft => ({
       event_type: "step.generating",
@@ -142,7 +142,7 @@ describe("the view of a session", () => {
     expect(view.items.map(({ kind }) => kind)).toEqual(["unknown", "prompt", "step"]);
   });
 
-  test("a run that is resumed after a wait has no mark, and a run whose worker died has a mark", () => {
+  test("the transcript marks a run that was resumed after the death of its worker, but not after a wait", () => {
     const resumed = { event_type: "run.resumed", data: { run_id: RUN, fence: 2 } };
     const marks = (view: SessionView): number => view.items.filter(({ kind }) => kind === "mark").length;
     expect(marks(viewOf(prompt, started, step(1), said(1, [call]), resumed))).toBe(0);

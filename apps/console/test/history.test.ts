@@ -53,7 +53,7 @@ describe("cost and tokens of a transcript count the same calls", () => {
     });
   });
 
-  test("cost and tokens come from the shown messages for a subagent, and for any session that the server has not counted yet", () => {
+  test("the page adds up the shown messages of a subagent, and of a session that the server has not counted yet", () => {
     const ofMessages = { cost: { cost_micros: 0, unpriced_calls: 1 }, totals: shown.totals };
     expect(shown.totals).toMatchObject(counts);
     expect(historySums(details, shown, { agentId: "a1", isPartial: false })).toEqual({
@@ -84,7 +84,7 @@ describe("a session of another agent is a row of the list", () => {
   };
   const counts = { input_tokens: 9, output_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
-  test('the cost column shows "no price" without any known price, $0 without calls, and nothing before calls are counted', () => {
+  test('the cost column shows "no price" if no call has a price, $0 if there are no calls, and nothing before the count', () => {
     const models = ["claude-haiku-4-5-20251001", "grok-x"];
     const row = (calls: number, unpriced_calls: number) =>
       rowOfHistory({ ...session, usage: { ...counts, calls, unpriced_calls, models } });
@@ -98,7 +98,7 @@ describe("a session of another agent is a row of the list", () => {
     expect(rowOfHistory({ ...session, cost_micros: null, usage: null })).toMatchObject({ cost: "", model: "" });
   });
 
-  test("a path of two folders is shown whole, of a longer path the last two folders", () => {
+  test("a list shows the last two folders of a path", () => {
     expect(["/srv/demo", "/srv", "/home/ada/infra/", ""].map(shortPath)).toEqual([
       "/srv/demo",
       "/srv",
@@ -193,7 +193,7 @@ describe("two sorted lists shown as one", () => {
     expect([one.wanted, other.wanted]).toEqual([[2], []]);
   });
 
-  test("every row of two lists has its position, however the lists overlap", () => {
+  test("two loaded lists are merged into one sorted list, however they overlap", () => {
     for (let seed = 1; seed <= 40; seed++) {
       const times = (step: number, count: number): readonly number[] =>
         Array.from({ length: count }, (_, at) => (at * step * 7 + seed * 13) % 101).sort((a, b) => b - a);

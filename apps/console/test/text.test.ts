@@ -117,7 +117,7 @@ test("an edit counts its added and removed lines", () => {
   expect(lineChanges(null)).toEqual({ added: 0, removed: 0 });
 });
 
-test("a cell that a spreadsheet would execute begins with an apostrophe", () => {
+test("a text that a spreadsheet would run as a formula gets an apostrophe in front", () => {
   expect(csvOf(["a"], [["=1+1"], ['say "x"'], [-3]])).toBe('a\r\n\'=1+1\r\n"say ""x"""\r\n-3');
 });
 

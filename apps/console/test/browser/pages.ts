@@ -363,9 +363,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("on a phone the session has its prompt, its inspector as a sheet, and nothing scrolls sideways", async ({
-      expect,
-    }) => {
+    test("on a phone no page scrolls sideways, and the inspector of a session opens as a sheet", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "On the phone", [
         {
@@ -415,7 +413,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a wrong key leads to the login page, and a right one from there to the first page", async () => {
+    test("a link with a wrong key shows the login page, and typing the right key there shows the first page", async () => {
       const { world } = shared;
       const page = await (await world.newContext()).newPage();
       await page.goto(`${world.url}/#key=a-wrong-key-of-some-length`);
@@ -426,7 +424,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("after the login the key is nowhere in the browser; the login survives a reload and ends with the log-out", async ({
+    test("after the login no script in the browser can read the key; the login survives a reload and ends with the log-out", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -502,8 +500,8 @@ async function claudeSession({ claudeFolder }: World): Promise<string> {
 }
 
 /**
- * Runs axe despite the page's content policy, as the developer tools do. The second run checks only what depends on
- * colours.
+ * Runs axe, which the content security policy of the page would forbid, through the developer tools. With
+ * `isColourOnly`, checks only the contrast.
  */
 async function axe(page: Page, isColourOnly: boolean): Promise<readonly Violation[]> {
   const session = await page.context().newCDPSession(page);

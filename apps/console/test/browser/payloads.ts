@@ -1,4 +1,4 @@
-/** Texts that ran scripts or called other hosts in other products. CANARY is an address that must not be called. */
+/** Texts that made other products run a script or call another host. CANARY is an address that must not be called. */
 export const PAYLOADS: readonly string[] = [
   "<script>window.pwned=1;alert(1)</script>",
   "<script src=CANARY/s.js></script>",

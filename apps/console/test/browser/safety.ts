@@ -95,7 +95,9 @@ export function describeSafety(shared: { readonly world: World }): void {
       canary.close();
     }, 60_000);
 
-    test("the page is served with a policy that allows nothing inline, and cannot be framed", async ({ expect }) => {
+    test("the content security policy of the page forbids inline scripts, and no other site can frame the page", async ({
+      expect,
+    }) => {
       const { headers } = await fetch(shared.world.url);
       const policy = headers.get("content-security-policy") ?? "";
       expect(policy).toContain("default-src 'none'");

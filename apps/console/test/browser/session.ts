@@ -135,7 +135,7 @@ export function describeSession(shared: { readonly world: World }): void {
       );
       const page = await world.open(`/sessions/${id}`);
       await page.locator(".md", { hasText: "The last answer of all." }).waitFor();
-      // The earlier part of the log is loaded after its end, and does not move the part that is being read.
+      // The page loads the end of the log first. Loading the earlier part must not move the text on the screen.
       const toTop = async (): Promise<number> => {
         await page.locator(".transcript .scroll").evaluate((one) => (one.scrollTop = 0));
         return page.locator(".you", { hasText: /Prompt number 0$/ }).count();

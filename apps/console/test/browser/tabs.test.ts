@@ -41,7 +41,7 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     await expect.poll(streams).toBe(0);
   });
 
-  test("a tab that is hidden has no stream, and shows everything when it is shown again", async () => {
+  test("a hidden tab has no stream; when the user returns to the tab, it shows the messages of the meantime", async () => {
     const id = await world.begin("Helper", "Before it is hidden", [{ text: "Said while shown." }]);
     const page = await world.open(`/sessions/${id}`);
     await page.getByText("Said while shown.").waitFor();
@@ -82,7 +82,7 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     await expect.poll(streams).toBe(0);
   });
 
-  test("pages in the back/forward cache have no streams, and are current after going back to them", async () => {
+  test("a page in the back/forward cache has no stream; after going back, it shows the messages of the meantime", async () => {
     const id = await world.begin("Helper", "Before it is left", [{ text: "Said before." }]);
     const browser = await openBrowser({ width: 1280, height: 800, keepsPages: true });
     try {

@@ -12,7 +12,7 @@ const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 const NO_CONNECTION = /No connection for|The server cannot be reached/;
 
 /** Failures around a page, each with its own server: the page reports the failure, and continues. */
-describe.skipIf(chromiumPath() === undefined)("a page reports failures around it and continues", () => {
+describe.skipIf(chromiumPath() === undefined)("a page reports failures of the server and continues", () => {
   let world: World;
   beforeAll(async () => {
     world = await createWorld({ withAgents: false, withClaude: true });
@@ -36,7 +36,7 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures around it
     await page.close();
   });
 
-  test("a run can be watched through kill -9 of the server: no event is missing or shown twice", async () => {
+  test("a page that follows a run shows each event exactly once, even if kill -9 ends the server meanwhile", async () => {
     const prompt = "Tell me sixty words";
     const id = await world.begin("Helper", prompt, [{ text: words, chunk: 8, chunkDelayMs: 25 }]);
     const page = await world.open(`/sessions/${id}`);
@@ -51,7 +51,7 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures around it
     await page.close();
   });
 
-  test("a page reconnects to a server that was gone for an hour, and shows the messages of that time", async () => {
+  test("a page reconnects to a server that was gone for an hour, and shows the messages of this hour", async () => {
     const id = await world.begin("Helper", "Say four", [{ text: "Four." }]);
     const context = await world.newContext();
     await context.clock.install();
@@ -98,7 +98,7 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures around it
     await admin.close();
   });
 
-  test("if the store cannot be written, the page says so next to the input, and keeps the typed text", async () => {
+  test("if the store rejects a message, the page shows the error beside the input, and keeps the typed text", async () => {
     const id = await world.begin("Helper", "Say seven", [{ text: "Seven." }]);
     const page = await world.open(`/sessions/${id}`);
     await page.getByText("Seven.", { exact: true }).waitFor();
@@ -176,7 +176,7 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures around it
     await page.close();
   });
 
-  test("if no worker has the agent of a prompt, the page of the session says so, and no other page does", async () => {
+  test("if no worker has the agent of a prompt, only the page of this session reports it", async () => {
     // The agents of the console's configuration have tools in code, which this server does not have.
     const code = await createWorld();
     const log = await code.begin("Fixer", "Fix it", [{ text: "Fixed." }]).then(async (id) => {

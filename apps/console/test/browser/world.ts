@@ -23,7 +23,7 @@ export interface World {
   readonly client: Client;
   /** Another browser profile, with its own cookies and connections. */
   newContext(timeZone?: string): Promise<BrowserContext>;
-  /** Opens a page at an address, logged in. It has its own profile unless one is given. */
+  /** Opens a page that is logged in. Without `context`, the page gets its own browser profile. */
   open(path: string, context?: BrowserContext): Promise<Page>;
   /** Kills the platform and starts it again at the same address. */
   crash(whileGone?: () => Promise<void>): Promise<void>;
@@ -94,7 +94,7 @@ function builtConsole(): Promise<string> {
 export async function createWorld({ withAgents = true, withClaude = false }: WorldOptions = {}): Promise<World> {
   const data = mkdtempSync(join(tmpdir(), "skein-console-test-"));
   const model = await startScriptedModel();
-  // The work folder is outside of the data folder, because no session may see the data folder.
+  // Sessions may not see the data folder, so the work folder is elsewhere.
   const workFolder = mkdtempSync(join(tmpdir(), "skein-console-work-"));
   const config = { ...(withAgents && { config: CONFIG }), ...(withClaude && { claudeFolder: workFolder }) };
   const consoleFolder = await builtConsole();
@@ -108,7 +108,7 @@ export async function createWorld({ withAgents = true, withClaude = false }: Wor
     client,
     newContext: browser.newContext,
     async open(path, given) {
-      // A new profile, because a browser opens only six connections to a server, and every page keeps one for changes.
+      // Each profile has its own six connections to a server. Pages in one profile would use them up.
       const profile = given ?? (await browser.newContext());
       const page = await profile.newPage();
       page.once("close", () => void profile.close().catch(() => undefined));
