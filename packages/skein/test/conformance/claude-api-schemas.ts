@@ -396,7 +396,7 @@ export const responses: readonly Line[] = [
     tested(
       "data.structured_output: dict | None = None",
       SESSIONS,
-      "structured output is in the result, and an answer that does not match is an error: 422 from /query/single, an error in the stream, also after a resume",
+      "structured output is in the result; an answer that does not match is 422 from /query/single and an error in the stream, also after a resume",
     ),
     ...said("Usage", [
       ["UsageSchema.input_tokens: int", "input_tokens", "number"],
@@ -510,7 +510,7 @@ export const responses: readonly Line[] = [
       {
         check: "test",
         file: QUESTIONS,
-        name: "a question keeps its tool_use in the message, and `answer` reaches the agent inside the same run",
+        name: "the message with a question keeps its tool_use block, and `answer` reaches the agent inside the same run",
       },
     ),
     tested(

@@ -96,7 +96,7 @@ describe("over HTTP", { timeout: 60_000 }, () => {
       .map((path) => ({ path: path.slice(root.length + 1), content: readFileSync(path, "utf8") }));
   }
 
-  test("a session made of uploaded files keeps its folder only if the folder is allowed, and its files are exported unchanged", async () => {
+  test("a session made of uploaded files has no folder if its own is not allowed, and its files are exported unchanged", async () => {
     const { home, ids } = atHome();
     const [id = ""] = ids;
     const { call } = await testServer();

@@ -39,7 +39,7 @@ async function asking(label: string) {
   return { stream, id: data.session_id, question: data };
 }
 
-test("a question keeps its tool_use in the message, and `answer` reaches the agent inside the same run", async () => {
+test("the message with a question keeps its tool_use block, and `answer` reaches the agent inside the same run", async () => {
   const { stream, id, question } = await asking("answer");
   expect(question).toMatchObject({
     question: "Which database?",
@@ -77,7 +77,7 @@ test("a resume request answers an open question: the same run continues, and the
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1 });
 });
 
-test("a repeated resume that answered a question is not a new prompt", async () => {
+test("a resume that answered a question starts no second run if it is repeated", async () => {
   const { stream, id } = await asking("answer-again");
   const key = { "idempotency-key": "answer-again" };
   const first = await all(server, `${path(id)}/resume`, { prompt: "Use SQLite" }, key);

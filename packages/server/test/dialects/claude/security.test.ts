@@ -146,7 +146,7 @@ const CANARIES = {
 };
 const CANARY = /canary|Y2FuYXJ5/;
 
-test("no secret is in arguments, logs, errors or events; the child has its own environment", async () => {
+test("arguments, logs, errors and events contain no secret, and the child process does not get the server's environment", async () => {
   const seen: string[] = [];
   const watching = setInterval(() => seen.push(...commandLines(home)), 20);
   const frames = await all(server, "/api/v1/query", { prompt: "Hello.", ...CANARIES });
@@ -176,7 +176,7 @@ test("no secret is in arguments, logs, errors or events; the child has its own e
   expect(JSON.stringify(events)).toContain("secret:");
 });
 
-test("no secret is stored or in a transcript after a real session with hooks and MCP servers", async () => {
+test("after a real session with hooks and MCP servers, neither the store nor a transcript contains a secret", async () => {
   const sink = createServer(
     (request, response) => void request.resume().on("end", () => response.writeHead(404).end()),
   );
@@ -273,7 +273,7 @@ test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
   },
 );
 
-/** Only processes of this test are looked at. */
+/** The command lines that contain a mark of this test. Other processes are ignored. */
 function commandLines(mark: string): readonly string[] {
   return readdirSync("/proc").flatMap((pid) => {
     try {

@@ -189,7 +189,7 @@ test("the limit of turns and an error of the model are reported", async () => {
   expect(textOf(again)).toBe("Fine.");
 });
 
-test("structured output is in the result, and an answer that does not match is an error: 422 from /query/single, an error in the stream, also after a resume", async () => {
+test("structured output is in the result; an answer that does not match is 422 from /query/single and an error in the stream, also after a resume", async () => {
   const schema = { type: "object", properties: { colour: { type: "string" } }, required: ["colour"] };
   const output_format = { type: "json_schema", schema };
   const good = { tools: [{ name: "StructuredOutput", input: { colour: "blue" } }] };

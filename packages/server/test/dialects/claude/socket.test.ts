@@ -44,7 +44,7 @@ test("a read-only key may connect but not send prompts, and invalid messages are
   socket.close();
 });
 
-test("messages of a socket are handled in order: an interrupt is for the prompt before it", async () => {
+test("messages of a socket are handled in order, so an interrupt stops the run of the prompt before it", async () => {
   const server = await testServer();
   const { id } = await session(server.call);
   const socket = await talk(server);

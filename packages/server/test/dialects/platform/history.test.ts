@@ -177,7 +177,7 @@ test("the usage and cost of a session include its subagents, and calls of a mode
   writeFileSync(join(subagents, "agent-a1b2c3.jsonl"), line(SESSION, 7, "assistant", reply));
   const { url, key } = await testServer({ history: { roots: [root], keys: [] } });
   const client = createClient({ url, apiKey: key });
-  // An order by cost waits until usage has been counted.
+  // A list by cost is answered only after all usage has been counted.
   await client.listHistorySessions({ query: { sort: "cost" } });
 
   const one = await client.getHistorySession({ params: { session_id: SESSION } });
@@ -196,7 +196,7 @@ test("the usage and cost of a session include its subagents, and calls of a mode
   expect([other.cost_micros, other.usage?.calls]).toEqual([0, 0]);
 });
 
-test("the index for searches is made in the background after the first list, and a list by title includes a session that was created after it", async () => {
+test("the first list makes the index for searches in the background, and a list by title finds a session that is newer than the index", async () => {
   const { root, transcript } = claudeFolder();
   const data = folder();
   const { url, key } = await testServer({ data, history: { roots: [root], keys: [] } });
@@ -222,7 +222,7 @@ test("the index for searches is made in the background after the first list, and
   await changes.next().catch(() => undefined);
 });
 
-test("sessions of one agent are listed, searched and counted with source, and an unknown agent is rejected with the known ones", async () => {
+test("`source` limits lists, searches and counts to one agent, and the error for an unknown agent names the known ones", async () => {
   const { root } = claudeFolder();
   const codex = join(folder(), "codex");
   cpSync(join(import.meta.dirname, "../../../../history/test/fixtures/agents/codex"), codex, { recursive: true });
@@ -259,7 +259,7 @@ test("sessions of one agent are listed, searched and counted with source, and an
   }
 });
 
-test("a page of a long transcript has its messages once, a very long text is cut, and its line can be read in full", async () => {
+test("the pages of a long transcript have each message once, a very long text is cut, and its line can be read in full", async () => {
   const { root } = claudeFolder();
   const { url, key } = await testServer({ history: { roots: [root], keys: [] } });
   const client = createClient({ url, apiKey: key });

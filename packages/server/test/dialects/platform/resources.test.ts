@@ -447,7 +447,7 @@ test("Idempotency-Key: a repeated request gets the stored answer, another body i
   expect((await call("GET", path)).body).toMatchObject({ total_runs: 1 });
 });
 
-test("ETag: a stale If-Match changes nothing, a matching If-None-Match saves the body", async () => {
+test("ETag: a request with a stale If-Match changes nothing, and a matching If-None-Match is answered without a body", async () => {
   const { call } = await testServer();
   const made = await call("POST", "/v1/agents", { name: "A" });
   const path = `/v1/agents/${made.body.id}`;
@@ -598,7 +598,7 @@ test("a client that prefers JSON to a stream gets the list", async () => {
   expect(limited.status).toBe(422);
 });
 
-test("an edit without a change makes no event, and a fork's title is valid in every store", async () => {
+test("an edit without a change makes no event, and a fork with a title that not every store can keep is rejected", async () => {
   const { call } = await testServer();
   const { path } = await session(call);
   const before = (await call("GET", path)).body;

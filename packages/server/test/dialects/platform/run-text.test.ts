@@ -60,7 +60,7 @@ test("the text of a queued run begins with the run, and ends if the run never be
   expect((await waiting).join("")).not.toContain("Third.");
 });
 
-test("the history of a run is the messages before it, while it runs and afterwards", async () => {
+test("the history of a run has the messages before the run, while it runs and afterwards", async () => {
   const { call, url, key } = await testServer();
   const { id } = await session(call, { stream_meta_history_and_tool_results: true });
   const path = `/v1/sessions/${id}`;

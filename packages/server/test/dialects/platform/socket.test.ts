@@ -91,7 +91,7 @@ test("a browser can send its key as a WebSocket subprotocol", async () => {
   expect(ws.protocol).toBe("skein");
 });
 
-test("a socket without a key is 401, from another origin 403, both before the upgrade", async () => {
+test("the upgrade of a socket is rejected with 401 without a valid key, and with 403 from another origin", async () => {
   const { url, key } = await testServer();
   expect(await refusal(url, {})).toBe(401);
   expect(await refusal(url, { "x-api-key": `${key}x` })).toBe(401);
