@@ -41,7 +41,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
     if (!Uuid.safeParse(sessionId).success) throw sessionNotFound(sessionId);
     const bodies = newEvents.map(({ data }) => bodyOf(data));
     const createdAt = new Date(now()).toISOString();
-    // Relative numbers: the database adds the numbers that the session had before.
+    // These numbers are relative: the database adds them to the numbers that the session had before.
     const relative = withPlaces(sessionId, copied(newEvents, bodies), { first: 1, createdAt });
     const changes = project(relative);
     refuseTwins(changes.checkpointInserts.map(({ user_message_uuid }) => user_message_uuid));
@@ -63,7 +63,8 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       textArray(bodies.map(({ text, blob }) => blob?.preview ?? text)),
       withBlobs ? bodies.map(({ blob }) => blob?.hash ?? null) : null,
       withBlobs ? textArray(bodies.map(({ text, blob }) => (blob ? text : null))) : null,
-      // The largest integer of the column. No log is that long, so the condition never matches.
+      // `expect` may be larger than the largest integer of the column. No log is as long as this integer, so the
+      // condition then never matches.
       expect === undefined ? null : Math.min(expect, LAST_SEQUENCE),
       lease?.fence ?? null,
       claim?.owner ?? null,

@@ -10,11 +10,13 @@ const CONNECTIONS = 4;
 const MOST_PER_TRANSACTION = 16;
 const PARAMETERS = 38;
 
-/** One call of `skein.append`: its parameters; the first is the session. */
+/** The parameters of one call of `skein.append`. The first one is the session. */
 export interface AppendCall {
   readonly sessionId: string;
   readonly values: readonly unknown[];
-  /** Whether the call takes more locks than its session's head (a key, a blob), so that it never shares a transaction. */
+  /**
+   * Whether the call locks a key or a blob in addition to its session's head. Such a call never shares a transaction.
+   */
   readonly alone: boolean;
 }
 

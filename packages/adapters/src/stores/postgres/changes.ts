@@ -119,7 +119,9 @@ function changesJson(changes: Changes): string | null {
   return Object.keys(parts).length === 0 ? null : showableJson(jsonText(parts));
 }
 
-/** What changes in the row of the session. A change of only the status, which every step sets again, is a separate part. */
+/**
+ * The changes of the session's row. Every step sets the status again, so a change of only the status has its own form.
+ */
 function sessionParts({
   updated_at,
   current_step: _step,

@@ -9,7 +9,10 @@ import { KnownError } from "@skein/protocol";
  * 111.
  */
 export interface HangWatch {
-  /** The answer, or `store_unavailable`. `moved` returns a number that changes whenever bytes are received. */
+  /**
+   * Resolves with the answer of `work`, or rejects with `store_unavailable`. `moved` returns a number that changes
+   * whenever bytes are received.
+   */
   limited<Result>(work: Promise<Result>, options?: { moved?: () => number; patient?: boolean }): Promise<Result>;
   /** Throws while the database is known to hang. */
   refuseIfHung(): void;

@@ -108,10 +108,10 @@ interface Selection {
 }
 
 /**
- * Translates a filter to SQL. Tags and metadata have separate tables in the order of the list, with the columns of a
- * session that never change. The first of them is read row by row, and `offset 0` forces the planner to do so. Without
- * it, on a table that was just filled and had no statistics, the planner joined in the other order and took half a
- * minute.
+ * Translates a filter to SQL. Tags and metadata have separate tables, which are in the order of the list and have the
+ * columns of a session that never change. The table of the first tag or metadata condition is read row by row: `offset
+ * 0` forces the planner to do so. Without `offset 0`, on a table that was just filled and had no statistics, the
+ * planner joined in the other order and took half a minute.
  */
 function selection(filter: SessionFilter): Selection {
   const values: unknown[] = [];

@@ -20,7 +20,8 @@ const LOCK_NOT_AVAILABLE = "55P03";
  * Updates the schema: runs each migration once, in its own transaction. The last migration also creates functions and
  * views again in its transaction, because servers of the previous version may call them at any moment.
  *
- * A newer schema is rejected, unless it allows code of this version; then nothing is changed. Reasons: decision 166.
+ * A database with a newer schema stays unchanged. It is rejected if its schema does not allow code of this version.
+ * Reasons: decision 166.
  */
 export async function migrate(client: pg.ClientBase): Promise<void> {
   const found = await missingMigrations(client);
@@ -84,8 +85,8 @@ async function inTransaction(
 }
 
 /**
- * Takes all locks that servers could wait for, or none, within less time than PostgreSQL's deadlock timeout. So a
- * migration never makes PostgreSQL end a statement of a server because of a deadlock.
+ * Takes all locks that servers could wait for, or none. The wait for all locks together is shorter than PostgreSQL's
+ * deadlock timeout, so a migration never makes PostgreSQL end a statement of a server because of a deadlock.
  */
 async function lockTables(client: pg.ClientBase, locks: readonly string[]): Promise<void> {
   const setting = "select setting::integer as ms from pg_settings where name = 'deadlock_timeout'";
@@ -127,7 +128,7 @@ async function missingMigrations(client: pg.ClientBase): Promise<readonly Migrat
   );
 }
 
-/** Whether every migration that this code does not know works with it. */
+/** Whether this code works with every migration that it does not know. */
 async function worksWith(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ works: boolean }>(
     "select bool_and(coalesce(oldest <= $1, false)) as works from skein.migrations where number > $1",

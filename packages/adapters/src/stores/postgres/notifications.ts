@@ -91,7 +91,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
       await client.query(`set synchronous_commit = off; listen ${CHANNEL}`);
       if (closed) return await end(client);
       line = client;
-      // The connection does not keep the process alive only to listen.
+      // A connection that only listens must not keep the process alive.
       client.unref();
       attempt = 0;
       // Events may have been announced while this process was not listening.

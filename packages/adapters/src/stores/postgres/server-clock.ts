@@ -32,8 +32,8 @@ export function createServerClock(deps: { readonly query: Query; readonly clock:
 }
 
 /**
- * A store whose due times follow PostgreSQL's clock: if a machine's clock is an hour ahead, its "now" is still correct
- * for every worker. Callers use the clock of their own machine.
+ * A store whose due times follow PostgreSQL's clock. Callers use the clock of their own machine. If that clock is an
+ * hour ahead, a session that is due "now" is still due now for every worker.
  */
 export function onServerClock(store: Store, { ahead }: Pick<ServerClock, "ahead">): Store {
   const there = <Time extends number | null | undefined>(time: Time): Time =>

@@ -21,7 +21,7 @@ export interface ActionSql {
   readonly object: (members: readonly (readonly [key: string, value: string])[]) => string;
   /** The messages that the model was shown at the event, as JSON. */
   readonly shownMessages: string;
-  /** Null with the type of messages_snapshot, and null with the type of the numbers. */
+  /** Two nulls: one with the type of messages_snapshot, and one with the type of the numbers. */
   readonly noMessages: string;
   readonly noInteger: string;
   readonly actionType: (action: string) => string;

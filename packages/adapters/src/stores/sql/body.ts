@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 
 /** Bodies over this many bytes are stored once, by their hash, with a preview in the event. */
 const BODY_LIMIT = 256 * 1024;
-/** The size up to which a preview keeps a value whole, and how much it keeps of larger values. */
+/** A preview keeps values up to the first size whole, and the second size of larger values. */
 const KEPT_WHOLE = 1024;
 const KEPT_OF_REST = 200;
 
@@ -45,7 +45,7 @@ export function jsonText(data: unknown): string {
  */
 function previewOf(data: unknown): string {
   if (typeof data !== "object" || data === null) return JSON.stringify(null);
-  // Long strings are cut before they are written: only their beginning is kept, which is longer than the limit for
+  // Long strings are cut before they are converted to JSON. The part that remains is still longer than the limit for
   // whole values.
   const cut = (_: string, part: unknown): unknown =>
     typeof part === "string" && part.length > 2 * KEPT_WHOLE ? part.slice(0, 2 * KEPT_WHOLE) : part;

@@ -29,7 +29,7 @@ export interface UsageSql {
   readonly needsModels: boolean;
 }
 
-/** Grouped by model, each run has one row per model; otherwise the run's own row has the sums. */
+/** If usage is grouped by model, each run has one row per model. Otherwise the sums are in the run's own row. */
 export function usageSql({ by, secondKey }: UsageQuery, day: string): UsageSql {
   const keys = secondKey === undefined ? [by] : [by, secondKey];
   const needsModels = keys.includes("model");
@@ -56,8 +56,8 @@ export function usageRow(keys: readonly string[], runs: number, counters: Counte
 }
 
 /**
- * The day of a moment in the query's time zone. `dayAfter` returns the database's expression for the day of the moment
- * plus a number of minutes.
+ * The day of a moment in the query's time zone. `dayAfter(minutes)` returns the database's expression for the day of
+ * the moment plus these minutes.
  */
 export function zoneDay(time: string, asked: ToolUsageQuery, dayAfter: (minutes: number) => string): string {
   const shifts = shiftsWithin(asked);

@@ -9,7 +9,7 @@ import { VIEWS, VIEWS_HASH, VIEW_NAMES } from "./views.ts";
 
 type Row = Record<string, unknown>;
 
-/** A sqlite file with its statements prepared once, and one way to write: jobs in a group commit. */
+/** A sqlite file. Each statement is prepared once. All writes are jobs, and several jobs share a commit. */
 export interface Database {
   all(sql: string, ...params: readonly SQLInputValue[]): readonly Row[];
   /** Reads row by row, for callers that may stop before the last row. */
@@ -19,8 +19,8 @@ export interface Database {
   /**
    * Runs a job in a transaction that all jobs of this tick share, and resolves when it is on the disk.
    *
-   * A job makes all its checks before its first write, and throws a KnownError to reject: the other jobs continue. Any
-   * other error rolls the whole group back; the jobs are then tried one by one.
+   * A job makes all its checks before its first write. If it throws a KnownError, only this job is rejected. Any other
+   * error rolls the whole group back, and the jobs are then tried one by one.
    */
   write<Result>(job: () => Result): Promise<Result>;
   /**

@@ -69,7 +69,7 @@ export interface Head {
   readonly fact_version: number;
 }
 
-/** The log in sqlite: reading it, and the one job that writes to it. */
+/** Reads the log in sqlite, and does the one kind of job that writes to it. */
 export interface Log {
   head(sessionId: string, tenant?: string): Head;
   read(sessionId: string, after: number, limit: number): readonly Event[];
@@ -112,7 +112,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
       : undefined;
   }
 
-  /** Why an append is refused, unless it repeats an earlier one. */
+  /** The reason to reject an append that does not repeat an earlier one; undefined if there is none. */
   function problemWith(asked: AskedAppend): KnownError | undefined {
     const { sessionId, before, begins, changes, expect, lease, claim, time } = asked;
     const last = before?.last_sequence ?? 0;

@@ -1,4 +1,7 @@
-/** The condition of events that are in the index of types. sqlite uses the index only for queries with exactly this text. */
+/**
+ * The condition that is true for the events in the index of types. sqlite uses the index only for queries with exactly
+ * this text.
+ */
 export const RARE_EVENT = `event_type not in ('session.created', 'prompt.accepted', 'session.started', 'message.created',
   'step.started', 'step.generated', 'tool.started', 'session.completed')`;
 

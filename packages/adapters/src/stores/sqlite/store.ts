@@ -37,14 +37,15 @@ const SWEEP_MS = 1000;
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /**
- * The embedded default: one file, WAL, `synchronous=FULL` except for leases, all appends of a tick in one commit.
+ * The embedded default: one file with a write-ahead log. All appends of a tick share one commit, which waits for the
+ * disk unless it only changes leases.
  *
  * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the other
  * processes; a sweep each second finds unannounced changes.
  *
- * The cost of an append is its number of pages (about 6 µs each, in addition to 90 µs for the flush), so it changes as
- * few as possible: times of change are in the head's row, an index is not written if its column stays the same, and new
- * ids are not looked up before they are written. Reasons: decision 003.
+ * The cost of an append is its number of pages (about 6 µs each, in addition to 90 µs for the flush), so an append
+ * changes as few pages as possible: times of change are in the head's row, an index is not written if its column stays
+ * the same, and new ids are not looked up before they are written. Reasons: decision 003.
  */
 export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }: SqliteStoreOptions): Promise<Store> {
   let wakeFile: WakeFile | undefined;

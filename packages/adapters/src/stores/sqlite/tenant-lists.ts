@@ -17,7 +17,7 @@ import { toAwait, toSession } from "./rows.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** What sessions of a tenant wait for. Sessions that run are found by their index, and their awaits by the session. */
+/** What sessions of a tenant wait for. One index finds the sessions with an open run, another finds their awaits. */
 export function listOpenAwaits(db: Database, query: OpenAwaitsQuery): Page<Await> {
   const { tenant, kinds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
   const rows = db.all(

@@ -13,11 +13,11 @@ export interface WakeFile {
 const BATCH_MS = 5;
 
 /**
- * Watching the `-wal` file does not work: it changes before a commit is visible, and the last change is never
- * announced.
+ * Opens the wake file. The `-wal` file cannot be watched instead: it changes before a commit is visible, and its last
+ * change is never announced.
  *
- * If the file cannot be watched (too many watches, an unusual file system), that is not an error: the store sweeps each
- * second anyway.
+ * If the wake file cannot be watched (too many watches, an unusual file system), that is not an error: the store sweeps
+ * each second anyway.
  */
 export function openWakeFile(path: string, woken: () => void): WakeFile {
   const file = openSync(path, "a+", 0o600);

@@ -98,8 +98,8 @@ create trigger note_corrected_run before update on skein.runs for each row when 
 `;
 
 /**
- * Counts the rows from before the triggers, each with one statement: changes after its snapshot are recorded by the
- * triggers and not counted here.
+ * Counts the rows that existed before the triggers. Each table is counted by one statement. The triggers record changes
+ * after the statement's snapshot, which are not counted here.
  */
 export const firstSums = /* sql */ `
 with noted as (delete from skein.count_changes)
