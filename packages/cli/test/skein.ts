@@ -103,7 +103,7 @@ interface CallOptions {
   readonly cwd?: string;
 }
 
-/** Calls wait for each other, because the environment belongs to the process. */
+/** Calls run one after the other, because they share the environment of this process. */
 let last: Promise<unknown> = Promise.resolve();
 
 export function call(args: readonly string[], options: CallOptions): Promise<Ended> {
@@ -128,7 +128,7 @@ for (const name of ["argv", "stdin", "stdout", "stderr"] as const) {
   Object.defineProperty(process, name, { configurable: true, get: () => calls.getStore()?.[name] ?? real });
 }
 const realExit = process.exit;
-// `process.exit` stays replaced after the call, because a command calls it a moment later, in case a tool keeps the process running.
+// `process.exit` stays replaced, because a command may call it after its call has ended (to stop a tool that still runs).
 process.exit = ((code?: number) => (calls.getStore() ?? { exit: realExit }).exit(code)) as typeof process.exit;
 
 async function callNow(args: readonly string[], { env, cwd = process.cwd() }: CallOptions): Promise<Ended> {

@@ -129,8 +129,8 @@ export async function* followHistory(
 }
 
 /**
- * Frames of a stream, which is continued over as many connections as needed. The path is computed before each
- * connection and says where to continue.
+ * Reads a stream, and connects again as often as needed. `path` is called before each connection, and its result says
+ * where the stream continues.
  */
 async function* frames(
   client: ClientOptions,

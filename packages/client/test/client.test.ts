@@ -5,7 +5,7 @@ import type { Event } from "@skein/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { folder, scripted, testServer } from "../../server/test/world.ts";
 
-/** A proxy in front of a server that can cut every connection through it. */
+/** A proxy in front of a server. `slam` cuts every connection through the proxy. */
 async function door(url: string): Promise<{ url: string; slam: () => void; passed: () => number }> {
   let bytes = 0;
   const open = new Set<Socket>();

@@ -48,8 +48,8 @@ function typesOf(log: readonly Read[]): readonly string[] {
 }
 
 /**
- * A proxy that adds the key, for clients that cannot set a header. It cuts the first connections after a number of
- * bytes each.
+ * A proxy that adds the key, for clients that cannot set a header. `cuts` has a number of bytes for each of the first
+ * connections: the proxy cuts the connection after this number.
  */
 async function withKey({ url, key }: { url: string; key: string }, cuts: readonly number[] = []): Promise<string> {
   const { port } = new URL(url);

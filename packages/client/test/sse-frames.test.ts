@@ -21,7 +21,7 @@ const STREAM = [
   "id: 7\rdata\r\r",
 ].join("");
 
-test.each([1, 2, 3, 7, 1000])("frames are the same in pieces of %i bytes", async (size) => {
+test.each([1, 2, 3, 7, 1000])("the parser reads every frame from pieces of %i bytes", async (size) => {
   const seen = [];
   for await (const frame of sseFrames(bytes(STREAM, size))) seen.push(frame);
   expect(seen).toEqual([

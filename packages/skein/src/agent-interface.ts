@@ -28,16 +28,16 @@ export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = 
    * them.
    */
   readonly skills?: readonly string[];
-  /** Checks a final answer. A returned sentence, or the sentence of `[false, sentence]`, is sent back to the model. */
+  /** Checks a final answer. If it returns a sentence or `[false, sentence]`, the model gets the sentence and answers again. */
   readonly validate?: Validate;
   /** Functions around model calls and tool calls: they may watch, change or reject calls. */
   readonly hooks?: Hooks;
   /**
-   * The type of the final answer. Results have the answer in this type as `output`. A zod 4 schema, or a Standard
-   * Schema that can give its JSON Schema.
+   * The type of the final answer: a zod 4 schema, or a Standard Schema that can give its JSON Schema. The field `output`
+   * of a result has the answer in this type.
    */
   readonly output?: OutputSchema<Output>;
-  /** What the agent remembers across sessions. Without it, `memory_store_type` names one of Skein's own. */
+  /** What the agent remembers across sessions. To use a memory of Skein instead, name it in `memory_store_type`. */
   readonly memory?: AgentMemory;
   /** Where files that code execution makes are kept: an open store, a folder, or `s3://BUCKET/PREFIX`. */
   readonly files?: FileStore | string;
@@ -79,8 +79,8 @@ export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonl
   /** Runs one prompt until the run is over or waits for an answer. */
   run(prompt: Content, options?: RunOptions<Tools>): Promise<AgentResult<Output, Tools>>;
   /**
-   * Like `run`, as a stream: facts as they are stored, and the text of a step while it is generated, with the typed
-   * answer so far as `partial`.
+   * Like `run`, as a stream: facts as they are stored, and the text of a step while it is generated. `partial` is the
+   * typed answer so far.
    */
   stream(prompt: Content, options?: RunOptions<Tools>): AsyncIterable<Event | PartialDraft<Output>>;
   /** Like `run`, as text in the agent's `formatter` or in `format`: one frame per item, or pieces of XML. */

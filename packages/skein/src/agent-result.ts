@@ -52,7 +52,7 @@ export interface AgentResult<Output = unknown, Tools extends readonly Tool[] = r
   /** The usage of all runs of the session. */
   readonly cumulativeUsage: UsageTotals;
   readonly cost: CostBreakdown | null;
-  /** Whether part of `usage` was estimated, because an answer broke off. `reservedMicros` is what it may have cost in addition. */
+  /** Whether part of `usage` was estimated, because an answer broke off. `reservedMicros` is what that answer may have cost in addition. */
   readonly estimated: boolean;
   readonly reservedMicros: number;
   /** The built-in simulation answered, not a model. */
@@ -143,8 +143,8 @@ async function resultOf(
 }
 
 /**
- * The state after a run. If the log before its prompt was not read, facts of other runs are left out, and prompts that were
- * accepted earlier and are read by this run are looked up.
+ * The state after a run. If the log before the run's prompt was not read, facts of other runs are left out. This run may
+ * have read a prompt that was accepted earlier, so such prompts are looked up.
  */
 async function stateOf(
   { host, sessionId, after }: Watched,
@@ -179,7 +179,7 @@ function stopReasonOf(ended: Event | undefined, neverStarted: boolean): AgentRes
   return neverStarted ? "cancelled" : "awaiting_frontend_tools";
 }
 
-/** In the order in which the model asked for the calls. */
+/** The results of a run's tool calls, in the order in which the model asked for the calls. */
 function toolResultsOf(events: readonly Event[], runId: string): readonly ToolResult[] {
   return events
     .flatMap(({ event_type, data }) => (event_type === "tool.completed" && data.run_id === runId ? [data] : []))

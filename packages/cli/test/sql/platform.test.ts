@@ -82,7 +82,7 @@ test("the platform's tables have the rows of the store's own views, and can be j
   expect(sessions?.rows).toEqual([["Nothing yet"]]);
 });
 
-test("calls of an adopted session are counted once in all_usage, as long as Claude Code's files have them", async () => {
+test("all_usage counts the calls of an adopted session once, with and without the files of Claude Code", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const [id = ""] = writeCorpus({ folder, files: 2, bytes: 200_000, seed: 5, subagentEvery: 0 }).sessions;

@@ -67,7 +67,7 @@ test.skipIf(!hasScript)(
     const history = join(folder, "data", "sql-history");
     expect(readFileSync(history, "utf8")).toContain("SELECT message_uuid AS id\n");
     expect(statSync(history).mode & 0o777).toBe(0o600);
-    // The arrow-up key shows the newest line first; twice leads past `.exit`.
+    // The first arrow-up shows the newest line, `.exit`, and the second one the line before.
     await atPrompt(folder, [
       ["skein> ", "\u001B[A\u001B[A\r"],
       ["42", ""],
@@ -126,7 +126,7 @@ test.skipIf(!hasScript)(
       ["1 row in ", ""],
       ["42", ""],
     ]);
-    // So many numbers take longer than a few milliseconds on any machine.
+    // No machine adds so many numbers within a few milliseconds.
     expect(Number(/1 row in (\d+) ms/.exec(seen)?.[1])).toBeGreaterThan(50);
     expect(seen).not.toContain("ERR_");
   },

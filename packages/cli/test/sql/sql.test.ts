@@ -74,7 +74,7 @@ describe("skein sql", () => {
   });
 
   test(
-    "an error shows its position in the statement and ends with exit code 1, a wrong call with 2, a missing directory with 3",
+    "exit code 1: an error shows its position in the statement; exit code 2: a wrong call; exit code 3: a missing directory",
     { timeout: 120_000 },
     async () => {
       const folder = home("x");
@@ -93,7 +93,7 @@ describe("skein sql", () => {
   );
 
   test(
-    "statements come from a file and are titled by their comments, examples are found by name, and the schema has explanations",
+    "statements are read from a file and titled with their comments; examples have names, and the schema has explanations",
     { timeout: 120_000 },
     async () => {
       const folder = home("about a test");
@@ -142,7 +142,7 @@ describe("skein sql", () => {
   });
 
   test(
-    "only statements that read are answered, a PIVOT finds its columns, and a plan is drawn",
+    "only statements that read print rows, PIVOT works, and EXPLAIN draws a plan",
     { timeout: 120_000 },
     async () => {
       const folder = home("x");
@@ -299,7 +299,7 @@ describe("skein sql cache", () => {
       const [copy = ""] = status.out.split("\n");
       const made = statSync(copy).mtimeMs;
       expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 35 }]);
-      // The content of the files is not compared again, because the files are the ones that were copied.
+      // The files are the same as at the copy, so the command does not make a new copy.
       expect((await skein(folder, "sql", "cache", "build")).out).toBe("The copy is up to date.\n");
       expect(statSync(copy).mtimeMs).toBe(made);
     },
@@ -355,7 +355,7 @@ test("a chart is drawn only for rows with a name and a number", { timeout: 120_0
 });
 
 test(
-  "an answer is written as Parquet, and replaces an existing file only with the option",
+  "an answer is written as Parquet, and replaces an existing file only with --force",
   { timeout: 120_000 },
   async () => {
     const folder = home("x");
@@ -374,22 +374,26 @@ test(
   },
 );
 
-test("--output writes an answer to a private file, and nothing if it fails", { timeout: 120_000 }, async () => {
-  const folder = home("x");
-  const file = join(folder, "answer.csv");
-  const failed = join(folder, "failed.csv");
-  const written = await skein(folder, "sql", PROMPTS, "--format", "csv", "--output", file);
-  const [over, wrong] = await skeins(folder, [
-    [PROMPTS, "--output", file],
-    ["SELECT nothing", "--output", failed],
-  ]);
-  expect(written).toMatchObject({ code: 0, out: "" });
-  expect(readFileSync(file, "utf8")).toBe("content,n\r\nx,1\r\n");
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(over).toMatchObject({ code: 4 });
-  expect(wrong).toMatchObject({ code: 1 });
-  expect(existsSync(failed)).toBe(false);
-});
+test(
+  "--output writes an answer to a private file; a statement that fails writes no file",
+  { timeout: 120_000 },
+  async () => {
+    const folder = home("x");
+    const file = join(folder, "answer.csv");
+    const failed = join(folder, "failed.csv");
+    const written = await skein(folder, "sql", PROMPTS, "--format", "csv", "--output", file);
+    const [over, wrong] = await skeins(folder, [
+      [PROMPTS, "--output", file],
+      ["SELECT nothing", "--output", failed],
+    ]);
+    expect(written).toMatchObject({ code: 0, out: "" });
+    expect(readFileSync(file, "utf8")).toBe("content,n\r\nx,1\r\n");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(over).toMatchObject({ code: 4 });
+    expect(wrong).toMatchObject({ code: 1 });
+    expect(existsSync(failed)).toBe(false);
+  },
+);
 
 test("rows are streamed, and a closed output ends the query", { timeout: 120_000 }, async () => {
   const { child, ended, says } = start(home("x"), [
