@@ -85,7 +85,7 @@ test("an archive run reads and writes only new bytes, and keeps the old bytes of
   expect(pieces(data)).toHaveLength(4);
 });
 
-test("an archive run for one project or time keeps only the files of its sessions", async () => {
+test("an archive run for one project or time range archives only the files of the chosen sessions", async () => {
   const data = prepared();
   const other = sessionId(2);
   const there = conversation("2026-11-05T10:00:00.000Z", { cwd: "/work/there" });
@@ -111,7 +111,7 @@ test("many small pieces of an archived file are merged into one", async () => {
   expect(readFileSync(data.path(main), "utf8")).toBe(text);
 });
 
-test("restore brings back all files of a session, byte for byte, with the current time", async () => {
+test("restore brings back all files of a session byte for byte, and gives them the current time", async () => {
   const data = createDataDirectory();
   const [first = ""] = fill(data, 2);
   utimesSync(data.path("projects", "-work-app", `${first}.jsonl`), 1000, 1000);

@@ -15,7 +15,7 @@ import {
 import { isCurrent } from "../src/sources/claude-code/discover/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type Fields } from "./data-directory.ts";
 
-/** The second line of the first conversation that has the usual start. */
+/** The id of the second line of the first conversation with the usual start time. */
 const leaf = "u-2026-11-01T10:00:00.000Z-2";
 
 const hello = (text = "hello", start?: string): readonly Fields[] => {
@@ -60,8 +60,8 @@ describe("discovery", () => {
     data.session(id, hello());
     data.session(sessionId(2), hello());
     mkdirSync(data.path("projects/-work-app", id));
-    // A discovery within two seconds of a change is never current, so it is dated a minute ahead. The loop waits until the
-    // next change gets a later time.
+    // A discovery less than two seconds after a change never counts as current. So the test sets its time a minute ahead. The
+    // loop waits until the next change gets a later time.
     const elsewhere = createDataDirectory();
     const look = () => {
       const found = { ...discover(data.config), atMs: Date.now() + 60_000 };
@@ -90,7 +90,7 @@ describe("discovery", () => {
     }
   });
 
-  test("a missing data directory is a DataNotFoundError, and one without projects is empty", async () => {
+  test("a missing data directory throws DataNotFoundError, and a data directory without projects has no sessions", async () => {
     const data = createDataDirectory();
     const missing = join(data.root, "missing");
     await expect(listSessions({ dataPath: missing, cacheFolder: null })).rejects.toSatisfy(isDataNotFoundError);
@@ -98,7 +98,7 @@ describe("discovery", () => {
     expect((await listSessions({ dataPath: join(data.root, "fresh"), cacheFolder: null })).data).toEqual([]);
   });
 
-  test("several data directories are read together, and one that is named twice is read once", async () => {
+  test("several data directories are read together, and a directory that is given twice is read once", async () => {
     const [one, two] = [createDataDirectory(), createDataDirectory()];
     one.session(sessionId(1), hello("one", "2026-11-01T10:00:00.000Z"));
     two.session(sessionId(2), hello("two", "2026-11-02T10:00:00.000Z"));
@@ -174,7 +174,7 @@ describe("the list", () => {
     expect((await getSession(0, data.config)).id).toBe(sessionId(4));
   });
 
-  test("a summary in another file may name a message anywhere in the session", async () => {
+  test("a session gets a summary from another file that refers to any message of the session", async () => {
     const data = createDataDirectory();
     data.session(sessionId(2), [{ type: "summary", summary: "Greeting", leafUuid: leaf }, ...hello("later")]);
     // A file is read in pieces from its end: the id may be cut between two pieces.
@@ -185,7 +185,7 @@ describe("the list", () => {
     }
   });
 
-  test("a summary in the file of another session is the title of the session whose message it names", async () => {
+  test("a summary in the file of another session is the title of the session whose message it refers to", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), hello());
     const summaries = [

@@ -145,7 +145,7 @@ describe("Markdown", () => {
     expect(markdown).toContain("**answer**");
   });
 
-  test("exported Markdown escapes raw HTML and images, and text cannot end its fence", async () => {
+  test("exported Markdown escapes raw HTML and images, and text cannot close the fence around it", async () => {
     const markdown = await exportSessionToMarkdown(0, hostile().config);
     const outside = markdown.replaceAll(/^(`{3,})[a-z]*\n[\s\S]*?^\1$/gm, "");
     expect(outside).not.toMatch(/<(img|svg|script|iframe|style)/i);

@@ -30,7 +30,7 @@ const a = { type: "user", uuid: "a", message: { content: 'ä {"x"} \\ \u2028 �
 const b = { type: "tag", sessionId: "s", tag: "b" };
 
 describe("reading lines", () => {
-  test("a file cut at any byte gives all whole lines and at most one damage, in the last line", () => {
+  test("of a file that was cut at any byte, all whole lines are read, and only the last line may be damaged", () => {
     const talk = conversation();
     const lines = Array.from({ length: 8 }, (_, i) => (i % 2 ? talk.answer(`ä${i}`) : talk.user(`q "${i}" \\`)));
     const whole = Buffer.from(jsonLines(lines));
@@ -135,7 +135,7 @@ describe("reading lines", () => {
     expect(read("\n")).toEqual({ values: [], lines: [], damage: [] });
   });
 
-  test("the message of a damage does not quote the line", () => {
+  test("the message about a damaged line does not quote the line", () => {
     expect(read('{"secret":"hunter2\n').damage[0]?.message).not.toContain("hunter2");
   });
 
@@ -186,7 +186,7 @@ describe("schemas", () => {
     expect(Line.parse({ type: "from-the-future", anything: [1] })).toEqual({ type: "from-the-future", anything: [1] });
   });
 
-  test("line schemas cover every line type that the specification names", () => {
+  test("the line schemas have every line type of the specification", () => {
     for (const type of ["user", "assistant", "system", "file-history-snapshot", "queue-operation", "summary"]) {
       expect(Object.keys(schemas.lines)).toContain(type);
     }

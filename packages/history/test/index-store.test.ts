@@ -25,7 +25,7 @@ function startBuilder(dataPath: string, cacheFolder: string): ReturnType<typeof 
 }
 
 describe("the index", () => {
-  test("building the index again reads only lines that were added since", async () => {
+  test("building the index again reads only the new lines", async () => {
     const data = createDataDirectory();
     const { bytes } = writeCorpus({ folder: data.root, files: 8, bytes: 2_000_000 });
     data.session(sessionId(1), [conversation().user("x")]);
@@ -64,7 +64,7 @@ describe("the index", () => {
     expect((await getUsage(data.indexed)).totals.calls).toBe(2);
   });
 
-  test("the index notices a file that was rewritten in place and is longer now", async () => {
+  test("the index notices that a file was rewritten in place, even if the file is longer now", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("alpha"), conversation().answer("one")]);
     await buildIndex(data.indexed);

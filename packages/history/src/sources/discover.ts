@@ -18,7 +18,7 @@ export function discover(config: LibraryConfig): Discovered {
   });
 }
 
-/** The files of each state of a mirror: a long-running process needs the same thousands of them at each search. */
+/** Remembers the files of a mirror, because a long-running process needs the same thousands of them at each search. */
 const plainFiles = new WeakMap<readonly DataFile[], readonly DataFile[]>();
 
 function withoutOrigin(files: readonly DataFile[]): readonly DataFile[] {
@@ -29,7 +29,7 @@ function withoutOrigin(files: readonly DataFile[]): readonly DataFile[] {
   return plain;
 }
 
-/** Like `discover`, but sessions of other agents need no lines yet: `origin` says whether they exist. */
+/** Like `discover`, but without translating sessions of other agents. `origin` says whether their lines exist already. */
 export function discoverUnread(config: LibraryConfig): Discovered {
   return find(config, (root) => config.mirrors?.get(root)?.files());
 }

@@ -33,7 +33,7 @@ export const sources: readonly HistorySource[] = [
 ];
 
 /**
- * The agent of this data, by its layout. Data with an unknown layout is read as Claude Code's, whose errors then say what is
+ * The agent of this data, by its layout. Data with an unknown layout is read as Claude Code's, so that an error says what is
  * missing.
  */
 export function recognise(path: string): HistorySource {

@@ -86,7 +86,7 @@ const UNKNOWN = "it does not look like the data of a known agent, so it is read 
 const MOST_LOOKED_AT = 200;
 const MOST_SUGGESTED = 3;
 
-/** Suggests folders directly below a path that look like the data of an agent: somebody may have named their parent. */
+/** Suggests folders directly below a path that look like the data of an agent, because a person may have given the parent folder. */
 async function dataBelow(path: string): Promise<string> {
   const { ownerOf } = await registry();
   const folders = entriesIn(path)
@@ -106,7 +106,7 @@ function noDataOf(names: readonly SourceName[]): string {
 interface Root {
   readonly source: HistorySource;
   readonly path: string;
-  /** Whether the path looks like no agent's data. */
+  /** True if the path does not look like the data of any agent. */
   readonly isGuess?: boolean;
   /** Whether the agent's data was here before and was deleted. */
   readonly isGone?: boolean;
@@ -119,7 +119,7 @@ interface Roots {
   readonly unread: WithSources["problems"];
 }
 
-/** A given path is recognised by its layout, unless its agent is named. */
+/** If the agent of a given path is not named, it is recognised by the layout of the path. */
 async function rootsOf(
   config: LibraryConfig,
   wanted: ReadonlySet<SourceName>,
@@ -194,7 +194,7 @@ function orNone<T>(work: () => T): T | undefined {
 function mirrorFolder(config: LibraryConfig, name: SourceName, root: string): string {
   const cache = cacheFolder(config) ?? temporaryFolder();
   mkdirSync(cache, { recursive: true, mode: 0o700 });
-  // A path without symbolic links, as the roots of a list are.
+  // Like the roots of a list, this path has no symbolic links.
   return join(realpathSync(cache), "agents", `${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
 }
 

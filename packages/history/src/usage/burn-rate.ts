@@ -20,7 +20,7 @@ export function forecastOf(blocks: readonly UsageBlock[], now: Date): BlockForec
   };
 }
 
-/** From the first call of the block to its last; null for a block whose calls are all at one moment. */
+/** The burn rate between the first and the last call of the block; null if all calls have the same time. */
 export function burnRateOf(block: UsageBlock): BurnRate | null {
   if (block.firstActivityAt === null || block.lastActivityAt === null) return null;
   const minutes = (block.lastActivityAt.getTime() - block.firstActivityAt.getTime()) / minute;

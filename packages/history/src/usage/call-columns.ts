@@ -11,8 +11,8 @@ export interface CallColumns {
   value(row: number, which: number): number;
   model(row: number): string;
   /**
-   * Finds copies in the given order of rows: a row whose call is in an earlier file raises the counters there. Returns a
-   * function that checks whether a row is a copy.
+   * Finds copies. A row is a copy if its call is also in a file that comes earlier in `ranges`; it raises the counters
+   * there. Returns a function that checks whether a row is a copy.
    */
   mergeCopies(ranges: Iterable<RowRange>): (row: number) => boolean;
 }

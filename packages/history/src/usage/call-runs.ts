@@ -7,7 +7,7 @@ export interface CallRun {
   readonly owner: Owner;
   readonly model: string;
   readonly day: string;
-  /** The number of the hour, as blocks count hours. */
+  /** The number of the hour, from `hourOf`. */
   readonly hour: number;
   first: number;
   last: number;

@@ -1,4 +1,4 @@
-/** The usage of other agents' sessions. Their sources count it, so no lines are created for it. */
+/** The usage of other agents' sessions. Each source counts its own usage, so no lines are created. */
 import type { FacetStore, SavedFacet } from "../facets/facet.ts";
 import { createPause } from "../scan/pause.ts";
 import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";

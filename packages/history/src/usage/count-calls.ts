@@ -90,8 +90,8 @@ export function createCallCounter(): CallCounter {
 }
 
 /**
- * Every call has tokens. A line without any is the copy of another agent's answer, or a simulated one, that Skein exported
- * for Claude Code.
+ * A line without tokens is not a call. Skein wrote it when it exported an answer of another agent, or a simulated answer, for
+ * Claude Code.
  */
 function isEmpty(columns: CallColumns, row: number): boolean {
   for (let which = 0; which <= column.searches; which += 1) if (columns.value(row, which) > 0) return false;

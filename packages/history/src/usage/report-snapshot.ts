@@ -38,7 +38,7 @@ export function saveReport(store: FacetStore, roots: readonly string[], check: s
   store.save(snapshot, [{ path: roots.join("\0"), size: 0, mtimeMs: 0, inode: 0, offset: 0, check, data }]);
 }
 
-/** The sessions as rows of values: with the names of their fields, the text of ten thousand would be twice as long. */
+/** The sessions as rows of values. If each row repeated the names of the fields, the text would be twice as long. */
 function rowsOf(sessions: readonly SessionUsage[]): string {
   return JSON.stringify([Object.keys(sessions[0] ?? {}), ...sessions.map((session) => Object.values(session))]);
 }

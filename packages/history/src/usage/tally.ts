@@ -38,8 +38,8 @@ export function newPricedCall(): ReusedCall {
 export interface Tally extends Counts {
   unpricedCalls: number;
   /**
-   * The cost as two sums of integers, because a single sum of pico-dollars would exceed an exact number at $9,007: whole
-   * micro-dollars, and the pico-dollars that are left of each call.
+   * The cost is two sums of integers: whole micro-dollars, and the remaining pico-dollars of each call. A single sum of
+   * pico-dollars would not be exact above $9,007.
    */
   micros: number;
   rest: number;

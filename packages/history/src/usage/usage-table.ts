@@ -1,5 +1,5 @@
 /**
- * Model calls of one file as columns of numbers, so that tens of thousands of calls need no object each.
+ * The model calls of one file as columns of numbers, because tens of thousands of objects would need much memory.
  */
 
 /** The numbers of a row, in this order. */
@@ -32,7 +32,7 @@ export interface UsageTable {
   readonly models: string[];
   /** A Float64Array when read from the index; a list after a call was added. */
   numbers: number[] | Float64Array;
-  /** Made when a call is added: a table from the index or from another thread is mostly only read. */
+  /** Set when a call is added. Most tables from the index or from another thread are only read and do not need it. */
   places: Places | undefined;
 }
 

@@ -15,8 +15,8 @@ interface Line {
 }
 
 /**
- * The last lines of a followed file. The translation of another agent's session is a new file when its last lines change,
- * for example when an answer gets its tokens. The last lines show which lines have changed, and only these are reported again.
+ * The last lines of a followed file. When the last lines of another agent's session change, for example when an answer gets
+ * its tokens, the translation is a new file. A comparison of the last lines shows which have changed. Only these are reported again.
  */
 export interface LastLines {
   /** Remembers a whole line at this position, with its line feed. Returns false if it was already there before the file was replaced. */

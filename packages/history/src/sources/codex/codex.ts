@@ -211,7 +211,7 @@ const marks = ['"token_', "_context", "_started"];
 
 const turnMark = Buffer.from('"turn_id"');
 
-/** The ids of all turns in the files of a thread. A fork copies those of its parent. */
+/** The ids of all turns in the files of a thread. A fork also has copies of its parent's turns, with the same ids. */
 function turnsIn(paths: readonly string[]): ReadonlySet<string> {
   const turns = new Set<string>();
   try {

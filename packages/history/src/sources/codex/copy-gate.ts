@@ -23,7 +23,7 @@ export function createCopyGate(threadId: string, turnsOf: TurnsOf): CopyGate {
   let lastTime = Number.NaN;
   let isSecond = true;
 
-  /** Whether this line is the fork's own, so that all lines after it are its own too. */
+  /** Whether this line is not a copy. All lines after it are then not copies either. */
   const isOwn = (record: Value, payload: Value): boolean => {
     const ordinal = numberOf(record["ordinal"]);
     if (boundary !== null && ordinal !== null && ordinal >= boundary) return true;
@@ -39,7 +39,7 @@ export function createCopyGate(threadId: string, turnsOf: TurnsOf): CopyGate {
       const turn = stringOf(payload["turn_id"]);
       return names && turn !== null && !parentTurns.has(turn);
     }
-    // Without the parent, copies are the lines from before the fork, or those that were written in one burst.
+    // If the parent is missing, a line is a copy if it is older than the fork, or was written in the same burst as such lines.
     const isAfterBurst = boundary === null && !(time < begun) && time - lastTime > 1000;
     lastTime = time;
     return isAfterBurst;

@@ -52,7 +52,7 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
   let open: OpenAnswer | undefined;
   /** Results, which are written after the open answer. Only the record after a result may say that the call failed. */
   let waiting: (() => void)[] = [];
-  /** The parent line of each turn of a person, for rolling back. */
+  /** The line before each prompt of a person. A rollback continues there. */
   const turns: (string | null)[] = [];
   let branchAt: string | null | undefined;
   const failed = new Set<string>();
@@ -152,7 +152,7 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
       if (start !== undefined) branchAt = start;
     }
   };
-  /** The item of a command, a change of files or a tool of a server has the id of its call. */
+  /** Items about commands, changes of files and tools of MCP servers have the id of their call. */
   const noteFailure = (done: Value): void => {
     const isFailed = done["status"] === "failed" || (numberOf(done["exit_code"]) ?? 0) !== 0;
     const id = stringOf(done["id"]);

@@ -1,6 +1,6 @@
 /**
  * The files of a thread. Most threads have one. When a person goes back to an earlier message, Codex begins another file of
- * the same thread, and a fork begins a file of its own. Both files name the file and the line after which they continue.
+ * the same thread. A fork also begins a new file. Each new file has the id of the file and the line after which it continues.
  */
 import { basename } from "node:path";
 import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";

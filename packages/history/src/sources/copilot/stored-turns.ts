@@ -51,7 +51,7 @@ function hasTurns(database: OpenDatabase): boolean {
   return ["id", "session_id", "user_message", "assistant_response", "timestamp"].every((name) => columns.has(name));
 }
 
-/** Writes the turns of a session, and its model calls, of which a turn may have several. */
+/** Writes the turns and the model calls of a session. A turn may have several calls. */
 export function readStored(
   unit: Unit,
   session: StoredSession,

@@ -36,7 +36,7 @@ export function readText(unit: Unit, writer: TranscriptWriter): void {
 /** The lines of a text from the one that `line 12` names to the next `user:` or `assistant:`. */
 export function originalText(path: string, from: string): Original {
   const lines = isFile(path) ? textAt(path).split("\n") : [];
-  // The line before the text names who wrote it.
+  // The line before the text says who wrote the text.
   const start = Number(/^line (\d+)$/.exec(from)?.[1]) - 1;
   if (!(start >= 0 && start < lines.length)) return { path, text: undefined };
   const end = lines.findIndex((line, at) => at >= start && speaker.test(line));

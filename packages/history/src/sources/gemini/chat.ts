@@ -54,7 +54,7 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
     live.push(String(record["id"]));
     steps.push({ kind: "message", id: String(record["id"]) });
   };
-  /** A change of the context that the model gets. Earlier messages stay; results and messages that only the change has are added. */
+  /** Applies a change of the model's context. Earlier messages stay. Results and messages that only the change has are added. */
   const patch = (change: Value): void => {
     const known = messages.get(stringOf(change["id"]) ?? "");
     const results = new Map(

@@ -75,7 +75,7 @@ function chatFiles(chats: string, problems: Problem[]): readonly string[] {
   });
 }
 
-/** The ids that are in the files, with the stamps of these files: a long-running process asks for thousands at each search. */
+/** Remembers the id in each file, because a long-running process needs thousands of ids at each search. */
 const knownIds = new Map<string, { readonly stamp: string; readonly id: string }>();
 
 function idOf(path: string, stamp: string): string | undefined {

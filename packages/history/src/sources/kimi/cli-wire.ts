@@ -56,7 +56,7 @@ export function createSteps(sessionId: string, writer: TranscriptWriter) {
 }
 
 /**
- * An id for a model call from its content: a fork copies the wire into another session, and the call must count once.
+ * An id for a model call, made from its content, so that a copy of the wire in a fork does not count the call again.
  * Undefined if nothing identifies the call.
  */
 export function callOf(names: readonly (string | number | null)[], tokens: CallTokens): string | undefined {

@@ -87,13 +87,13 @@ function headOf(source: TranslatedSource, unit: Unit, before: MirroredUnit | und
   };
 }
 
-/** The working directory of a session, and its parent. */
+/** The working directory and the parent session of a session. */
 export interface Belongs {
   readonly cwd: string | null;
   readonly parentId: string | null;
 }
 
-/** The file of a session below its mirror, and the session that it belongs to. */
+/** The path of a session's file in its mirror, and the id of the top session. */
 export interface PlacedFile {
   readonly place: string;
   readonly encodedPath: string;

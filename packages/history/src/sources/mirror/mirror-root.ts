@@ -44,9 +44,9 @@ export interface Mirror {
   translate(paths?: ReadonlySet<string>, options?: TranslateOptions): Promise<void>;
   /** Like `translate`, for all sessions at once and synchronously. */
   translateNow(): void;
-  /** The model calls of a session, without creating its lines. It has the session's folder and, in `sessionId`, its parent. */
+  /** The model calls of a session, without creating its lines. The `sessionId` of the result is the id of the session's parent. */
   usage(unit: Unit): FileUsage;
-  /** The file that a session has, or will have, if it belongs there. */
+  /** The file that the session `id` has or will have, if `all` is right about where each session belongs. */
   fileFor(id: string, all: ReadonlyMap<string, Belongs>): DataFile;
 }
 
@@ -60,8 +60,8 @@ export function openMirror(place: MirrorPlace): Mirror {
   const units = new Map(found.units.map((unit) => [unit.id, unit]));
   let state: MirrorState | undefined;
   /**
-   * The state on the disk, until another process may have changed it. It is read only when needed: with thousands of
-   * sessions it is several megabytes, and sums do not need it.
+   * The state that was read from the disk; undefined if another process may have changed it since. It is read only when
+   * needed: with thousands of sessions it is several megabytes, and sums do not need it.
    */
   let loaded: MirrorState | undefined;
   const saved = (): MirrorState => (loaded ??= load());
@@ -82,7 +82,7 @@ export function openMirror(place: MirrorPlace): Mirror {
   if (units.size + kept.size + problems.length > 0)
     saveMark(folder, { source: source.name, root, claims: claimsOf(found), problems });
 
-  /** Whether the lines of all sessions have been found to exist. */
+  /** True after a check has shown that the lines of all sessions exist. */
   let isWhole = false;
   /** The sessions whose lines are missing or outdated. */
   const missing = (paths?: ReadonlySet<string>): readonly [string, Unit][] => {
@@ -205,7 +205,7 @@ function fileOf(folder: string, unit: MirroredUnit): DataFile {
 /** Files of sessions that have not changed since the last call of this process. Each unit is in one folder only. */
 const knownFiles = new WeakMap<MirroredUnit, DataFile>();
 
-/** Both parts are normal paths, and a list joins thousands of them. */
+/** Faster than `join`, because a list joins thousands of paths. Both parts are normal paths already. */
 const pathIn = (folder: string, place: string): string => `${folder}${sep}${place}`;
 
 function plainFile(folder: string, place: string): DataFile {

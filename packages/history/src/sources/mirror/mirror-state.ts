@@ -36,7 +36,7 @@ export interface MirrorState {
   readonly problems: readonly Problem[];
   /** The paths of those problems that do not belong to a single session. */
   readonly places?: readonly string[];
-  /** Transcripts in Claude Code's own folder that this source shows itself. */
+  /** Transcripts in Claude Code's folder that are shown as sessions of this source. */
   readonly claims: readonly string[];
 }
 

@@ -10,7 +10,7 @@ export interface RootMark {
   readonly source: SourceName;
   /** The folder or database that the mirror was made from. */
   readonly root: string;
-  /** Transcripts of Claude Code that this source shows itself. */
+  /** Transcripts of Claude Code that are shown as sessions of this source. */
   readonly claims: readonly string[];
   /** The parts of the agent's data that could not be read. */
   readonly problems: readonly Problem[];

@@ -28,8 +28,8 @@ export function tokensOf(value: unknown): CallTokens | undefined {
 }
 
 /**
- * An id for a model call from its content instead of its row: a fork copies rows under new ids but keeps times, tokens and
- * cost, and the call must count once.
+ * An id for a model call, made from its content and not from its row. A fork copies rows under new ids but keeps times, tokens
+ * and cost, so its copy of the call does not count again.
  */
 export function callOf(data: Value, step: number, tokens: unknown, cost: unknown): string {
   const { created, completed } = objectOf(data["time"]);

@@ -34,7 +34,7 @@ function partOf(part: Value, tools: Value): Value {
   };
 }
 
-/** The message with the fields that newer versions write, if they are in its `metadata`. */
+/** Takes the fields out of a message's `metadata`, to where newer versions write them. */
 export function withoutMetadata(message: Value): Value {
   if (message["metadata"] === undefined) return message;
   const metadata = objectOf(message["metadata"]);

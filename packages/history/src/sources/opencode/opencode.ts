@@ -18,7 +18,7 @@ export const opencode: TranslatedSource = {
     const folders = env["XDG_DATA_HOME"]
       ? [join(env["XDG_DATA_HOME"], "opencode")]
       : homes.map((home) => join(home, ".local", "share", "opencode"));
-    // A name that is not a path is a file in the data folder.
+    // A relative path is relative to the data folder.
     const named = env["OPENCODE_DB"];
     const databases = !named ? [] : isAbsolute(named) ? [named] : folders.map((folder) => join(folder, named));
     const isListed = (path: string): boolean => folders.includes(dirname(path)) && databaseName.test(basename(path));

@@ -108,7 +108,7 @@ function documentsIn(folder: string, writer: TranscriptWriter): readonly Part[] 
   });
 }
 
-/** The file that `part/prt_1` names. The files of a message's parts, which have its text, follow it. */
+/** The file to which a place such as `part/prt_1` refers. After a message come the files of its parts, which have its text. */
 export function originalDocument(unit: Unit, from: string): Original {
   const { messages, parts } = storedOf(unit);
   const [kind, id = "", at] = from.split("/");

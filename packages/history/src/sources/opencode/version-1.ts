@@ -82,7 +82,7 @@ export function jsonOf(text: unknown, writer?: TranscriptWriter): Value {
 
 const tables = new Set(["session", "message", "part", "session_v2", "session_message"]);
 
-/** The row that `part/prt_1` names, as JSON. The rows of a message's parts, which have its text, follow it. */
+/** The row, as JSON, to which a place such as `part/prt_1` refers. After a message come the rows of its parts, which have its text. */
 export function originalRow(database: OpenDatabase, from: string): string | undefined {
   const [table = "", id = ""] = from.split("/");
   if (!tables.has(table) || !database.columns(table).has("id")) return undefined;

@@ -11,7 +11,7 @@ class HeadRead extends Error {
 /** A single error object is reused, because creating an error takes longer than reading a head. */
 const headRead = new HeadRead();
 
-/** The folder in the first line of a session, and the session that it is a subagent of. */
+/** The working directory in the first line of a session, and the parent session if it is a subagent. */
 export function readHead(source: TranslatedSource, unit: Unit): WriterHead {
   let cwd: string | null = null;
   let parent: WriterHead["parent"];

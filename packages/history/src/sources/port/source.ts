@@ -64,7 +64,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** The beginning of the id of a call that is a sum of several: some agents report one for a turn, a run or a session. */
+/** The id of a sum of several calls begins with this. Some agents report only sums: for a turn, a run or a session. */
 export const SUM = "sum:";
 
 /** One session or subagent, before it is read. */

@@ -24,7 +24,7 @@ export interface Connection {
   readonly database: DatabaseSync;
   /** False if a database that is read without locks was changed: the rows that were read may come from two states. */
   isWhole(): boolean;
-  /** False if a new connection would see more. */
+  /** False if a new connection would see newer data. */
   isCurrent(): boolean;
   close(): void;
 }
@@ -57,7 +57,7 @@ function hasLog(path: string): boolean {
   return header[18] === 2 || header[19] === 2;
 }
 
-/** Nobody has the database open, or its log has nothing that the database itself lacks. */
+/** True if the database file itself has all data, because its log is empty or does not exist. */
 function isAtRest(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
@@ -80,7 +80,7 @@ function stampOf(path: string): string {
   return stat ? `${stat.size}.${stat.mtimeMs}.${stat.ino}` : "";
 }
 
-/** How long a file must not have been written before its time proves that nothing has changed since then. */
+/** If the last write of a file is older than this, every later write changes the file's time. */
 const settledMs = 2000;
 
 /**

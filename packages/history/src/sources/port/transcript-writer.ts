@@ -30,7 +30,7 @@ export interface CallTokens {
 export interface Placed {
   /** The time in milliseconds, or as ISO text; unknown if missing. */
   readonly at?: number | string | null | undefined;
-  /** Where the original is; `HistorySource.original` reads it. */
+  /** Where the original is; `TranslatedSource.original` reads it. */
   readonly from: string;
   /** The agent's own id of the message. The line's uuid is made from it. */
   readonly id?: string | undefined;
@@ -68,7 +68,7 @@ type Wanted = "head" | "usage" | "transcript";
 
 export interface TranscriptWriter {
   readonly wants: Wanted;
-  /** Sets what is known from the session's head; lines that follow get it. */
+  /** Sets values from the head of the session. The lines that follow get these values. */
   place(at: {
     readonly cwd?: string | null | undefined;
     readonly branch?: string | null | undefined;

@@ -8,7 +8,7 @@ import { millisecondsOf, whole, type CallTokens, type Placed, type TranscriptWri
 
 const call = newCall();
 
-/** The calls of a session. The folder is that of its first line, and `sessionId` is its parent's id; empty if it has none. */
+/** The model calls of a session, and the working directory of its first line. `sessionId` is the id of its parent, or empty. */
 export function readUsage(source: TranslatedSource, unit: Unit): FileUsage {
   const usage = usageFacet.start();
   let cwd = unit.head?.cwd ? folderPath(unit.head.cwd) : null;

@@ -92,7 +92,7 @@ function blockOf(part: Value): Block {
   return { ...part, type: "part" };
 }
 
-/** It depends on the provider whether the candidates include the thoughts: the total of the record shows it. */
+/** Some providers count thoughts as part of the candidates. The total of the record shows whether they do. */
 function tokensOf(value: unknown): CallTokens | undefined {
   const usage = objectOf(value);
   const of = (key: string): number => numberOf(usage[key]) ?? 0;
