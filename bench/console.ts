@@ -123,7 +123,7 @@ function residentBytes(pid: number): number {
 }
 
 function processorSeconds(pid: number): number {
-  // The name of the process may have spaces, so only the fields after its closing bracket are read.
+  // The second field, a name in brackets, may contain spaces. So the fields are counted from the closing bracket.
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   const TICKS_PER_SECOND = 100;
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;

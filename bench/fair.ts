@@ -1,4 +1,4 @@
-/** `npm run bench -- fair`: a turn of one tenant alone, and while another tenant floods the shared resources. */
+/** `npm run bench -- fair`: the time of one tenant's turn, alone and while another tenant floods the server. */
 import { mkdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -113,7 +113,7 @@ async function measured(server: Served, name: FloodName, turns: number): Promise
   ];
 }
 
-/** Waits for an effect of the flood, up to a time limit. */
+/** Waits until the flood has begun to work, up to a time limit. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 150 && !(await isSo()); tries++) await delay(100);
 }

@@ -112,11 +112,11 @@ function listRows(folder: string, work: string, tools: string | undefined): Row[
 }
 
 function searchRows(folder: string, work: string): Row[] {
-  // One index for all words: building it takes longer than all searches.
+  // All words share one index, because building it takes longer than all searches.
   const cache = mkdtempSync(join(work, "index-"));
   return words.flatMap((word): Row[] => {
-    // The output goes to a file: with /dev/null grep stops at the first match, and the output is too large for a
-    // buffer.
+    // The output goes to a file, because it is too large for a buffer. With /dev/null, grep would stop at the first
+    // match.
     const theirs = whole("sh", ["-c", 'grep -r -i "$1" "$2" > "$3"', "sh", word, folder, join(work, "found")], {});
     progress(`search ${word}`);
     const ours = inProcess(folder, work, `search-${word}`, cache);

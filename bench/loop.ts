@@ -149,8 +149,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
   const last = quick ? 100 : 500;
   const store = await open();
   const agent = benchAgent(url, store);
-  // The code is warmed up first. Otherwise compilation would make the early turns slow, and the late turns look fast in
-  // comparison.
+  // These turns warm up the code. Otherwise compilation would slow down the early turns, and late turns would look fast.
   for (let turn = 0; turn < 150; turn++) await Promise.all([agent.run(PROMPT), bareTurn(url)]);
   const early: number[] = [];
   const late: number[] = [];
@@ -165,7 +164,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
         ours: () => timed(() => agent.run(PROMPT, { sessionId })),
         bare: () => timed(async () => (history = await bareTurn(url, history))),
       };
-      // The two sides take turns in running first, because the second one pays for the garbage collection of the first.
+      // Each side runs first in every second turn, because the garbage of the first side slows down the second one.
       const order = turn % 2 === 0 ? (["ours", "bare"] as const) : (["bare", "ours"] as const);
       const times = { ours: 0, bare: 0 };
       for (const which of order) times[which] = await measured[which]();
@@ -181,7 +180,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
   await store.close();
   return [
     {
-      what: `overhead at turn ${last} over turn 10`,
+      what: `overhead at turn ${last} compared with turn 10`,
       store: "sqlite",
       value: median(late) / median(early),
       unit: "×",
@@ -190,7 +189,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
       note: `${median(early).toFixed(1)} ms, then ${median(late).toFixed(1)} ms`,
     },
     {
-      what: "bytes per event, late over early",
+      what: "growth of the bytes per event",
       store: "sqlite",
       value: growth,
       unit: "×",

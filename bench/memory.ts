@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * The most memory that this process had, in megabytes. `maxRSS` is not used on Linux, because a child inherits the
- * figure of its parent.
+ * The most memory that this process had, in megabytes. On Linux, `maxRSS` would be wrong, because a child inherits this
+ * figure from its parent.
  */
 export function peakMegabytes(): number {
   try {

@@ -9,7 +9,7 @@ import type { Peer } from "./peers/peers.ts";
 import { installPeer, measurePeer } from "./peers/session.ts";
 import { type Result, median, printed } from "./store/results.ts";
 
-/** Bedrock and Vertex translate like anthropic, and the AI SDK has other packages for them. */
+/** Without Bedrock and Vertex: they share the code of anthropic, and the AI SDK has other packages for them. */
 const ADAPTERS = ALL_ADAPTERS.filter((name) => name !== "bedrock" && name !== "vertex");
 
 export const summary =
@@ -107,7 +107,7 @@ async function measureRound(
   console.error(`measured: ${adapter}, ${ours.toFixed(1)} ms beside ${theirs.toFixed(1)} ms`);
 }
 
-/** With models of the AI SDK, both sides run the AI SDK's code, so the difference is Skein's own work. */
+/** The highest ratios to ToolLoopAgent. With `ai-sdk`, Skein also runs the code of the AI SDK, and its own work on top. */
 const GOALS = { own: { alone: 1.3, together: 1.5 }, "ai-sdk": { alone: 1.6, together: 1.2 } } as const;
 
 function resultsOf(adapter: AdapterName, { ours, theirs, bare }: Figures): readonly Result[] {

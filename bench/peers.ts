@@ -80,7 +80,7 @@ async function measure(row: Row, where: Where, isQuick: boolean): Promise<void> 
   console.error(`measured: ${row.peer.name}`);
 }
 
-/** A peer that cannot be installed or fails gets the reason in its row, and the other peers are still measured. */
+/** If a peer cannot be installed or fails, its row gets the reason, and the next peer is measured. */
 async function attempt(row: Row, work: () => Promise<void>): Promise<void> {
   if (row.problem !== undefined) return;
   try {

@@ -59,7 +59,7 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** A session after its first prompt, with an agent of the console's configuration by default. */
+/** Makes a session and sends its first prompt. Default agent: `Helper` of the console's configuration. */
 export async function begin(
   bench: Bench,
   prompt: string,

@@ -5,7 +5,7 @@ import { openStore } from "skein";
 
 const AT_ONCE = 500;
 
-/** Many sessions with titles in the store of a server. */
+/** Writes many sessions with titles into the store of a server. */
 export async function makeManySessions(data: string, count: number): Promise<void> {
   const store = await openStore(`sqlite:${join(data, "skein.db")}`);
   const sessions = createSessions({ store });

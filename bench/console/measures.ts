@@ -69,7 +69,7 @@ export async function historySearch(bench: Bench): Promise<readonly Line[]> {
   const page = await openPage(bench, "/sessions?source=claude-code");
   await page.locator(".srow a.strong").first().waitFor({ timeout: 120_000 });
   const field = page.getByRole("searchbox");
-  // The server builds its index after the first list; the history benchmark measures that.
+  // The first list makes the server build its index. Only the benchmark `history` measures this.
   await serverIsIdle(bench);
   const times: number[] = [];
   for (const words of ["timeout retry", "parser error", "cache header", "schema migration", "deadlock order"]) {
@@ -86,8 +86,8 @@ export async function historySearch(bench: Bench): Promise<readonly Line[]> {
 }
 
 /**
- * The milliseconds from the typed letter to the frame with the results, measured in the page itself: measured from outside, they would
- * include the time of the browser's driver.
+ * Measures the milliseconds from a typed letter to the frame with the results. The script runs in the page, so that the
+ * result does not include the time of the browser's driver.
  */
 const FROM_KEY_TO_RESULTS = `performance.clearResourceTimings();
 window.searched = new Promise((done) => {
@@ -104,7 +104,7 @@ window.searched = new Promise((done) => {
   }, { once: true });
 }); undefined`;
 
-/** A log of 10,000 events: opening it at its end, and scrolling compared with a bare virtual list. */
+/** Measures how fast a log of 10,000 events opens at its end, and how it scrolls compared with a bare virtual list. */
 export async function longSession(bench: Bench): Promise<readonly Line[]> {
   const first = await begin(bench, "Prompt number 0", [{ text: "An answer with some words in it." }]);
   const id = await importLongSession(bench.client, first, 10_000);
@@ -142,8 +142,8 @@ const PIECE = 24;
 const STREAM_SECONDS = 4;
 
 /**
- * The load of 200 drafts per second on the page: the processor time of its main thread per draft that arrived, so that
- * a busy machine that sends fewer drafts does not make the page look idle.
+ * Measures how busy 200 drafts per second keep the main thread of the page. The processor time is divided by the drafts
+ * that arrived, because a busy machine sends fewer of them, and the page would look idle.
  */
 export async function streaming(bench: Bench): Promise<readonly Line[]> {
   const prompt = `Stream for the bench ${Date.now()}`;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { script } from "@skein/simulator";
 import { type Served, begin, call, prompt } from "./served.ts";
 
-/** The flood of one tenant, until it is stopped. `took` is called for every request that the server accepted. */
+/** Floods the server with requests of one tenant until `signal` aborts. Calls `took` for every accepted request. */
 export type Flood = (
   server: Served,
   told: { readonly signal: AbortSignal; readonly took: () => void },
@@ -58,7 +58,7 @@ export const FLOODS = {
       for await (const _ of answer.body ?? []) continue;
     });
   },
-  /** Notices to a receiver that takes 5 s for each. */
+  /** Webhook notices to a receiver that takes 5 s for each notice. */
   async webhooks(server, { signal, took }) {
     const receiver = await slowReceiver(took);
     try {

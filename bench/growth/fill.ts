@@ -90,7 +90,7 @@ export async function fillPostgres(options: FillOptions): Promise<Filled> {
 
 async function connected(url: string): Promise<pg.Client> {
   const client = new pg.Client(url);
-  // Only the query fails; the error of the connection is ignored.
+  // A lost connection also fails the query, so this event can be ignored.
   client.on("error", () => {});
   await client.connect();
   return client;
@@ -104,8 +104,9 @@ async function countTemplates(client: pg.Client): Promise<number> {
 }
 
 /**
- * Prepares two tables: every id of the sessions to copy, with three digits that identify it within its session; and their
- * events, with the ids in each body. An id of a copy consists of a time, these digits, and the number of the copy.
+ * Prepares two tables. `fill_ids` has every id of the sessions to copy, with three digits that identify the id within its
+ * session. `fill_events` has the events of these sessions, with the ids in each body. An id of a copy consists of a time,
+ * these digits, and the number of the copy.
  */
 const PREPARE = `
 create table skein.fill_ids as
@@ -147,7 +148,7 @@ async function withoutIndexes(client: pg.Client): Promise<readonly string[]> {
   return again;
 }
 
-/** One statement for each table, which inserts the rows of the copied session with new ids and times. */
+/** Returns one statement for each table. It inserts the rows of the copied sessions with new ids and times. */
 async function copies(client: pg.Client, days: number): Promise<readonly string[]> {
   const { rows } = await client.query<{ table: string; column: string; type: string }>(
     `select table_name as table, column_name as column, data_type as type from information_schema.columns
@@ -155,8 +156,8 @@ async function copies(client: pg.Client, days: number): Promise<readonly string[
     [TABLES],
   );
   const templates = await countTemplates(client);
-  // A copy begins at the same time in every table. If the clock were read again for each table, the ids of one copy
-  // would not match. The number of a copy decides which session it copies.
+  // All tables use the same time, because an id contains the time of its copy and must be equal in all tables. The
+  // number of a copy decides which session it copies.
   const now = Math.floor(Date.now() / 60_000) * 60_000;
   const copied = `(
       select c.copy, c.ms, f.session_id, b.created_at,

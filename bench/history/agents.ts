@@ -10,7 +10,7 @@ import { writeCopilot, writeGemini, writeOpencode, writePi, writeRollouts } from
 import type { Row } from "./rows.ts";
 
 const sessions = 10_000;
-/** More than 400 MB: the sessions of the other agents are as large as Claude Code's, which have a minimum size. */
+/** The size of all generated sessions together. */
 const bytes = 460_000_000;
 const claudeBytes = 20_000;
 
@@ -91,8 +91,8 @@ function medianOf(measured: readonly Timed[]): Timed {
 }
 
 /**
- * The memory of a call depends on how much garbage V8 lets pile up. The command limits that garbage, so only the rows
- * of the command have goals for memory.
+ * Only the rows of the command have goals for memory, because the command limits the garbage that V8 lets pile up. In
+ * other calls, the memory depends on this garbage.
  */
 const goals: Readonly<Record<string, Row[2]>> = {
   "agents: list of 10,000, page of 50": { ms: 250 },
@@ -169,7 +169,8 @@ function once(roots: readonly string[], cacheFolder: string, call: Call): Timed 
 }
 
 /**
- * Prints the memory and the processor time of a command at its end: the system may have no program that measures them.
+ * A module that a command loads first. At its end, the command prints its memory and processor time, because the system
+ * may have no program that measures them.
  */
 const report = `data:text/javascript,${encodeURIComponent(`
 import { writeSync } from "node:fs";

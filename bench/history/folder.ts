@@ -22,7 +22,8 @@ export function benchFolder(args: readonly string[], work: string, times = 1): s
 }
 
 /**
- * Copies of a data directory's transcripts. Each copy has its own project folders and ids, so that readers do not treat it as a duplicate.
+ * Copies the transcripts of a data directory many times. Each copy has its own project folders and ids, so that no
+ * reader takes it for a duplicate.
  */
 function grown(from: string, to: string, bytes: number): string {
   const source = join(from, "projects");

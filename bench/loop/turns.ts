@@ -25,7 +25,7 @@ export function benchAgent(baseUrl: string, store: Store): Agent {
   return createAgent({ name: "Bench", model: MODEL, apiKey: "bench", baseUrl, store, tools: [add] });
 }
 
-/** The floor: the same two model calls with bare `fetch`, streamed and read to their end, with the tool call between them. */
+/** The least that a turn can cost: the same two model calls with bare `fetch`, and the tool call between them. */
 export async function bareTurn(baseUrl: string, history: readonly unknown[] = []): Promise<unknown[]> {
   const messages: unknown[] = [...history, { role: "user", content: PROMPT }];
   for (const last of [false, true]) {

@@ -1,4 +1,4 @@
-/** One measured program: started in its own folder, asked for sessions, killed in the middle of a tool, and started again. */
+/** Measures one program: starts it in its own folder, lets it make sessions, kills it during a tool call, and restarts it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -75,7 +75,7 @@ export async function killPeer(where: Where): Promise<Crashed> {
     const answered = until(() => isAnswered(where.simulator, label), PATIENCE_MS);
     const wentOn = await Promise.race([answered, cannot.then((says) => (says ? false : answered))]);
     const seconds = (performance.now() - started) / 1000;
-    // A repeated effect may come after the last request for the answer.
+    // The program may repeat the effect after it has asked the model for the answer.
     await sleep(200);
     second.child.kill("SIGKILL");
     const happened = readFileSync(effects, "utf8").trim().split("\n").length;
@@ -117,7 +117,7 @@ function startProgram(
     });
     child.once("exit", () => reject(new Error(`${peer.name} ended without a result. ${complaint}`)));
   });
-  // The caller that kills the program does not wait for its result.
+  // The test that kills the program ignores its result, so a rejection must not go unhandled.
   result.catch(() => {});
   return { child, result };
 }
