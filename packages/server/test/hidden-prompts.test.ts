@@ -43,14 +43,14 @@ function addresses({ id, agentId, runId }: World): readonly string[] {
   ];
 }
 
-/** The answer of a path. The answer of a stream without an end is the part before the first silence. */
+/** The answer of a path. A stream without an end is read until it is silent for the first time. */
 async function shown(url: string, key: string, path: string, accept = "*/*"): Promise<string> {
   const over = new AbortController();
   const response = await fetch(`${url}${path}`, { headers: { "x-api-key": key, accept }, signal: over.signal });
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return response.text();
   let text = "";
   const decoder = new TextDecoder();
-  // A stream without an end is silent after its beginning if nothing happens on the server.
+  // After its beginning, a stream without an end is silent while nothing happens on the server.
   const silence = setTimeout(() => over.abort(), 200);
   try {
     for await (const bytes of response.body ?? []) {

@@ -4,7 +4,7 @@ import { createMemoryLive, createMemoryStore } from "@skein/core";
 import { expect, test } from "vitest";
 import { session, testServer } from "./world.ts";
 
-/** Wrong keys as scanners send them. Each must be a value in the query and never a part of its text. */
+/** Wrong keys as scanners send them. A store must treat each as a value, and never as a part of its query. */
 const PAYLOADS = [
   "'",
   '"',

@@ -160,7 +160,7 @@ test("a tenant's admin may not add models inside the operator's network, or with
   expect((await acme("GET", "/v1/models")).body.data).toEqual([]);
 });
 
-test("a tenant's model at another address does not get the operator's key of the provider", async () => {
+test("a tenant's model at another address does not get the operator's key for the provider", async () => {
   const store = sqliteStore();
   const { url, call } = await testServer({ store });
   const acme = await tenantAdmin(store, url);

@@ -107,7 +107,7 @@ test.each([
   },
 );
 
-test("a key cannot continue a session with more rights than its own rules, by any route", async () => {
+test("no route lets a key continue a session that has more rights than the key's rules give", async () => {
   const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt });
   const id = String(body["session_id"]);
   const asked: readonly [path: string, body: object][] = [
@@ -166,7 +166,7 @@ test("a key whose rules allow only the loop can run agents with its models, but 
   expect(coder.status).toBe(403);
 });
 
-test("a read-only folder needs a sandbox, and the audit log has the rejection", async () => {
+test("without a sandbox, a session in a read-only folder is rejected, and the audit log has the rejection", async () => {
   const { body } = await as("wide")("POST", "/api/v1/query/single", { prompt, cwd: "docs" });
   const sentence = "allows only reading in this folder. Skein can enforce that only in a sandbox";
   expect(JSON.stringify(body)).toContain(sentence);

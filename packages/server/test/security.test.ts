@@ -100,7 +100,8 @@ test("every route that needs a key rejects a missing key, a wrong key, a wrong s
     if (route?.scope === "sql" || route?.scope === "admin") expect([name, await status(mine.run)]).toEqual([name, 403]);
     if (route?.scope === "sql") expect([name, await status(mine.sql)]).not.toEqual([name, 403]);
     if (!path.includes(":")) continue;
-    // An invalid body may be reported first: neither answer reveals whether the resource exists.
+    // 422 is possible because an invalid body may be reported first. Neither answer reveals whether the resource
+    // exists.
     expect([name, [404, 422].includes(await status(theirs))]).toEqual([name, true]);
     const missing = await inject(
       method,

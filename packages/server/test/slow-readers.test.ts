@@ -17,7 +17,7 @@ function reader({ url, key }: TestServer, path: string): Socket {
   return socket;
 }
 
-test("readers that stop reading, read slowly, or disconnect are disconnected, without an effect on other readers", async () => {
+test("readers that stop reading, read slowly, or disconnect are disconnected, and other readers are not affected", async () => {
   const server = await testServer({ limits: { backlogBytes: 100_000, backlogMs: 3000 } });
   const { path } = await session(server.call);
   reader(server, path).pause();
@@ -27,7 +27,7 @@ test("readers that stop reading, read slowly, or disconnect are disconnected, wi
   reader(server, path).once("data", function (this: Socket) {
     this.resetAndDestroy();
   });
-  // Requests a stream and closes its own side of the connection: it may still read.
+  // This reader closes its own side of the connection after its request, but may still read.
   reader(server, path).pause().end();
   const healthy = frames(`${server.url}${path}/events`, {
     headers: { "x-api-key": server.key },

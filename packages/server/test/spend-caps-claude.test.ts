@@ -83,7 +83,7 @@ describe.each([
       ["agent", "agents"],
     ] as const;
     test.each(capped.filter(([of]) => sandbox === "required" || of === "key"))(
-      "the cap of a %s ends a run over it with an error message, and the calls under it never cost more",
+      "a run that exceeds the cap of a %s ends with an error message, and all calls together never cost more than the cap",
       { timeout: 90_000 },
       async (of, tenant) => {
         const call = as(tenant);

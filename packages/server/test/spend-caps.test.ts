@@ -153,7 +153,7 @@ test("the built-in simulation costs nothing, so no cap stops it", async () => {
   expect(await runOnce(call)).toMatchObject({ status: "completed" });
 });
 
-test("spending counts after a restart, and with a lower cap nothing more is spent", async () => {
+test("earlier spending counts after a restart, and if the cap was lowered below it, nothing more is spent", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const first = await start({ tenants: { default: { spendPerDayUsd: 1 } } }, store);
   expect(await runOnce(first.call)).toMatchObject({ status: "completed" });

@@ -59,8 +59,7 @@ test("while PostgreSQL hangs every request is answered within 6 s, and work cont
   ];
 
   postgres.freeze();
-  // The first round detects that the store hangs, and the second is rejected immediately. The run continues to be
-  // driven in both.
+  // The first round detects that the store hangs; the second round is rejected immediately. The run continues in both.
   for (const round of [1, 2]) {
     const asked = everything(round);
     const open = [timed("GET", "/health"), timed("GET", "/ready"), timed("GET", "/api/v1/health")];

@@ -153,7 +153,7 @@ test("a failed run is an error span in its own trace", async () => {
   expect(spans[0]?.traceId).toMatch(/^[0-9a-f]{32}$/);
 });
 
-test("the caller's trace survives the process that got the request: the process that ends the run uses it", async () => {
+test("if another process ends the run than the one that got the request, it still uses the caller's trace", async () => {
   const store = createMemoryStore();
   const { spans, telemetry } = listening();
   const script = createScript({ store, ids: createIds() });

@@ -94,14 +94,14 @@ test("if a process dies between a fact and its notice, the next process sends th
   const titles = () => received.map(({ body }) => (JSON.parse(body) as Told).data.data.title);
   const second = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   await expect.poll(titles).toEqual(["Told at once", "Told later"]);
-  // The second delivery cannot be stored unless the record of the first was read again.
+  // The second delivery can be stored only after the record of the first has been read again.
   const deliveries = (await second.call("GET", `/v1/webhooks/${webhook.id}/deliveries`)).body.data;
   expect(deliveries.map(({ event_sequence }) => event_sequence)).toEqual([3, 2]);
   await second.call("PATCH", path, { title: "Told by the second" });
   await expect.poll(titles).toEqual(["Told at once", "Told later", "Told by the second"]);
 });
 
-test("notices about facts of another process are sent by the server that learns of them", async () => {
+test("notices about facts of another process are sent by the server that hears of these facts", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const { call } = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   const { url, received } = await receiver();
@@ -162,7 +162,7 @@ test.each([
   });
 });
 
-test("a webhook is changed under the same secret, and a notice whose retries are used up can be sent again", async () => {
+test("a changed webhook keeps its secret, and a notice whose retries are used up can be sent again", async () => {
   const { call } = await testServer({ webhookAddresses: ["127.0.0.1"], webhookRetryMs: [] });
   const [first, second] = [await receiver(500), await receiver()];
   const made = await call("POST", "/v1/webhooks", { url: first.url, events: ["session.completed"] });

@@ -26,7 +26,7 @@ test("a response is kept for at least 24 and at most 48 hours, also if the serve
   expect((await records.list({ tenant: "$idempotency", kind: "answer" })).items).toEqual([]);
 });
 
-test("a request of a dead process can be repeated immediately on its machine, after 4 s elsewhere, and creates the same thing", async () => {
+test("if a process dies during a request, a repeated request creates the same thing, immediately on the same machine and after 4 s elsewhere", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-11-15T12:00:00Z");
   const server = (owner: string) =>
@@ -78,7 +78,7 @@ test("an Idempotency-Key cannot be used again while its request is in progress",
   }
 });
 
-test("work with an unknown outcome is repeated with the same id, rejected work with a new one", async () => {
+test("work whose outcome is unknown is repeated with the same id, and rejected work with a new id", async () => {
   const { records } = createMemoryStore();
   const idempotency = createIdempotency({ records, now: Date.now, ids: createIds(), report: () => {} });
   const ids: string[] = [];

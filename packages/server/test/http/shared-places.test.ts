@@ -15,7 +15,7 @@ test("a waiting statement gets a place even if the statement before it used its 
   expect(await next).toBeTypeOf("function");
 });
 
-test("the memory of a processed large body can be used again immediately with one tenant, and after a pause with several tenants", async () => {
+test("the memory of a large body is free after its processing: immediately if there is one tenant, after a pause if there are several", async () => {
   const limits = { ...DEFAULT_LIMITS, bytesInFlight: 1000 };
   const taken = async (isShared: boolean): Promise<number> => {
     const places = createSharedPlaces(limits, () => isShared);

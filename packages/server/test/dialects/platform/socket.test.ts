@@ -175,7 +175,7 @@ test.each([
       // Stops at 1 MB: what the server has not read stays in the memory of the sender.
       while (ws.readyState === ws.OPEN && ws.bufferedAmount < 1_000_000) flood(ws);
       await new Promise((resolve) => setTimeout(resolve, 10));
-      // A client that does not read cannot learn that it was disconnected, so the server is asked.
+      // A client that does not read cannot learn that it was disconnected, so the test reads the server's metrics.
       const metrics = await fetch(`${server.url}/metrics`, { headers: { "x-api-key": server.key } });
       return isCut || (await metrics.text()).includes("skein_streams_cut_total 1");
     };
@@ -203,7 +203,7 @@ test("messages count as requests of their key", async () => {
   await until(({ error }) => error?.code === "rate_limited");
 });
 
-test("a read key may follow and not prompt, and its socket is closed when it is revoked", async () => {
+test("a key with the scope read may follow sessions but not prompt them, and its socket is closed when the key is revoked", async () => {
   const file = `sqlite:${folder()}/skein.db`;
   const server = await testServer({ store: file });
   const { id } = await session(server.call);
