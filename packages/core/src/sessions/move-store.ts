@@ -3,7 +3,9 @@ import { foldAll } from "../log/fold.ts";
 import type { StoredRecord } from "../ports/records.ts";
 import type { AppendOptions, Lease, Store } from "../ports/store.ts";
 
-/** The clock of the new store while it is written: the time of the event that is being moved, or the present time. */
+/**
+ * The clock of the new store during the move: the time of the event that is being moved, or null for the present time.
+ */
 export interface MovingClock {
   at: number | null;
 }
@@ -28,15 +30,18 @@ export interface MoveStoreDeps {
   readonly takesOver?: boolean;
 }
 
-/** What a move did. Everything else already was in the new store. */
+/** What a move did. What is not counted here was in the new store already. */
 export interface Moved {
   /** Sessions that were checked. */
   sessions: number;
   events: number;
   records: number;
-  /** Runs in progress: now asleep in the old store, and due in the new one. */
+  /** Runs in progress that were handed over: their sessions now sleep in the old store and are due in the new one. */
   runs: number;
-  /** Sessions that are still driven in the old store: copied up to their last event, and asleep in the new one. */
+  /**
+   * Sessions that a worker still drives in the old store. The move copied their events, but they sleep in the new
+   * store.
+   */
   readonly busy: string[];
   /** Sessions that continued differently in the two stores. They are left unchanged. */
   readonly apart: string[];
@@ -87,7 +92,7 @@ async function* sessionsOf(store: Store): AsyncGenerator<readonly Event[]> {
   if (log.length > 0) yield log;
 }
 
-/** Moves a record unless the new store has a newer version. */
+/** Moves a record if the new store does not have it, or has an older one. */
 async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Promise<boolean> {
   const { tenant, kind, id, version, value, fields, createdAt, updatedAt } = record;
   const there = await to.records.get(tenant, kind, id);
@@ -147,8 +152,8 @@ function isUnderWay(sessionId: string, log: readonly Event[]): boolean {
 
 /**
  * Writes the events that the new store does not have yet. Returns the session's lease in the new store, at the end of
- * the log. Otherwise returns that the new store has all events already, that another process is about to write the
- * session, or that the new store has other events.
+ * the log. Other results: `there` (the new store has all events), `busy` (another process is about to write the
+ * session), `apart` (the new store has other events).
  */
 async function bring(
   deps: MoveDeps,
@@ -183,7 +188,7 @@ async function bring(
   return lease;
 }
 
-/** A session that does not exist has no items. */
+/** The items, or none if the session does not exist. */
 async function orNothing<Item>(items: Promise<readonly Item[]>): Promise<readonly Item[]> {
   try {
     return await items;

@@ -22,7 +22,7 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unkn
   );
 }
 
-/** Names the known key that is most similar to each unknown one. */
+/** One sentence for each unknown key, with the known key that is most similar. */
 function unknownKeys(schema: z.ZodType, { path, keys }: z.core.$ZodIssueUnrecognizedKeys): string {
   const known = keysAt(schema, path);
   const plain = (key: string): string => key.toLowerCase().replaceAll(/[_-]/g, "");

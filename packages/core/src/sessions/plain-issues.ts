@@ -78,7 +78,7 @@ function bound({ origin }: Issue & { readonly origin: string }, limit: unknown, 
   return `Expected ${how} ${amount}.`;
 }
 
-/** What is wrong with a value for each form of a union. Each sentence appears once. */
+/** Why a value fits none of the forms of a union. Each sentence appears once. */
 function unionOf({
   errors,
 }: Issue & {

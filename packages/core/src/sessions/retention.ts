@@ -12,7 +12,7 @@ export interface ExpiredQuery {
 
 const PAGE = 200;
 
-/** Idle sessions without new events for this time. They may be deleted while they are listed. */
+/** The sessions that are too old. The caller may delete them while they are listed. */
 export async function* expiredSessions(
   store: Pick<Store, "list">,
   { tenant, before, withBusy = false }: ExpiredQuery,

@@ -2,8 +2,8 @@ import type { FactData } from "@skein/protocol";
 import type { FactOf } from "../run/facts/index.ts";
 
 /**
- * The only place where facts from outside a run are constructed: facts that anybody may append without a lease. The
- * facts of a driver are in run/facts.
+ * The only place where facts without a driver are constructed. Anybody may append them without a lease. The facts of a
+ * driver are in run/facts.
  */
 
 type Created = FactData<"session.created">;

@@ -219,8 +219,8 @@ export function createSessions({
       seenAt = undefined;
       const isBusy = run !== null || queue.length > 0;
       try {
-        // `expect` makes sure that the session is still idle. For a busy session it is NOWHERE, at which no log ends,
-        // so only a repeated prompt succeeds.
+        // `expect` makes sure that the session is still idle. For a busy session, `expect` is NOWHERE. No log ends
+        // there, so only a repeated prompt succeeds.
         return acceptedOf(await store.append(sessionId, facts, { ...options, expect: isBusy ? NOWHERE : sequence }));
       } catch (error) {
         if (isBusy && isKnownError(error, "conflict"))

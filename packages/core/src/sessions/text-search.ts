@@ -2,15 +2,17 @@ import type { MessageRow, Session } from "@skein/protocol";
 import type { SessionFilter, Store, TextPlace } from "../ports/store.ts";
 
 /**
- * How many messages of one session a store returns, so that very likely at least one has the text in a message, not only in a
- * field name.
+ * The most messages of one session that a store returns. Of so many, very likely one has the text in its content, not
+ * only in a field name.
  */
 export const MOST_PLACES = 5;
 /** How many characters of the stored JSON a store returns: before the text, and in all. */
 export const BEFORE_TEXT = 200;
 export const AROUND_TEXT = 1200;
 
-/** How many sessions one query of the store covers, and how many one call covers. The cursor continues with the rest. */
+/**
+ * The most sessions of one query to the store, and of one call of `searchSessions`. The cursor continues with the rest.
+ */
 const AT_ONCE = 50;
 const MOST_LOOKED = 2000;
 const DEFAULT_LIMIT = 100;

@@ -46,7 +46,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     return state;
   }
 
-  /** Counts what was spent, and frees the places unless the run continues, in this process or in another. */
+  /** Counts what was spent. Frees the places if the run has ended or waits for somebody. */
   async function settle(
     claimed: Claimed,
     { caps, spending }: Record<"caps" | "spending", readonly Cap[]>,
@@ -83,7 +83,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
         signal,
       );
     } finally {
-      // Another worker has the session now, and its places.
+      // After a lost lease, another worker has the session and its places.
       if (signal.reason !== LEASE_LOST) await settle(claimed, { caps, spending });
     }
   }

@@ -51,7 +51,7 @@ interface Waiter {
 
 interface Line {
   held: number;
-  /** Counts how often any tenant got a place, to know who was served longest ago. */
+  /** When this tenant last got a place, as the number of places that all tenants had got by then. */
   servedAt: number;
   readonly waiting: Waiter[];
 }

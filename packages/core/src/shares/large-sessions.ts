@@ -25,7 +25,7 @@ export interface LargeSessions {
   standing(sessionId: string): Standing | undefined;
 }
 
-/** What a session needs, and the run that it is needed for. */
+/** How much room a session needs, and for which run. */
 interface Needs {
   readonly tenant: string;
   readonly size: number;

@@ -8,8 +8,8 @@ import type { Cap } from "./caps.ts";
  * What keys, agents and tenants have spent today (UTC), in all processes of a store. Money is reserved before a call
  * and settled after it, so that concurrent calls together cannot exceed a cap. Amounts are pico-dollars.
  *
- * A reservation is stored with what its session had spent before. The next driver settles the difference, so a killed
- * process loses nothing and counts nothing twice.
+ * A reservation is stored with the earlier spending of its session. After a process was killed, the next driver counts
+ * the difference, so nothing is lost or counted twice.
  */
 export interface SpendLedger {
   /** Reserves the most that a call may cost, under every cap or under none. */

@@ -18,8 +18,8 @@ export interface SpendQuestionsDeps extends DriverLogDeps {
 }
 
 /**
- * Whether a drive may spend money: yes; yes until the next call, at which the run ends with a sentence; or no, because
- * people were asked.
+ * Whether a drive may spend money. `go`: yes, but with `refusal` the run ends with this sentence at its next call.
+ * `waits`: no, because people were asked.
  */
 export type MoneyForDrive = { readonly kind: "go"; readonly refusal?: string } | { readonly kind: "waits" };
 
