@@ -26,7 +26,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       await Promise.all(machines.map((machine) => machine.close()));
     });
 
-    /** Collects everything that arrives on a channel, from the moment at which the bus delivers to it. */
+    /** Collects everything that arrives on a channel. Resolves when messages of `from` arrive. */
     async function hears(machine: Bus, channel: string, from: Bus): Promise<unknown[]> {
       const heard: unknown[] = [];
       machine.listen(channel, (words) => heard.push(words));
@@ -95,7 +95,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         return seen;
       }
 
-      test("drafts reach a reader on another machine from the beginning, also a reader that joins in the middle", async () => {
+      test("a reader on another machine gets drafts from their beginning, also if it joins in the middle", async () => {
         for (let n = 0; n < 5; n++) made.publish(piece(n));
         const seen = reader(read);
         const own = reader(made);
@@ -107,7 +107,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         expect([seen, late, own]).toEqual([whole, whole, whole]);
       });
 
-      test("drafts of the next answer start again, and cleared drafts are not shown to later readers", async () => {
+      test("a reader gets the drafts of the next answer from their beginning, and a later reader gets no cleared drafts", async () => {
         const seen = reader(read);
         await expect
           .poll(() => {

@@ -18,11 +18,10 @@ export type * from "./check-history/history.ts";
  * | I2  | no prompt and no event is stored twice | operations, logs |
  * | I3  | sequences are 1..n, of events and of messages | logs, rows |
  * | I4  | a reader never sees n+1 before n | streams |
- * | I5  | at most one commit authority: fences never decrease in what was accepted | authority |
+ * | I5  | at most one worker may write: the fences of accepted writes never decrease | authority |
  * | I6  | at most one run at a time in a session | logs, rows |
  * | I7  | a run ends exactly once and never changes afterwards | logs, rows |
- * | I8  | effects: at most once for `once`, at least once where success is recorded, none without a stored intent |
- * effects |
+ * | I8  | effects: at most once for `once`, at least once after a recorded success, none without an intent | effects |
  * | I9  | every tool_use has one tool_result in the next message | transcripts |
  * | I10 | a stream, and every row, equals the log | streams, rows |
  * | I11 | resuming at any place yields exactly the rest | streams |

@@ -112,7 +112,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => begun(), SOON).toContain(told.sessionId);
     });
 
-    test("an engine loses no wake-up and has one driver at a time, also if others write while sessions fall asleep", async () => {
+    test("an engine loses no wake-up and never gives a session two drivers at a time, also if others write while sessions fall asleep", async () => {
       await worker();
       await worker();
       const scripts = await Promise.all(Array.from({ length: 6 }, () => session()));

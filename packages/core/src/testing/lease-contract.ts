@@ -50,7 +50,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await expect(later).rejects.toMatchObject({ code: expect.stringMatching(/^(invalid|lease_required)$/) });
   });
 
-  test("an append can take the lease of an idle session, and then contain facts of the driver", async () => {
+  test("an append that takes the lease of an idle session may contain facts of the driver", async () => {
     const { ids, store } = fixture();
     const { sessionId } = await fixture().created();
     const taking = (owner: string, expected: number) =>
@@ -145,7 +145,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect((await claim()).kind).toBe("leased");
   });
 
-  test("a named session can be claimed, due or not, unless another worker has it", async () => {
+  test("a worker can claim a named session, due or not, if no other worker has it", async () => {
     const { sessionId } = await fixture().created();
     const named = () => fixture().store.claim({ owner: "w", leaseMs: 60_000, sessionId });
     const lease = leaseOf(await named());

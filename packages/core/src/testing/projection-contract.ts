@@ -8,7 +8,7 @@ import type { StoreFixture } from "./store-fixture.ts";
 
 /** Every store derives the same rows from a log as the reference store. */
 export function describeProjections(fixture: () => StoreFixture): void {
-  test("a store shows a new session as it was returned to its creator", async () => {
+  test("a store returns a new session exactly as its creator got it", async () => {
     const agent = { id: fixture().ids(), version: 1, status: "active" as const, config: scriptedAgent };
     const sessions = createSessions({ store: fixture().store });
     const created = await sessions.create(agent, { title: "T", tags: ["a"], metadata: { user: "ada" } });

@@ -26,7 +26,7 @@ export function describeRecords(name: string, records: () => Records): void {
       await expect(records().put([note(first, 2, { expect: 0 })])).rejects.toMatchObject({ code: "already_exists" });
     });
 
-    test("one of many writers of the same version of a record wins", async () => {
+    test("exactly one of many writers that expect the same version of a record succeeds", async () => {
       const id = ids();
       await records().put([note(id, 0)]);
       const tries = Array.from({ length: 8 }, (_, i) => records().put([note(id, i, { expect: 1 })]));

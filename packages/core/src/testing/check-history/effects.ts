@@ -1,7 +1,7 @@
 import type { Event } from "@skein/protocol";
 import type { History, Report } from "./history.ts";
 
-/** I8 and I12, checked against ledgers that were kept outside of Skein. */
+/** I8 and I12: compares the log with counts that were kept outside of Skein. */
 export function checkEffects(history: History, report: Report): void {
   if (history.effects) checkTools(history, history.effects, report);
   if (history.modelCalls) checkModelCalls(history, history.modelCalls, report);
@@ -20,7 +20,7 @@ function checkTools(history: History, effects: NonNullable<History["effects"]>, 
     for (const event of events) {
       if (event.event_type === "tool.started" && !intents.has(event.data.tool_use_id))
         intents.set(event.data.tool_use_id, Date.parse(event.created_at));
-      // A call that was answered from outside has no `tool.started`, and no effect to count.
+      // A call that a person or client answered has no `tool.started`, and no effect to count.
       if (!isSuccess(event) || !intents.has(event.data.tool_use_id)) continue;
       if (!byCall.has(`${sessionId}/${event.data.tool_use_id}`))
         report("I8", `Session ${sessionId}: ${event.data.tool_use_id} succeeded without any effect.`, { event });

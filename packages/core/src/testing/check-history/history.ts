@@ -18,7 +18,7 @@ export interface History {
   readonly streams: readonly Stream[];
   /** Unexpected errors, such as a log that cannot be folded. */
   readonly errors: readonly string[];
-  /** Whether the faults stopped long ago, so that every accepted prompt must have its answer. */
+  /** Whether the faults stopped so long ago that every accepted prompt must have its answer. */
   readonly mustFinish: boolean;
 }
 

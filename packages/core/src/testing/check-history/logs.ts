@@ -48,8 +48,8 @@ interface Walk {
   readonly started: Set<string>;
   readonly ended: Set<string>;
   /**
-   * Runs that were cancelled or interrupted. For each: the events that stopped it, as their sequence by the run that
-   * the event names.
+   * For each run that was cancelled or interrupted: the events that stopped it. A key is the run that such an event
+   * names, a value is the sequence of the event.
    */
   readonly stopped: Map<string, Map<string, number>>;
   /** Accepted prompts that have not entered the transcript: message id by run id. */

@@ -95,7 +95,7 @@ export function describeModel(
       return error as ModelFailure;
     }
 
-    /** An answer that repeats the last result. */
+    /** Checks that an answer repeats the last result. */
     function expectResult({ content }: ModelReply, before: string, result: string): void {
       const text = textOf([...content]);
       if (exceptions.results === undefined) expect(text).toBe(`${before}${result}`);
@@ -242,7 +242,7 @@ export function describeModel(
       },
     );
 
-    test("ids of calls fit every provider", async () => {
+    test("the ids of tool calls have a form that every provider accepts", async () => {
       const { under, call } = await world();
       const first = call([{ tools: [{ name: "read", input: {} }] }, { text: "Done." }]);
       const { reply } = await ask(under.model(), first);
@@ -287,7 +287,7 @@ export function describeModel(
       expect([shown, leftOut.length]).toEqual(exceptions.images === undefined ? [2, 0] : [0, 2]);
     });
 
-    test("tools that may not be used stay in the request with the earlier calls", async () => {
+    test("a request that forbids tools still contains the tools and the earlier calls", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING, { text: "In short." }]);
       const { reply } = await ask(under.model(), first);

@@ -12,7 +12,7 @@ import { expect, test } from "vitest";
 import { draftsOf } from "../../live/live.ts";
 import { type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 
-/** Facts that differ between runtimes, in addition to those that every run has. */
+/** Facts that only some runtimes record. */
 const OWN: ReadonlySet<string> = new Set([
   "runtime.started",
   "runtime.noticed",
