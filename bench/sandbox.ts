@@ -15,7 +15,7 @@ const HELP = `npm run bench -- sandbox [--quick] [--json]
 
 The server runs in its own process with a sqlite store. Needs bubblewrap. Ends with 1 if a goal was missed.`;
 
-/** Long enough for the next process to be ready for a question. */
+/** After this pause, the server has another process ready for the next question. */
 const PAUSE_MS = 2000;
 const ENDLESS = "SELECT count(*) FROM range(100000000000) a, range(1000) b";
 

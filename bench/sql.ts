@@ -1,9 +1,9 @@
 /**
  * `npm run bench -- sql [folder]`: questions over the tables, compared with a hand-written `read_ndjson` query for each.
  *
- * Bare is the hand-written query. Cold is the same question over the tables, as the first one and without a cache. Warm is
- * the same question again, with the cached copy. Each is measured in a separate process, in turn, on the same files in the
- * page cache, with two threads. The fastest of several runs is shown, because the machine is shared.
+ * Bare is the hand-written query. Cold asks the same question over the tables, in a new process without a cache. Warm
+ * asks it again, with the cached copy. Each runs in its own process with two threads, alternating with the others, on the
+ * same files in the page cache. The fastest of several runs is shown, because the machine is shared.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync, utimesSync } from "node:fs";
@@ -120,7 +120,7 @@ interface Place {
 
 type AddRow = (what: string, figures: readonly string[], goal?: string, met?: boolean) => void;
 
-/** Questions over the sessions of six agents, 100 MB, whose lines are already prepared. */
+/** Measures questions over 100 MB of sessions of six agents, after their files were mirrored as lines. */
 async function questionsOfAll({ work, times }: { readonly work: string; readonly times: number }, row: AddRow) {
   progress("Making the sessions of all agents");
   const cacheFolder = join(work, "agents-cache");

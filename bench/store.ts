@@ -81,7 +81,7 @@ async function measure(part: Part, store: Name, { places, quick, disk, progress 
     case "writers":
       return benchWriters(store, { places, progress, events: eventsFor(store, quick) });
     case "reading":
-      // The stores that are meant for many sessions.
+      // Only these stores are meant for many sessions.
       return store === "sqlite" || store === "postgres"
         ? benchReading(store, { places, progress, sessions: quick ? 10_000 : 100_000 })
         : [];

@@ -1,4 +1,4 @@
-/** A process that dies in the middle of a tool: the next process continues, and the effect does not happen twice. */
+/** A process dies in the middle of a tool call. The next process continues, and the effect does not happen twice. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";

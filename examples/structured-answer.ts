@@ -1,4 +1,4 @@
-/** A final answer with a type: an answer that does not fit is sent back to the model with the reason. */
+/** A final answer with a type. If an answer does not fit, the model gets it back with the reason. */
 import { createAgent } from "skein";
 import { z } from "zod";
 

@@ -10,7 +10,7 @@ import { writeCopilot, writeGemini, writeOpencode, writePi, writeRollouts } from
 import type { Row } from "./rows.ts";
 
 const sessions = 10_000;
-/** The size of all generated sessions together. */
+/** Gives the sessions of the other agents the size that Claude Code's really have: the corpus sets a minimum for them. */
 const bytes = 460_000_000;
 const claudeBytes = 20_000;
 

@@ -21,7 +21,7 @@ const BODIES: readonly (readonly [what: string, body: () => string, status: numb
   ["3 MB that are not an image", () => blocks(image(Buffer.alloc(3e6, 1))), 422],
 ];
 
-/** The effect of a rejected body on other requests: how long the event loop was blocked, and how soon the answer came. */
+/** Measures how long a rejected body blocks the event loop, and so other requests, and how soon the answer comes. */
 export async function hostileBodies(server: Served): Promise<Result[]> {
   const agent = await server.call("POST", "/v1/agents", { name: "Bench" });
   const session = await server.call("POST", "/v1/sessions", { agent_id: agent["id"] });

@@ -37,7 +37,7 @@ const server = await startServer({
   limits: { requestsPerSecond: unlimited, requestBurst: unlimited, streams: unlimited, sessionsPerMinute: unlimited },
 });
 
-// The lower bound for reads: the same framework and objects, from memory, without validation.
+// The lower bound for reads: a server of the same framework sends the same objects from memory, without validation.
 const bare = fastify();
 let kept: unknown = {};
 bare.put("/", (request, reply) => {

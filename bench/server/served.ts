@@ -144,7 +144,7 @@ export interface Rate {
 /**
  * Requests a route repeatedly, on this many connections.
  *
- * Written on bare sockets, because a slow client would hide the difference between servers.
+ * It uses bare sockets, because a slow HTTP client would hide the difference between servers.
  */
 export async function rate(
   { url, key, cpu }: { url: string; key?: string; cpu: () => number },

@@ -6,7 +6,7 @@ import { type Served, type Stream, stream } from "./served.ts";
 /** Milliseconds with a higher resolution than Date.now. */
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** A new session, and a function that appends one event to it: an edit whose title is the time. */
+/** Makes a session. `edit` appends an event to it: it changes the title, by default to the current time. */
 async function session(server: Served): Promise<{ path: string; edit: (title?: string) => Promise<unknown> }> {
   const agent = await server.call("POST", "/v1/agents", { name: "Bench" });
   const made = await server.call("POST", "/v1/sessions", { agent_id: agent["id"] });
@@ -41,7 +41,7 @@ export function reader(onEvent: (sentAt: number) => void) {
   };
 }
 
-/** 1,000 readers of one session at 10 events a second; then a single event. */
+/** Measures 1,000 readers of one session that gets 10 events per second, and then one more event. */
 export async function fanOut(server: Served, quick: boolean): Promise<Result[]> {
   const { path, edit } = await session(server);
   const latencies: number[] = [];
@@ -104,7 +104,7 @@ export async function fanOut(server: Served, quick: boolean): Promise<Result[]> 
   ];
 }
 
-/** 20 readers that never read, while events of 20 KB are written; and one reader that reads. */
+/** Measures 20 connections that never read while the server writes events of 20 KB, and one connection that reads. */
 export async function stuckReaders(server: Served): Promise<Result[]> {
   const { path } = await session(server);
   const before = server.rss();
@@ -163,7 +163,7 @@ export async function stuckReaders(server: Served): Promise<Result[]> {
   ];
 }
 
-/** Streams that are cut at random places and resumed deliver exactly the bytes of the log. */
+/** Cuts streams at random places, resumes them, and compares what arrived with the log. */
 export async function randomCuts(server: Served, quick: boolean): Promise<Result[]> {
   const { path, edit } = await session(server);
   for (let at = 0; at < 200; at++) await edit(`Event ${at} ${"ü🌍".repeat(at % 40)}`);
@@ -185,7 +185,7 @@ export async function randomCuts(server: Served, quick: boolean): Promise<Result
           server,
           `${path}/events?after=${after}`,
           (chunk) => {
-            // The connection is cut in the middle of whatever arrives, so only whole frames count.
+            // The cut may be in the middle of a frame. Only whole frames count.
             const part = chunk.slice(0, Math.max(0, limit - size));
             size += chunk.length;
             text += part;
@@ -209,10 +209,10 @@ export async function randomCuts(server: Served, quick: boolean): Promise<Result
       });
       resumed += 1;
     }
-    // Events that were appended after the list was read follow it.
+    // `seen` may end with newer events, which were appended after `list` was read.
     if (seen.slice(0, list.data.length).join("\n") !== wanted) wrong += 1;
   };
-  // The log grows in the meantime, so that stored and new events meet at every position.
+  // The log grows during the test, so that every stream changes from stored to new events at another position.
   const stop = new AbortController();
   const grow = (async () => {
     for (let at = 0; !stop.signal.aborted; at++) {
@@ -277,7 +277,7 @@ export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
       value: Math.max(0, timers),
       unit: "",
       goal: "0",
-      // The number of the server's own timers varies; a leak would be one timer per stream.
+      // The server has one or two timers of its own more or less. A leak would leave one timer for each stream.
       passed: timers <= 2,
       note: `${before.timers}, then ${after.timers}; sockets ${before.sockets}, then ${after.sockets}`,
     },

@@ -15,7 +15,7 @@ interface TurnsOptions {
   readonly quick: boolean;
 }
 
-/** A store with its server, and the same turn through the library in this process: the lower bound for HTTP. */
+/** One store with the two things to compare: a turn over HTTP, and the same turn through the library in this process. */
 interface Side {
   readonly store: Durable;
   readonly overHttp: () => Promise<unknown>;
@@ -30,8 +30,8 @@ const TURN = "a turn over HTTP and SSE, p50";
 const PER_SECOND: Readonly<Record<Durable, number>> = { sqlite: 80, postgres: 170 };
 
 /**
- * Turns on each store over HTTP and through the library: one at a time, the stores by turns, so that other load affects
- * all of them; then 32 at once, one store after the other.
+ * Measures turns on each store, over HTTP and through the library. First one turn at a time, alternating between the
+ * stores, so that other load affects all of them. Then 32 turns at once, one store after the other.
  */
 export async function turns(stores: readonly Durable[], options: TurnsOptions): Promise<readonly Result[]> {
   const sides: Side[] = [];
@@ -140,7 +140,7 @@ async function together({ store, overHttp, inLibrary }: Side, count: number): Pr
   };
 }
 
-/** A turn on PostgreSQL compared with one on sqlite, if both were measured. */
+/** Compares the turns on PostgreSQL with those on sqlite, if both were measured. */
 function overSqlite(sides: readonly Side[]): readonly Result[] {
   const timesOn = (store: Durable) => sides.find((side) => side.store === store)?.times.http;
   const [sqlite, postgres] = [timesOn("sqlite"), timesOn("postgres")];

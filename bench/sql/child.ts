@@ -26,14 +26,14 @@ async function timed(work: () => Promise<unknown>): Promise<void> {
   processor.push((user + system) / 1000);
 }
 
-// A database without data: this measures DuckDB itself.
+// The hand-written query needs no tables, so its database has no data.
 const nothing = mkdtempSync(join(tmpdir(), "skein-bench-bare-"));
 const sql = await createSql({
   roots: how === "bare" ? [nothing] : folders,
   threads: 2,
   cacheFolder: how === "warm" ? cacheFolder : null,
 });
-// The tables are made before the first question; the content of the files is not known yet.
+// Making the tables is not measured. It does not read the content of the files.
 await sql.tables();
 const files = `[${folders.map((folder) => `'${join(folder, "projects/**/*.jsonl").replaceAll("'", "''")}'`).join(", ")}]`;
 const statement = how === "bare" ? bare.replaceAll("FILES", files) : ours;
@@ -42,7 +42,7 @@ if (how === "warm" && sql.scannedBytes() > 0) throw new Error("The copy of the t
 sql.close();
 rmSync(nothing, { recursive: true });
 
-// Warm means that the question was asked before, so the first time is not counted.
+// A warm question was asked before, so its first time is left out.
 const least = (values: readonly number[]): number => Math.min(...(how === "warm" ? values.slice(1) : values));
 const megabytes = peakMegabytes();
 console.log(JSON.stringify({ ms: least(times), processorMs: least(processor), megabytes }));

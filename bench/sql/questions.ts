@@ -4,13 +4,13 @@ const OPTIONS = "format = 'newline_delimited', ignore_errors = true, maximum_obj
 export interface Question {
   readonly what: string;
   readonly ours: string;
-  /** The hand-written query over `FILES`: with the same rules and the same answer. */
+  /** The hand-written query over `FILES`. It follows the same rules and gives the same answer. */
   readonly bare: string;
 }
 
 const ANSWER = "STRUCT(id VARCHAR, model VARCHAR, usage STRUCT(input_tokens BIGINT, output_tokens BIGINT))";
 
-/** Lines of one answer are one call. Lines without a request id, and copies in a side chain, belong to the first call. */
+/** Joins the lines of one answer into one call. Lines without a request id, and copies in a side chain, join the first call. */
 const CALLS = `WITH lines AS (
       SELECT coalesce(data.message.uuid, uuid) AS uuid, coalesce(data.message."requestId", "requestId", '') AS request,
         coalesce(data.message.timestamp, timestamp) AS moment, type = 'progress' OR coalesce("isSidechain", false) AS side,
@@ -72,7 +72,7 @@ export const QUESTIONS: readonly Question[] = [
  */
 const SOURCE = "coalesce(nullif(regexp_extract(filename, '/agents/([a-z-]+)-[0-9a-f]{16}/', 1), ''), 'claude-code')";
 
-/** Questions over the sessions of all agents, whose lines are already prepared. The hand-written queries read the same files. */
+/** Questions over the sessions of all agents. Tables and hand-written queries read the same mirrored files. */
 export const QUESTIONS_OF_ALL: readonly Question[] = [
   {
     what: "all agents: calls with results",

@@ -7,7 +7,7 @@ import type { Places } from "./places.ts";
 import { type Result, median } from "./results.ts";
 import { ids, lease, newSession, prompt, toolStarted } from "./workload.ts";
 
-/** Something that several writers can repeat: one durable write per call. */
+/** A store or a bare database that is measured. Each call of `write` is one durable write. */
 interface Contestant {
   write(writer: number): Promise<unknown>;
   close(): Promise<void>;

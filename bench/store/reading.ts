@@ -187,7 +187,7 @@ const COUNT = 10_000;
 const TABLE = "create table bare (session_id text, sequence integer, body text, primary key (session_id, sequence))";
 const SELECT = "select sequence, body from bare where session_id = 'a' order by sequence";
 
-/** The bare database reads the same number of rows, and JSON.parse the same number of bodies. */
+/** The lower bound: the bare database reads as many rows, and `JSON.parse` parses as many bodies. */
 async function bareRead(name: StoreName | "memory", place: Place): Promise<Times | undefined> {
   const parse = (rows: readonly { body?: unknown }[]): unknown =>
     rows.map(({ body }) => JSON.parse(String(body)) as unknown);

@@ -5,7 +5,7 @@ import type { Result } from "./results.ts";
 
 const DELAY_US = 2000;
 
-/** Printed if strace is missing: slow disks are then not measured. */
+/** Says why slow disks cannot be measured; undefined if strace works. */
 export function whyNoStrace(): string | undefined {
   const works = spawnSync("strace", ["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "true"]);
   if (works.status === 0) return undefined;
@@ -14,7 +14,7 @@ export function whyNoStrace(): string | undefined {
 }
 
 /**
- * The same benchmark in a child process whose every fsync takes 2 ms longer, because ordinary disks are slower than this one.
+ * Runs the same benchmark in a child process in which every fsync takes 2 ms longer, as on a slow disk.
  *
  * strace follows the children too, so a PostgreSQL server that the benchmark starts is slowed down as well.
  */

@@ -21,8 +21,8 @@ const server = await createServer({
   // Claude Code sees only this folder, by the name `code`, and can only read it. It can call no host except the
   // model's.
   claude: { folders: { code: { path: resolve(folder), access: "read" } }, hosts: [] },
-  // Without a sandbox nothing runs. Claude Code has no shell and no editor, whatever instructions the reviewed code
-  // contains.
+  // On a machine without a sandbox, nothing runs. The reviewed code may contain instructions, so Claude Code has no shell
+  // and no editor.
   policy: { sandbox: "required", tools: ["Read", "Glob", "Grep"] },
 });
 

@@ -43,7 +43,7 @@ const agent = createAgent({
 if (existsSync(page)) {
   console.log(`There is a report for ${day} already: ${page}`);
 } else {
-  // A process of an earlier attempt may have died: then its session is continued instead of creating a second one.
+  // An earlier attempt may have died. Then this process continues its session instead of creating a second one.
   const [begun] = (await (await agent.sessions()).list()).items;
   const prompt = `Use orders_of_day with "${day}", then write the report.`;
   const result = begun ? await agent.resume(begun.id) : await agent.run(prompt);

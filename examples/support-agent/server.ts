@@ -18,7 +18,7 @@ const Decide = z.object({ sessionId: z.string(), toolUseId: z.string(), isAllowe
 
 const routes: Record<string, (body: unknown) => Promise<unknown>> = {
   "GET /waiting": async () => (await store.openAwaits({ tenant: "default", kinds: ["approval"] })).items,
-  // What was said so far: the page shows it after a reload.
+  // The conversation so far, which the page shows after a reload.
   "POST /conversation": async (body) => {
     const { sessionId } = Read.parse(body);
     const { items } = await (await agent.sessions()).messages(sessionId, { limit: 100 });
