@@ -1,4 +1,4 @@
-/** What the end of a stream means, for each API that is not Anthropic's. */
+/** How the end of a stream is understood, for each API that is not Anthropic's. */
 import { EVERY_ABILITY, type Model, ModelFailure, type ModelReply, createAnswerStream } from "@skein/core";
 import { sampleCall } from "@skein/core/testing";
 import { describe, expect, test } from "vitest";

@@ -18,7 +18,7 @@ const STREAM = [
   'event: message_stop\ndata: {"type":"message_stop"}\n\n',
 ].join("");
 
-/** A server of the Messages API that answers with these bytes, a given number at a time. */
+/** Starts a server of the Messages API that answers with these bytes, a given number at a time. Returns its address. */
 async function answering(text: string, size: number): Promise<string> {
   const bytes = Buffer.from(text);
   const server: Server = createServer((_, response) => {

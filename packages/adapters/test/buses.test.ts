@@ -127,7 +127,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       stop();
     });
 
-    test("a lock that another machine has set since then is not removed", async () => {
+    test("a machine that unlocks a session does not remove the lock that another machine has set", async () => {
       const bus = await ready(machine());
       bus.show({ kind: "locked", sessionId: id });
       await expect.poll(() => redis.ask("GET", `session_lock:${id}`), SOON).toBe(bus.instance);
@@ -137,7 +137,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       expect(redis.ask("GET", `session_lock:${id}`)).toBe("another");
     });
 
-    test("a value of another type under one of our keys does no harm", async () => {
+    test("values of other types under the bus's keys stop neither its messages nor its other keys", async () => {
       const [a, b] = [await ready(machine()), await ready(machine())];
       redis.ask("SET", "active_connections", "no set");
       redis.ask("SADD", `session_lock:${id}`, "no string");

@@ -153,7 +153,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(begun).toEqual([sessionId]);
   });
 
-  test("a session whose connection is cut is driven again by another worker, which takes the lease", async () => {
+  test("if Restate's connection to the worker of a session is cut, another worker takes the lease and drives the session", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const first = await worker({ service, store, balancer, work: () => held.promise });
@@ -173,7 +173,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(await answers(script)).toBe(1);
   });
 
-  test("a session whose connection is cut continues in its worker, and Restate's next attempt in that worker does not start it again", async () => {
+  test("if Restate's connection to the worker of a session is cut, the session continues there, and Restate's next attempt in that worker does not start it again", async () => {
     const { service, balancer, store, admin, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const { begun, driving } = await worker({ service, store, balancer, work: () => held.promise });
@@ -241,7 +241,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     held.resolve();
   });
 
-  test("a session that Restate cannot give to a worker is still driven once, also if Restate's attempt comes late", async () => {
+  test("a session that Restate cannot give to a worker is driven exactly once, even if Restate's attempt comes late", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const { port, begun, driving } = await worker({ service, store, balancer, work: () => held.promise });

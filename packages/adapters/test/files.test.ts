@@ -145,7 +145,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
   });
 });
 
-test("a folder's files are readable by nobody else, whatever the umask", async () => {
+test("only their owner can read a folder's files, whatever the umask", async () => {
   const before = process.umask(0);
   onTestFinished(() => void process.umask(before));
   const folder = join(await tempFolder(), "files");
@@ -154,7 +154,7 @@ test("a folder's files are readable by nobody else, whatever the umask", async (
   expect((await stat(join(folder, sessionId))).mode & 0o777).toBe(0o700);
 });
 
-test("a file in a folder that another machine mounts elsewhere is found under the path of the first machine", async () => {
+test("a machine that mounts the folder elsewhere finds a file by the path on the first machine", async () => {
   const folder = join(await tempFolder(), "files");
   const { storagePath } = await createFolderFileStore({ folder }).put({ sessionId, fileId: "f", filename: "x", bytes });
   const mounted = join(await tempFolder(), "mounted");

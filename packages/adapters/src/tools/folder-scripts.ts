@@ -5,7 +5,10 @@
  * The exit codes are those of `PROBLEMS` in `sandboxed-folder.ts`.
  */
 
-/** Sets `real` to the target of the path. The dot keeps a line end that is part of a name. */
+/**
+ * Sets `real` to the target of the path. The shell would remove a line end that is part of a name, so a dot is added
+ * and removed again.
+ */
 const RESOLVE = `
 real=$(realpath -m -- "$1" 2>/dev/null; printf .)
 real=\${real%$'\\n'.}

@@ -13,7 +13,7 @@ export interface GuardedRequestOptions {
   readonly timeoutMs?: number;
   /** The most bytes of a body that are read. */
   readonly maxBytes?: number;
-  /** A body to send with POST, instead of a GET. */
+  /** If set, the request is a POST with this body, instead of a GET. */
   readonly post?: { readonly headers: Readonly<Record<string, string>>; readonly body: string };
 }
 
@@ -54,7 +54,7 @@ export async function guardedRequest(url: URL, options: GuardedRequestOptions, s
   return { status, contentType: headers["content-type"] ?? "", location: headers.location, body, cut };
 }
 
-/** Rejects URLs that can be rejected without resolving the name. */
+/** Rejects a URL for reasons that need no lookup of its name. */
 export function checkUrl(
   url: URL,
   { allowsPort = (port) => PORTS.has(port) }: Pick<GuardedRequestOptions, "allowsPort">,

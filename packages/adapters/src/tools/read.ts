@@ -83,7 +83,9 @@ async function numberedLines(
   return shown.join("\n");
 }
 
-/** Reads the first piece of a stream and returns a stream that still contains this piece. */
+/**
+ * Whether a stream begins as text: without a NUL byte. The bytes that were read for this are put back into the stream.
+ */
 async function beginsAsText(stream: Readable): Promise<boolean> {
   await Promise.race([once(stream, "readable"), once(stream, "end")]);
   const start = stream.read() as Uint8Array | null;

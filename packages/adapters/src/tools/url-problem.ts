@@ -13,8 +13,8 @@ export function placesWith(
 }
 
 /**
- * The reason why a URL is never called, as a sentence, checked without resolving its name; undefined if it may be
- * called.
+ * The reason why a URL may never be called, as a sentence; undefined if there is none. The name in the URL is not
+ * resolved for this.
  */
 export function urlProblem(
   text: string,

@@ -9,7 +9,7 @@ import { type World, createWorld, folder, isAlive, only, play, spawning, storeWh
 
 const isBeginning = ({ event_type }: NewEvent): boolean => event_type === "session.started";
 
-test("a slow append of the beginning of a run loses nothing: the process is kept, and its messages are stored afterwards", async () => {
+test("if the beginning of a run is stored late, the process is kept, and its messages are stored afterwards", async () => {
   const store = storeWhere(isBeginning, async (append, ...args) => {
     await delay(700);
     return append(...args);

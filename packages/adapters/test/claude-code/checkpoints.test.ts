@@ -46,7 +46,7 @@ async function rewind(world: World, sessionId: string, index: number, dryRun: bo
   });
 }
 
-test("each user message has a checkpoint; a rewind restores the files (or lists the changes), also large files, and on a machine that never had the session", async () => {
+test("a rewind to a user message restores the files or lists the changes, even of large files and on a machine that never had the session", async () => {
   const bucket = await openBucket();
   const memory = createMemoryStore();
   const store = keepLargeTexts({ store: memory, files: bucket.files() });
@@ -87,7 +87,7 @@ test("each user message has a checkpoint; a rewind restores the files (or lists 
   expect(only(next, "session.completed")).toHaveLength(1);
 }, 120_000);
 
-test("a session without checkpoints creates none, and a rewind to an unknown one is rejected", async () => {
+test("with checkpoints turned off, a session stores none, and a rewind to an unknown checkpoint is rejected", async () => {
   const world = await createWorld();
   const { sessionId, events } = await world.run(writes(join(world.cwd, "a.txt"), "a\n"), {
     ...EDITS,

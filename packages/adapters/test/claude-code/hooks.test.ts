@@ -324,7 +324,7 @@ describe("with Claude Code itself", () => {
     );
   });
 
-  test("no tool runs before its hook has answered, and none runs if it does not answer", async () => {
+  test("a tool does not run before its hook has answered, nor if the hook never answers", async () => {
     const { url, received } = await receiver(() => {});
     const { run, cwd } = await world({ PreToolUse: { url, timeout: 1 } });
     const { events } = await run(
@@ -376,7 +376,7 @@ describe("with Claude Code itself", () => {
     for (const body of bodies()) expect(body).toMatchObject({ session_id: sessionId });
   });
 
-  test("SessionEnd follows every SessionStart: for an idle process, a dropped one, and at the end of the server", async () => {
+  test("the SessionEnd hook of a session is called when its idle process is ended for another session, and when the server stops", async () => {
     const { url, bodies } = await receiver();
     const { run, stop } = await world({ SessionStart: { url }, SessionEnd: { url } }, { maxIdle: 1 });
     const ends = (): unknown[] =>

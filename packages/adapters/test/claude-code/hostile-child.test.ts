@@ -76,7 +76,7 @@ test.each([
   await nothingLeft();
 });
 
-test("runs can be cancelled while they wait for a process, while it is being started, and although it hangs and ignores SIGTERM", async () => {
+test("a run can be cancelled while it waits for a process, while the process starts, and while the process hangs and ignores SIGTERM", async () => {
   const behaviour = `trap '' TERM; ${ANSWER_INIT}\nwhile :; do sleep 1; done`;
   const cancelled = Promise.withResolvers<void>();
   const { sessions, ended, cwd, stub, figures, nothingLeft } = await worldOf(behaviour, {

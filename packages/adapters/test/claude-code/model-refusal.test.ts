@@ -36,11 +36,14 @@ test.each([
     /does not let this session use the model "claude-opus-5-5". It may use: claude-sonnet-\*/,
   ],
   ["a model whose family the rules allow", { rules: { models: ["sonnet"] } }, "claude-sonnet-5-5", MAY],
-])("a session may call %s through the broker, or gets the reason why it may not", (_, options, model, refusal) => {
-  const said = modelRefusal(options, { model, current: undefined });
-  if (refusal === MAY) expect(said).toBeUndefined();
-  else expect(said).toMatch(refusal);
-});
+])(
+  "when a session calls %s through the broker, the call is allowed, or rejected with the reason",
+  (_, options, model, refusal) => {
+    const said = modelRefusal(options, { model, current: undefined });
+    if (refusal === MAY) expect(said).toBeUndefined();
+    else expect(said).toMatch(refusal);
+  },
+);
 
 test("a model that is changed during the session replaces the first one", () => {
   const options = { model: "claude-opus-5-5" } as never;

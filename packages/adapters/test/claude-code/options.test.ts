@@ -60,7 +60,7 @@ test("model, system prompt, tools, folders, environment, images and extra argume
   expect(started(events)).toMatchObject({ cwd, model: "claude-haiku-5-5", permissionMode: "default" });
 }, 120_000);
 
-test("setting sources are off unless requested; then project files, output style, an appended prompt, settings and plugins work", async () => {
+test("Claude Code loads no setting sources by default; if they are requested, project files, output style, an appended prompt, settings and plugins work", async () => {
   const world = await createWorld();
   const cwd = folder();
   mkdirSync(join(cwd, ".claude/output-styles"), { recursive: true });
@@ -214,7 +214,7 @@ test("a permission prompt tool decides instead of people", async () => {
   expect(only(events, "await.opened")).toEqual([]);
 }, 120_000);
 
-test("structured output fits its schema or is any JSON object, and a run without a fitting answer ends with an error", async () => {
+test("structured output fits the schema of the request, or is any JSON object if there is no schema; a run without a fitting answer fails", async () => {
   const world = await createWorld();
   const schema = { type: "object", properties: { colour: { type: "string" } }, required: ["colour"] };
   const answer = (input: JsonObject) => ({ tools: [{ name: "StructuredOutput", input }] });
@@ -292,7 +292,7 @@ test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
   120_000,
 );
 
-test("an option that cannot work ends the run with an error that says so", async () => {
+test("an option that cannot work ends the run with an error that names what is wrong", async () => {
   const world = await createWorld();
   const { events } = await world.run(play({ text: "Never." }), { cwd: join(world.cwd, "not-there") });
   expect(only(events, "session.failed")[0]?.data.error.message).toContain("folder");

@@ -1,4 +1,7 @@
-/** A request cannot pass a child process anything that gives access to the machine, unless the operator allowed it by name. */
+/**
+ * A request passes nothing to a child process that gives access to the machine, except what the operator allowed by
+ * name.
+ */
 import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -322,7 +325,7 @@ describe("what the operator allowed", () => {
     ["settings", "extraArgs"],
     ["--verbose", "extraArgs"],
     ["relative", "roots"],
-  ])("%s cannot be allowed by %s", (value, setting) => {
+  ])("%s is rejected as a value of the setting %s", (value, setting) => {
     expect(ClaudeSettings.safeParse({ [setting]: [value] }).success).toBe(false);
   });
 });

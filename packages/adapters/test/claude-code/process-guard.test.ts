@@ -156,7 +156,7 @@ test("in a namespace even a daemon ends with the child, and the child sees only 
   await nothingLeft();
 });
 
-test("Claude Code itself has no effect and makes no model call after SIGKILL of its server", async ({ skip }) => {
+test("after SIGKILL of the server, Claude Code itself changes nothing and calls no model", async ({ skip }) => {
   if (!best?.walls.processes) skip(best?.walls.summary);
   const simulator = await createSimulator();
   const effects = (): number => (existsSync(`${folder}/effects`) ? readFileSync(`${folder}/effects`).length : 0);
@@ -191,7 +191,7 @@ test("a child that crashes leaves no core dump", async () => {
   expect(await textOf(child.stdout)).toBe("0\n");
 });
 
-test("a server that no longer holds its lease ends the child itself", async () => {
+test("when the lease of a running server is over, the guard ends the child", async () => {
   let goodFor = 10_000;
   const child = start("echo up; sleep 1000", { terms: { goodForMs: () => goodFor } });
   await once(child.stdout, "data");
@@ -236,7 +236,7 @@ test("a child that sends nothing, or answers too late, is ended", async () => {
   await nothingLeft();
 });
 
-test("a program that cannot be started fails with an error that says so", async () => {
+test("the error for a program that cannot be started has the reason", async () => {
   const spawnChild = createSpawnChild({ sandbox: best as Sandbox, folder: join(folder, "run") });
   const request = { args: [], env: {}, signal: stop.signal };
   expect(await spawnChild({ ...request, command: join(folder, "nothing") }).ended).toMatchObject({

@@ -54,7 +54,7 @@ test("a process is started in advance for the next session of the same kind, whi
   expect(pids).toHaveLength(3);
 }, 120_000);
 
-test("no more processes start at the same time than allowed", async () => {
+test("the number of processes that start at the same time stays within its limit", async () => {
   let starting = 0;
   let most = 0;
   const world = await createWorld({

@@ -31,7 +31,9 @@ async function startServer(...args: readonly string[]) {
   return server;
 }
 
-test("no effect of a stopped server's child happens after another server took the session", async ({ skip }) => {
+test("after another server took the session, the child of the stopped server changes nothing any more", async ({
+  skip,
+}) => {
   const sandbox = await openNone();
   if (!sandbox?.walls.processes) skip(sandbox?.walls.summary);
   const simulator = await createSimulator();
@@ -60,12 +62,12 @@ test("no effect of a stopped server's child happens after another server took th
   expect(Math.max(...effects)).toBeLessThan(Date.parse(resumed?.created_at ?? ""));
   expect(only(events, "session.completed")[0]?.data.final_response).toContain("The outcome of this call is unknown");
   expect(only(events, "tool.completed")).toHaveLength(1);
-  // A server that wakes up late is rejected, and nothing of it is stored.
+  // When the first server wakes up late, its appends are rejected, and nothing of them is stored.
   await until(async () => (await sessions.get(sessionId)).status === "idle");
   expect(await sessions.events(sessionId)).toHaveLength(events.length);
 }, 180_000);
 
-test("a server that stops in the middle of an answer stores its reported usage, and leaves the run open", async () => {
+test("a server that stops in the middle of an answer stores the usage that was reported for the answer, and leaves the run open", async () => {
   const { host, sessions, simulator, cwd, stop } = await createWorld();
   const text = "Once upon a time. ".repeat(400);
   const { sessionId } = await sessions.begin(claudeAgent({ cwd }), play({ text, chunk: 6, chunkDelayMs: 40 }));

@@ -88,7 +88,7 @@ describe("a session of another agent continues in Claude Code", { timeout: 120_0
     expect(isError).toBe(false);
     const request = JSON.stringify(simulator.ledger.calls({ kind: "messages" }).at(-1)?.request);
     for (const words of said) expect(request).toContain(words);
-    // Claude Code calls a session without a title line by its last prompt.
+    // Without a title line, Claude Code would show the last prompt as the title.
     const continued = await getSession(id, { dataPath: join(home, ".claude"), cacheFolder: null });
     expect(continued.messages.map(({ type }) => type)).toContain("last-prompt");
     expect(continued.summary).toBe(title);

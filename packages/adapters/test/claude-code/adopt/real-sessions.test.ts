@@ -170,7 +170,7 @@ describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () =
     expect(() => writeClaudeFiles(older, directory("third"))).toThrow(/exists already with other content/);
   });
 
-  test("a fork of an adopted session is resumed by the SDK without its parent and without later messages", async () => {
+  test("the SDK resumes a fork of an adopted session after the parent is deleted, without the messages after the fork", async () => {
     const { sessions } = await adopted();
     const transcript = await sessions.transcript(id);
     const fork = await sessions.fork(id, { messageId: transcript[3]?.id ?? "" });
@@ -183,7 +183,7 @@ describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () =
     expect(lastRequest()).not.toContain("The second answer.");
   });
 
-  test("a fork at a message with open calls closes them, so that the API accepts the conversation", async () => {
+  test("in a fork at a message with open calls, these calls get results, so that the API accepts the conversation", async () => {
     const { sessions } = await adopted();
     const transcript = await sessions.transcript(id);
     const fork = await sessions.fork(id, { messageId: transcript[1]?.id ?? "" });

@@ -305,7 +305,7 @@ describe("what the lines mean", () => {
     ]);
   });
 
-  test("kept files become checkpoints with the files that the turn changed", async () => {
+  test("Claude Code's copies of files become checkpoints with the files that the turn changed", async () => {
     const snapshot = (messageId: string, files: Record<string, string | null>, isSnapshotUpdate = false): string =>
       JSON.stringify({
         type: "file-history-snapshot",
@@ -341,7 +341,7 @@ describe("what the lines mean", () => {
   });
 });
 
-test("runs, messages and usage of an adopted session have the times of the transcript, and no day is counted as today", async () => {
+test("runs, messages and usage of an adopted session have the times of the transcript, not the time of the adoption", async () => {
   const at = (time: string): JsonObject => ({ timestamp: `2025-08-20T${time}.000Z` });
   const root = dataWith([
     typed(1, "hello", at("09:00:00")),
@@ -370,7 +370,7 @@ test("runs, messages and usage of an adopted session have the times of the trans
   expect(Date.now() - Date.parse(row.updated_at)).toBeLessThan(3_600_000);
 });
 
-test("steps of an adopted session cost what the model cost at their time", async () => {
+test("each step of an adopted session has the price that its model had at the time of the step", async () => {
   const root = dataWith([
     typed(1, "hello"),
     { ...spoke(2, "m1", text("hi")), timestamp: "2026-08-20T09:00:00.000Z", message: priced("gpt-5.6-sol") },
