@@ -39,9 +39,9 @@ export interface Config {
   readonly engine: EngineConfig;
   /** `off`: this server neither creates nor drives sessions of Claude Code. */
   readonly claudeCode: string | undefined;
-  /** How many days the audit log is kept, as text. */
+  /** How many days the audit log is kept, as unparsed text. */
   readonly auditDays: string | undefined;
-  /** The keys that seal secrets in the store, or the file with them, and the ids of keys that are lost. */
+  /** `key` or `file` has the keys that seal secrets in the store. `lost` has the ids of keys that are lost. */
   readonly secrets: { readonly key?: string; readonly file?: string; readonly lost?: string };
   /**
    * Whether programs that a model can control run in a sandbox: `required`, `preferred` or `off`. Undefined: it depends on who can reach the server.
@@ -58,7 +58,7 @@ export interface Config {
   /** Whether spans contain the content of messages: `true` or undefined. */
   readonly traceContent: string | undefined;
   readonly traceService: string | undefined;
-  /** Host names that requests may use, and origins whose pages may call the server, besides the server's own. */
+  /** Besides the server's own: host names that requests may use, and origins whose pages may call the server. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   /** Addresses that are not public but that webhooks may call. */
@@ -200,7 +200,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   });
 }
 
-/** Whether a simulation was requested explicitly; otherwise why a real model is needed. */
+/** Says whether the operator requested a simulation, and why a real model is needed if the operator did not. */
 export function simulationChoice({
   model,
   simulatorUrl,

@@ -8,7 +8,7 @@ export type EventListeners<Tools extends readonly Tool[] = readonly Tool[]> = {
 
 type EventOf<Type extends Event["event_type"]> = Extract<Event, { event_type: Type }>;
 
-/** An event whose data is typed, also by the agent's tools. */
+/** An event of a type. The data of `tool.completed` has the types of the agent's tools. */
 type TypedEvent<Type extends Event["event_type"], Tools extends readonly Tool[]> = Type extends "tool.completed"
   ? Omit<EventOf<Type>, "data"> & { readonly data: CompletedCall<ToolResult<Tools>> }
   : EventOf<Type>;

@@ -7,7 +7,7 @@ import type { Host } from "./host.ts";
 export interface Watched extends Omit<WatchedRun, "followsPrompt" | "stopsAtWait" | "cancelOn"> {
   readonly host: Host;
   /**
-   * Whether watching also ends when an earlier run waits for an answer, because the watched run cannot begin before that.
+   * Whether watching also ends when an earlier run waits for an answer. The watched run cannot begin before that answer.
    */
   readonly stopsBehind?: boolean;
   /** Events up to this sequence are read but not returned. */
@@ -57,7 +57,7 @@ async function* untilSettled<Item>(
 /** How long a caller that waits for a cancelled run also waits for the run's subagents. */
 const STOPPED_WITHIN_MS = 3000;
 
-/** Waits until the subagents have stopped: the caller may end the process next, and then their own subagents would not be cancelled. */
+/** Waits until the subagents have stopped. The caller may end the process next: a subagent must have cancelled its own subagents by then. */
 async function subagentsStopped(host: Host, sessionId: string, deadline: number): Promise<void> {
   const { items } = await host.sessions.list({ subagentOfSessionId: sessionId, limit: 100 });
   for (const { id } of items) {

@@ -69,7 +69,7 @@ export interface HostOptions {
   readonly tools?: ReadonlyMap<string, Tool>;
   /** Skills that stored agents may name. */
   readonly skills?: readonly Skill[];
-  /** Whether sessions whose models this process cannot use are left to other processes. */
+  /** If this process cannot use the model of a session, whether the session is left to other processes. */
   readonly leavesUnusable?: boolean | undefined;
   readonly files?: FileStore | undefined;
   /** The memory with this name, for agents without a memory of their own. */
@@ -119,7 +119,7 @@ export interface Host {
   readonly driven: () => number;
   /** Sessions that no worker could drive. */
   readonly parking: Parking;
-  /** Sessions with large messages, which take turns. */
+  /** Limits the memory that sessions with large messages use at once. */
   readonly largeSessions: Pick<LargeSessions, "figures" | "standing">;
   /** Removes the data of a session outside its log: its files, and what agents remember of it. */
   readonly forget: NonNullable<SessionsDeps["forget"]>;

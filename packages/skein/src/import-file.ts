@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { KnownError } from "@skein/protocol";
 
-/** Imports a file of the user. If that fails, the error names the file and, if the stack has it, the line. */
+/** Imports a file of the user. If that fails, the error names the file, and the line if the stack of the error has it. */
 export async function importFile(file: string): Promise<object> {
   const path = resolve(file);
   try {
@@ -15,7 +15,7 @@ export async function importFile(file: string): Promise<object> {
   }
 }
 
-/** The line of an error in a file, as `:LINE`. A call of the stack has the file's URL; a syntax error begins with its path. */
+/** The line of an error in a file, as `:LINE`. The stack of a syntax error begins with the file's path; other stacks have its URL. */
 function lineIn({ stack = "" }: Error, path: string): string {
   const url = pathToFileURL(path).href;
   const place = stack.startsWith(`${path}:`) ? path : url;

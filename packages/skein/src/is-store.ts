@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { placeOf } from "./store-address.ts";
 
-/** Whether a store exists at an address, as far as that is visible without opening it. Opening would create one. */
+/** Whether a store exists at an address. Opening a store would create it, so this only looks at files. */
 export async function isStore(url: string): Promise<boolean> {
   const { scheme, place } = placeOf(url);
   if (place === "" || (scheme !== "sqlite" && scheme !== "file")) return true;

@@ -29,7 +29,7 @@ export interface ModelReach {
   /** Undefined if the model needs no key. */
   readonly apiKey: string | undefined;
   readonly price: ModelPrice | undefined;
-  /** Makes connections only to addresses that the model may have. Undefined if it may have any. */
+  /** Connects only to addresses that the model may have. Undefined if the model may have any address. */
   readonly fetch: typeof globalThis.fetch | undefined;
 }
 

@@ -32,8 +32,8 @@ interface AddedModel {
 const OPERATOR = "default";
 
 /**
- * The addresses that models added by requests may have: on the public internet, those that the operator allowed and,
- * for the operator's own tenant, those of the server's machine, where local models run. Reasons: decision 202.
+ * The addresses of models that requests may add: public addresses, and those that the operator allowed. The operator's
+ * own tenant may also add local models, on the server's machine. Reasons: decision 202.
  */
 export function modelPlaces(
   tenant: string,

@@ -13,7 +13,7 @@ export interface MovedAll extends Moved {
 /** How many memories are written at once. */
 const BATCH = 200;
 
-/** How many sessions are written at once, for stores that can be opened several times and become faster by it. */
+/** How many sessions are written at once. Only PostgreSQL is faster if a store is opened several times. */
 const AT_ONCE = { postgres: 4, postgresql: 4 } as Readonly<Record<string, number>>;
 
 /** Moves everything from one address to another: sessions, records and memories. */
@@ -43,8 +43,8 @@ export async function openTarget(from: Store, url: string): Promise<MoveTarget> 
 }
 
 /**
- * Rejects two addresses of the same store, found by writing a record to one and reading it from the other. A move of a
- * store into itself would pause its runs for ever.
+ * Rejects two addresses of the same store: a record that is written to `to` can be read from `from`. A store that is
+ * moved into itself would pause its runs for ever.
  */
 async function refuseSame(from: Store, to: Store): Promise<void> {
   const mark = { tenant: "$move", kind: "mark", id: randomUUID() };

@@ -35,7 +35,7 @@ export async function openMemoriesNamed(wanted: ReadonlySet<string>, storeUrl: s
   return { named: (type) => open.get(type), all: [...open.values()], close };
 }
 
-/** Where full-text memories beside a store are, if they are in a file. */
+/** The file with the full-text memories of a store. Undefined if the memories are not in a file. */
 export function memoryFileOf(storeUrl: string): string | undefined {
   const { scheme, place } = placeOf(storeUrl);
   if (scheme === "sqlite") return `${place}.memory`;

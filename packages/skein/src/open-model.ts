@@ -28,7 +28,7 @@ export async function openModel(
     readonly simulates?: boolean | undefined;
     /** The address of a simulator that several processes share, instead of one in this process. */
     readonly simulatorUrl?: string | undefined;
-    /** Why a real model is needed unless the simulation was requested explicitly, as the end of a sentence. */
+    /** Why a missing key is an error if `simulates` is not set, as the end of a sentence. */
     readonly needsRealBecause?: string | undefined;
   },
 ): Promise<OpenModel> {

@@ -12,8 +12,8 @@ export interface OpenStoreOptions {
   /** The clock for the times of events. */
   readonly now?: () => number;
   /**
-   * Where large texts of new events are stored. Without it, they stay in the store. Large texts that were stored
-   * outside before are read from `SKEIN_FILES`.
+   * Where large texts of new events are stored. Without it, they stay in the store, and files with large texts of earlier
+   * events are read from `SKEIN_FILES`.
    */
   readonly files?: FileStore | undefined;
   readonly report?: (error: unknown) => void;
@@ -85,7 +85,7 @@ async function named(path: string, open: (path: string) => Store | Promise<Store
   }
 }
 
-/** A known error for PostgreSQL's rejection of a user, password or database, or of the right to create tables. */
+/** The error if PostgreSQL rejects the user, the password or the database, or if the user may not create tables. */
 function refusal(error: unknown): KnownError | undefined {
   const { code = "", message } = error as { code?: string; message: string };
   if (!/^(3D000|28000|28P01|42501)$/.test(code)) return undefined;

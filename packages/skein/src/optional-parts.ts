@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { KnownError } from "@skein/protocol";
 
-/** The parts that a library user installs only if they are used: what needs the part, and the package that has it. */
+/** Parts that users install only if they need them. `need` begins the sentence about a missing package; `name` is the package. */
 const PARTS = {
   postgres: { need: "PostgreSQL stores need", name: "pg" },
   redis: { need: "A Redis bus needs", name: "@redis/client" },
