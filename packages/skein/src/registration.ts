@@ -25,7 +25,7 @@ export function register(agent: Agent, registered: readonly RegisteredAgent[], o
   optionsOf.set(agent, options);
 }
 
-/** Options of the process that drives an agent, and the setting of a server that replaces each. */
+/** The options that concern a whole process. On a server, the operator uses this setting instead of the option. */
 const PROCESS_OPTIONS = {
   store: "--store or SKEIN_STORE_URL",
   files: "--files or SKEIN_FILES",
@@ -49,7 +49,7 @@ export function refuseProcessOptions(agent: Agent): void {
   for (const subagent of options.subagents ?? []) refuseProcessOptions(subagent);
 }
 
-/** Rejects a subagent with another store, files or model than its caller, in whose process it runs. */
+/** Rejects a subagent with another store, files or model than its caller: both run in one process. */
 function refuseOtherProcess(options: AgentOptions): void {
   for (const subagent of options.subagents ?? [])
     for (const name of PROCESS_OPTION_NAMES) {
@@ -147,8 +147,8 @@ function registration(options: AgentOptions): RegisteredAgent {
 }
 
 /**
- * Checks the types of parts for callers without TypeScript: without this check, a mistake would cause an error far from
- * its cause.
+ * Checks the types of parts, for callers without TypeScript. Otherwise a wrong part would cause an error only later, in
+ * other code.
  */
 function checkParts({ tools = [], subagents = [], skills = [], validate, hooks = {} }: AgentOptions): void {
   const refuse = (sentence: string): never => {

@@ -8,7 +8,7 @@ import { loadPart } from "../optional-parts.ts";
 
 /** The sandbox of Claude Code on this server. */
 export interface ServerWalls {
-  /** Opens the sandbox. Undefined if none is wanted, or if it is only preferred and the machine has none. Throws if it is required and missing. */
+  /** Opens the sandbox. If the machine has none: throws for the mode `required`, undefined for `preferred`. Undefined for `off`. */
   open(mode: SandboxMode): Promise<ClaudeWalls | undefined>;
   /** Why there is no sandbox on this machine; undefined if there is one. */
   problem(): Promise<string | undefined>;

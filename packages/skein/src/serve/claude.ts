@@ -32,7 +32,7 @@ import { hookSecret } from "./hook-secret.ts";
 
 export interface ClaudeDeps {
   readonly dataDir: string;
-  /** Files and folders of the store and of generated files, which may be elsewhere. */
+  /** Files and folders of the store and of generated files. They may be outside `dataDir`. */
   readonly storePlaces: readonly string[];
   readonly records: Records;
   /** What the operator has allowed. */
@@ -217,7 +217,7 @@ function createOffers(): <Offer>(key: string, ask: () => Promise<Offer>) => Prom
   };
 }
 
-/** The environment variable with the credential of a process. Only one, because Claude Code asks which one to use if it has several. */
+/** The environment variable with the credential of a process. If Claude Code had several, it would ask which one to use. */
 function credentials({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonly<Record<string, string>> {
   const { baseUrl } = oauth ?? api;
   const address = baseUrl === undefined ? {} : { ANTHROPIC_BASE_URL: baseUrl };

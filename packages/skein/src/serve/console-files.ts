@@ -7,7 +7,7 @@ import type { ConsoleFiles } from "@skein/server";
 /** The built console in a folder; undefined if nothing was built there. */
 export function openConsole(folder: string | undefined): ConsoleFiles | undefined {
   if (folder === undefined || !existsSync(join(folder, "index.html"))) return undefined;
-  /** The name of an asset has a hash of its content: it is read once. */
+  /** The assets that were read. The name of an asset has a hash of its content, so each file is read only once. */
   const assets = new Map<string, Uint8Array>();
   return {
     async read(name) {

@@ -10,8 +10,8 @@ export interface FirstKey {
 }
 
 /**
- * The operator's key, otherwise the one in the data folder, otherwise a new one, which is written there. A store that
- * does not know the key in the data folder yet accepts this key, so one key works for all stores of the user.
+ * The operator's key. Without one, the key in the data folder, or a new key that is written there. The key in the data
+ * folder is also added to a store that does not know it, so one key works for all stores of the user.
  */
 export async function firstKey(
   keys: Keys,

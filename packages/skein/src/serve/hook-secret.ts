@@ -6,8 +6,8 @@ import { z } from "zod";
 const Stored = z.object({ secret: z.string() });
 
 /**
- * The secret that signs calls of a tenant's hooks without a secret of their own. It is created once for all servers of a
- * store.
+ * The secret of a tenant. It signs the calls of hooks that have no secret of their own. It is created once for all
+ * servers of a store.
  */
 export async function hookSecret(records: Records, tenant: string): Promise<string> {
   const place = { tenant, kind: "hook_secret", id: "current" } as const;

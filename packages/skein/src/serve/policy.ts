@@ -41,7 +41,7 @@ export interface ServerPolicy {
   strictestSandbox(): Promise<ChosenSandboxMode>;
   /** Whether single keys have their own sandbox rules. */
   readonly hasSandboxRules: boolean;
-  /** Whether several tenants have keys, as of the last lookup, which is repeated after two seconds. */
+  /** Whether several tenants have keys. The answer may be two seconds old. */
   isShared(): boolean;
   /** Whether any rule caps how many runs are in progress. */
   readonly capsRuns: boolean;

@@ -9,8 +9,8 @@ export interface Registration {
 }
 
 /**
- * Adds this process to the list of workers, without a heartbeat: for a store that only processes of one machine use. Their
- * process ids say which of them are alive. A process of another host is removed: the store was moved, or its container is gone.
+ * Adds this process to the list of workers of a store that only one machine uses. No heartbeat is needed, because process
+ * ids say which workers are alive. A process of another host is removed: the store was moved, or its container is gone.
  */
 export async function registerWorker(store: Store, worker: WorkerInfo): Promise<Registration> {
   const workers = createWorkers(store.records);

@@ -8,7 +8,7 @@ export interface AgentLibrary {
   /** Always the same object; `refresh` changes it. */
   readonly config: LibraryConfig;
   /**
-   * Reads new data of other agents, at most every two seconds. With `all`, the lines of their sessions are created too.
+   * Reads new data of other agents, at most every two seconds. With `all`, translates all their sessions to lines now.
    */
   refresh(lines?: "all" | "as-needed"): Promise<LibraryConfig>;
 }

@@ -59,7 +59,7 @@ function agentOf({ toolUseResult }: Readonly<Record<string, unknown>>): string |
   return typeof agentId === "string" && /^[A-Za-z0-9_-]{1,100}$/.test(agentId) ? agentId : null;
 }
 
-/** A copy with long texts shortened. Sets `cut.is` if any was. */
+/** A copy with long texts shortened, and without large pictures. Sets `cut.is` if the copy differs. */
 function shortened(value: unknown, cut: { is: boolean }): unknown {
   if (typeof value === "string") {
     if (value.length <= LONGEST_TEXT) return value;

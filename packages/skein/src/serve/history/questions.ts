@@ -31,7 +31,7 @@ import type { WholeList } from "./whole-list.ts";
 
 /** The branches of larger transcripts are not determined, because that needs the whole transcript. */
 const WHOLE_BYTES = 64 * 1024 * 1024;
-/** The most bytes of a line, a copy of a file or an export that are returned. */
+/** Answers with more bytes are rejected: a line or a copy of a file, and an export. */
 const LARGEST_ANSWER = 100 * 1024 * 1024;
 const LARGEST_EXPORT = 64 * 1024 * 1024;
 /** For how many transcripts the branches are cached. */
@@ -219,7 +219,7 @@ async function one(id: string, config: LibraryConfig): Promise<SessionSummary> {
 
 type Order = (one: SessionSummary, other: SessionSummary) => number;
 
-/** From A to Z, sessions without a title last, in the same order as the sessions of a store. */
+/** Sorts sessions by title from A to Z, like the sessions of a store. Sessions without a title come last. */
 function byTitle({ summary: one }: SessionSummary, { summary: other }: SessionSummary): number {
   if (!one || !other) return Number(!one) - Number(!other);
   const [a, b] = [one.toLowerCase(), other.toLowerCase()];

@@ -23,7 +23,7 @@ const whole = createWholeList();
 const questions = createQuestions(config, whole);
 const indexed = keepIndexed(library);
 const running = new Map<number, AbortController>();
-/** The answers for a user without any coding agent: that is not an error, unless the operator named the folders. */
+/** The answers for a user without any coding agent. If the operator named folders, missing data is an error instead. */
 const EMPTY: Partial<Record<Method, string>> = roots
   ? {}
   : {

@@ -1,4 +1,4 @@
-/** A session of any runtime as a page or as Markdown, by the same writers that export Claude Code's own transcripts. */
+/** Writes a session of any runtime as a page or as Markdown, with the code that exports Claude Code's transcripts. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

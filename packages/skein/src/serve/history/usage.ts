@@ -9,7 +9,7 @@ type Query = z.output<typeof HistoryUsageQuery>;
 
 export interface Usage {
   rows(query: Query, signal: AbortSignal): Promise<string>;
-  /** The last known usage of a session; null before the first count, which this call starts. */
+  /** The last known usage of a session; null before the first count has ended. This call starts a new count if needed. */
   ofSession(sessionId: string): CountedSession | null;
   /** Waits until usage has been counted once. */
   counted(): Promise<void>;
