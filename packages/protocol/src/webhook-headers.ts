@@ -1,6 +1,6 @@
 /**
- * The headers of a message to a URL, in the format of Standard Webhooks: the secret is the part after `whsec_`; id, time and body are
- * signed.
+ * The headers of a message to a webhook, in the format of Standard Webhooks. They sign the id, the time and the body
+ * with the secret, without its prefix `whsec_`.
  */
 export async function webhookHeaders({
   secret,

@@ -25,7 +25,8 @@ export function createKeyUses({ records, now }: { readonly records: Records; rea
       if (at - (written.get(keyId) ?? -WRITE_MS) < WRITE_MS) return;
       if (written.size >= REMEMBERED) written.clear();
       written.set(keyId, at);
-      // If the store is unavailable, the request itself reports it. The next use is recorded again.
+      // If the store is unavailable, the request itself reports this, so the use is only forgotten. The next use is
+      // recorded.
       records
         .put([{ ...PLACE, id: keyId, value: { at: new Date(at).toISOString() } }])
         .catch(() => written.delete(keyId));

@@ -121,7 +121,10 @@ export function isGood({ revoked_at, expires_at }: Pick<KeyInfo, "revoked_at" | 
 export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
   const known = new Map<string, { readonly stored: StoredKey | undefined; readonly at: number }>();
 
-  /** The last key of each connection with its hash: a connection usually sends the same key again, and need not be hashed again. */
+  /**
+   * The last key of each connection with its hash. A connection usually sends the same key again, which then needs no
+   * new hash.
+   */
   const sent = new WeakMap<object, { readonly key: string; readonly keyId: string }>();
 
   function idOf(key: string, connection: object | undefined): string {

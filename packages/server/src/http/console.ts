@@ -53,7 +53,10 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: "font/woff2",
 };
 
-/** A file of the build: in its folder or in `assets`, without any other folder, so that no path leads out of the build. */
+/**
+ * A file of the build, at its top level or in `assets`. No other folder is allowed, so that no path leads out of the
+ * build.
+ */
 const FILE = /^\/((?:assets\/)?[A-Za-z0-9_-][A-Za-z0-9._-]*\.([a-z0-9]+))$/;
 /** Paths under these prefixes are never pages of the console. */
 const NOT_PAGES = /^\/(?:v1|api|assets)(?:\/|$)/;

@@ -1,7 +1,10 @@
 import { ROUTES, type Route, type RouteName, pathsOf } from "@skein/protocol";
 import type { ServerDeps } from "../deps.ts";
 
-/** The content security policy of our own pages: their own scripts, styles and calls, and nothing else. */
+/**
+ * The content security policy of our own pages. It allows their own scripts, styles, calls and images, images as data
+ * URLs, and nothing else.
+ */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

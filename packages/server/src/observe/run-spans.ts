@@ -19,7 +19,7 @@ export interface TracedRun {
   readonly withContent: boolean;
 }
 
-/** Names of providers that differ from ours. */
+/** OpenTelemetry's names of providers, where they differ from ours. */
 const PROVIDER_NAMES: ReadonlyMap<string, string> = new Map([
   ["bedrock", "aws.bedrock"],
   ["vertex", "gcp.vertex_ai"],

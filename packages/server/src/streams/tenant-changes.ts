@@ -4,7 +4,7 @@ export interface TenantChangesDeps {
   readonly store: Store;
   readonly now: () => number;
   readonly report: (error: unknown) => void;
-  /** How long changed session ids are collected before the sessions are read. */
+  /** How long ids of changed sessions are collected before the sessions are read. */
   readonly gatherMs?: number;
   /** How often the store is queried for changes that were not announced. */
   readonly sweepMs?: number;

@@ -110,7 +110,7 @@ async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedR
     sessions.get(sessionId),
     sessions.runs(sessionId, { limit: 1 }),
   ]);
-  // One run is enough to read in most cases: the asked run is the last one, or has not begun.
+  // Reading one run is usually enough: the run is the last one, or has not begun.
   const isQueued = queue.some(({ run_id }) => run_id === runId);
   const isLast = isQueued || newest.items[0]?.id === runId;
   const { items } = isLast ? newest : await sessions.runs(sessionId, { limit: 200 });
