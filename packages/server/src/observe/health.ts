@@ -111,7 +111,7 @@ export async function queueHealth({ shared, reply }: RequestContext): Promise<re
   ];
 }
 
-/** The result of `work`, or a rejection after ANSWER_MS since the request began. */
+/** The result of `work`. Rejects when ANSWER_MS have passed since the request began, which was `elapsedMs` ago. */
 export async function inTime<Result>(work: Promise<Result>, elapsedMs = 0): Promise<Result> {
   let late: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
