@@ -78,7 +78,7 @@ export function describeSandbox(
       expect(await started.ended).toEqual({ code: 7, signal: null });
     });
 
-    test("a program has the environment and the folder it was given, and none of the server's", async () => {
+    test("a program has the environment and the folder that it was given, and no variable of the server", async () => {
       const { out } = await run("pwd; env | cut -d= -f1 | sort | tr '\\n' ' '", {
         env: { PATH: "/usr/bin:/bin", OWN: "1" },
       });
@@ -98,7 +98,7 @@ export function describeSandbox(
       );
     });
 
-    test("a program does not start in a folder that was replaced by a link after it was chosen", async () => {
+    test("a program does not start in a folder that a link replaced after the folder was chosen", async () => {
       if (!sandbox.walls.files) return;
       const chosen = join(outside, "chosen");
       mkdirSync(chosen);
@@ -286,7 +286,7 @@ function heard(stream: NodeJS.ReadableStream): () => string {
   return () => all;
 }
 
-/** Waits until a file is no longer written to, because no process is left that writes to it. */
+/** Waits until no process writes to a file any longer. */
 async function silent(file: string): Promise<void> {
   let before = "";
   await expect

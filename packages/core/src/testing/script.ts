@@ -32,7 +32,7 @@ export interface Script {
   event(fact: Fact): NewEvent;
   append(facts: readonly Fact[], options?: AppendOptions): Promise<void>;
   create(overrides?: Partial<Extract<Fact, { event_type: "session.created" }>["data"]>): Promise<void>;
-  /** Due at once, or at a time (ms since 1970). */
+  /** Appends a prompt. The session is due at once, or at `dueAt` (ms since 1970). */
   prompt(content: Content, dueAt?: number): Promise<{ messageId: string; runId: string }>;
   claim(leaseMs?: number): Promise<Lease>;
   /** One complete turn with one tool call: five transactions. */

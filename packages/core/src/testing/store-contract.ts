@@ -332,7 +332,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     await expect(fixture().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });
   });
 
-  test("an append in progress during close is answered: stored, or rejected because the store is closed", async () => {
+  test("an append in progress while the store is closed gets an answer: stored, or rejected because of the close", async () => {
     const scripts = await Promise.all(Array.from({ length: 8 }, () => fixture().created()));
     const title: Fact = { event_type: "session.edited", data: { title: "late" } };
     const appends = scripts.map((script) => fixture().store.append(script.sessionId, [script.event(title)]));

@@ -22,7 +22,7 @@ const piece = (step: number, more: Partial<DraftPiece> = {}): DraftPiece => ({
 const unannounced = (step: number): DraftPiece => piece(step, { isUnannounced: true });
 
 test.each([
-  ["pieces of a step are shown once the log says that the step began", [began, started(1)], piece(1), true],
+  ["pieces of a step are shown as soon as the log says that the step began", [began, started(1)], piece(1), true],
   ["pieces of a step are not shown before the log says that the step began", [began], piece(1), false],
   [
     "pieces of a step are not shown while the log is at the previous step",

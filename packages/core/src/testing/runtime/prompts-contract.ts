@@ -53,7 +53,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a tool call is in the log before it has its effect, and the model is given its result", async () => {
+  test("a tool call is in the log before it has its effect, and the model gets its result", async () => {
     const { under, name } = fixture();
     const effect = name();
     const prompted = await fixture().run([

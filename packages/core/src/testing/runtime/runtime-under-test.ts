@@ -70,7 +70,7 @@ export interface RuntimeUnderTest {
     readonly owner: string;
     readonly report: (error: unknown) => void;
   }) => Engine;
-  /** The runtime of one process. `close` ends what continues after its drives. */
+  /** The runtime of one process. `close` stops what still runs after the drives have ended. */
   readonly runtime: (parts: ProcessParts) => { readonly runtime: Runtime; readonly close: () => Promise<void> };
   readonly agent: (options: AgentUnderTest) => SessionAgent;
   /** The text of a prompt that makes the model play these steps. */
@@ -116,6 +116,6 @@ export interface RuntimeExceptions {
   readonly subagentUsage?: string;
   /** Why the cost of subagents does not count against a limit. */
   readonly subagentCost?: string;
-  /** The lease is taken over after these facts of a tool turn, instead of after every fact. */
+  /** The facts of a tool turn after which the tests take over the lease, if they cannot do this after every fact. */
   readonly everyFact?: { readonly reason: string; readonly instead: readonly FactPlace[] };
 }

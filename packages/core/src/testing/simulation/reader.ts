@@ -48,7 +48,7 @@ async function read(process: Process, { world, faults, streams, known, closing, 
 async function visit(store: Store, stream: Stream, enough: number): Promise<boolean> {
   const leave = new AbortController();
   try {
-    // When nothing else happens, a reader that follows live is at the end of the log.
+    // A reader that follows live is complete: when nothing else happens, it is at the end of the log.
     stream.complete = true;
     for await (const event of store.follow(stream.sessionId, { after: stream.after }, leave.signal)) {
       stream.events.push(event);

@@ -21,7 +21,7 @@ const MAX_STEPS = 4;
 const MAX_ATTEMPTS = 3;
 const POISONED_AFTER = 5;
 
-/** The drive and its lease have ended: another worker continues. Not an error. */
+/** Thrown when the drive and its lease have ended and another worker continues. This is not a fault. */
 class LeftAlone extends Error {}
 
 /** A small runtime that keeps every rule of the log. With a mutant, the runtime breaks one of the rules. */
@@ -70,8 +70,9 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
   }
 
   /**
-   * Writes facts, repeatedly with the same ids if needed. Returns false if the log has new events, so that everything
-   * must be decided again. An intent is appended with `expect`; an outcome is appended whatever the log contains.
+   * Writes facts. If a write fails, it is repeated with the same ids. Returns false if the log has new events, so that
+   * everything must be decided again. An intent is appended with `expect`; an outcome is appended whatever the log
+   * contains.
    */
   async function write(facts: readonly Fact[], { intent, release }: { intent: boolean; release?: boolean }) {
     const events = facts.map((fact): NewEvent => ({ ...fact, id: ids() }));

@@ -182,7 +182,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
     await acceptHere({ sessionId: id }, accept, [asking("create", title, id), asking("prompt", text, id)]);
   }
 
-  /** A prompt to a session that exists: its state may be old by the time of the append. */
+  /** Accepts a prompt for an existing session. The state that this worker knows may be old when it appends. */
   async function promptHere(): Promise<void> {
     const sessionId = world.random.pick(deps.known);
     const text = `prompt ${deps.ids()}`;
