@@ -1,4 +1,4 @@
-/** Functions as tools: the model chooses which to call, Skein checks the input, runs the function and records the result. */
+/** Functions as tools. The model chooses a function; Skein checks the input, calls the function and records the result. */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 
@@ -7,7 +7,7 @@ const weather = defineTool({
   description: "The weather in a city.",
   input: z.object({ city: z.string() }),
   output: z.object({ sky: z.string(), celsius: z.number() }),
-  // Reading may be repeated after a crash. Without this line a call runs at most once.
+  // This call only reads, so Skein may repeat it after a crash. Without this line, a call runs at most once.
   policy: "repeatable",
   timeoutMs: 5000,
   run: async ({ city }) => ({ sky: "sunny", celsius: city === "Lisbon" ? 21 : 12 }),

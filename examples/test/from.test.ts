@@ -1,4 +1,4 @@
-/** The guides from other libraries (docs/guides/from): our program in each runs as printed. */
+/** The guides for users of other libraries (docs/guides/from). The Skein program in each guide runs as printed. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -49,7 +49,7 @@ test("a guide shows the same code as the program that it names", () => {
   }
 });
 
-test("a program of the AI SDK with tools and a typed answer has no more lines in Skein", () => {
+test("the program with tools and a typed answer is not longer with Skein than with the AI SDK", () => {
   const page = text("docs/guides/from/ai-sdk.md").split("## With tools and a typed answer")[1] ?? "";
   const lines = (language: string): number => {
     const [, code = ""] = new RegExp(`\`\`\`${language}\\n([\\s\\S]+?)\\n\`\`\``).exec(page) ?? [];
@@ -59,7 +59,7 @@ test("a program of the AI SDK with tools and a typed answer has no more lines in
   expect(lines("ts")).toBeLessThanOrEqual(lines("js"));
 });
 
-test("the commands of Skein that the guide lists for those of ccusage work", () => {
+test("every command of Skein that the guide lists as a replacement for ccusage runs", () => {
   const home = newHome();
   writeCorpus({ folder: join(home, ".claude"), files: 3, bytes: 100_000 });
   const page = text("docs/guides/from/ccusage.md");

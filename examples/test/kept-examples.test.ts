@@ -1,4 +1,4 @@
-/** The examples that are folders: each runs as its README says, without a key. */
+/** Tests the examples that are folders. Each runs without a key, as its README describes. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";

@@ -89,7 +89,8 @@ function atStopSequence(content: readonly Block[], sequences: readonly string[])
 }
 
 /**
- * Only text is cut: half a tool input would be useless. With `stop`, a script can set the stop reason without a cut.
+ * Cuts an answer that is longer than `max_tokens`. Only text is cut, because half an input of a tool is useless. A script
+ * that sets `stop` is not cut.
  */
 function atMaximum(content: readonly Block[], maximum: number): End | null {
   const excess = outputTokens(content).all - maximum;

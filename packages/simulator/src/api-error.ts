@@ -19,7 +19,7 @@ export interface ApiErrorOptions {
   readonly type?: string | undefined;
   readonly message?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Fields in addition to type and message: the SDK turns `error_code` into `errorCode`. */
+  /** More fields beside type and message, such as `error_code`, which the SDK shows as `errorCode`. */
   readonly details?: JsonObject | undefined;
   /** The error code, in OpenAI's APIs. */
   readonly code?: string | undefined;
@@ -55,7 +55,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A 400 in the API's own style: the place in the body, then what is wrong there. */
+/** A 400 as the API words it: first the place in the body, then what is wrong there. */
 export function invalid(where: string, what: string): ApiError {
   return new ApiError(400, { message: where === "" ? what : `${where}: ${what}` });
 }

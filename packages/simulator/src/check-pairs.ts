@@ -1,5 +1,6 @@
 /**
- * Every `tool_use` has exactly one `tool_result`, at the beginning of the next user turn; every server tool's result follows its use.
+ * Checks that every `tool_use` has exactly one `tool_result`, at the beginning of the next user turn, and that every
+ * result of a server tool comes after its `server_tool_use`.
  *
  * Messages of one role in a row are one turn, as the API joins them; entries of the role `system` belong to no turn.
  */
@@ -28,7 +29,7 @@ interface PairCheck {
 
 function pairCheck(): PairCheck {
   const uses = new Set<string>();
-  /** Uses that have no result yet, with the message that contains them. */
+  /** The ids of `tool_use` blocks without a result so far, each with the index of its message. */
   const open = new Map<string, number>();
   const openOnServer = new Map<string, { readonly name: string; readonly index: number }>();
   const usesOnServer = new Set<string>();
@@ -38,7 +39,7 @@ function pairCheck(): PairCheck {
 
   function leaveUserTurn(): void {
     checkNothingOpen();
-    // A server tool may wait for results of client tools before its own result; a new prompt ends the wait.
+    // The result of a server tool may come after results of client tools. But it must come before a new prompt.
     if (answeredInTurn.size > 0) return;
     for (const [id, { name, index }] of openOnServer) {
       throw invalid(
@@ -105,7 +106,7 @@ function pairCheck(): PairCheck {
           `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
         );
       }
-      // A result after other content is not "immediately after" its use.
+      // The API says "immediately after", so no result may come after other content.
       if (turnHasOtherContent) checkNothingOpen();
       answeredInTurn.add(id);
       open.delete(id);

@@ -51,7 +51,7 @@ function schemaOf(tool: Tool): JsonObject {
   return tool.input_schema ?? {};
 }
 
-/** `use the Read tool`, `call get_weather`: the prompt asks for the tool by name. */
+/** Whether the prompt asks for the tool by its name, such as `use the Read tool` or `call get_weather`. */
 function isNamed(name: string, prompt: string): boolean {
   const escaped = name.replaceAll(/[-_]/g, "[-_ ]");
   // A name that cannot be an ordinary word (`get_weather`, `getWeather`) is enough without "use" or "call".

@@ -21,8 +21,8 @@ export function demoStep(request: MessagesRequest): Step {
 }
 
 /**
- * The answer to a request with a schema: first calls of the tools that the prompt is about, then JSON from their
- * results.
+ * The answer to a request with a schema. First it calls the tools that the prompt is about. Then it is JSON with values
+ * from their results.
  */
 function typedAnswer(request: MessagesRequest, schema: JsonObject): Step {
   const { text, rounds } = promptOf(request.messages);
@@ -45,7 +45,7 @@ function answer(request: MessagesRequest): Step {
   return { text: `You wrote: ${quote(text)}\n\n${SIMULATION} ${hint(request)}` };
 }
 
-/** The calls that come next; none if enough rounds of calls have followed the prompt. */
+/** The next tool calls; none if the prompt has had all the rounds of calls that it asks for. */
 function toolsFor(request: MessagesRequest): readonly ToolCall[] {
   const { text, rounds } = promptOf(request.messages);
   return isForced(request) || rounds < roundsWanted(text) ? chooseTools(request, text) : [];

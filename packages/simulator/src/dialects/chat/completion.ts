@@ -60,7 +60,7 @@ export function textOf({ content }: AssistantMessage, type: "text" | "thinking")
   return content.flatMap((block) => (block.type === type ? [String(block[type])] : [])).join("");
 }
 
-/** Reasoning in the fields of the quirks; OpenAI itself does not show it in this API. */
+/** Reasoning, in the fields that `quirks` names. OpenAI itself does not return reasoning in this API. */
 export function reasoning(text: string, quirks: Quirks): JsonObject {
   if (text === "") return {};
   const places = quirks.reasoning ?? ["reasoning_content"];
@@ -68,7 +68,7 @@ export function reasoning(text: string, quirks: Quirks): JsonObject {
   return Object.fromEntries(places.map((key) => [key, key === "reasoning_details" ? [detail] : text]));
 }
 
-/** Prompt tokens include cached ones, answer tokens include reasoning. */
+/** In this API, the prompt tokens include cached tokens, and the answer tokens include reasoning. */
 export function usageOf(usage: Usage, { cached }: Quirks): JsonObject {
   const { input_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written, output_tokens } = usage;
   const prompt = input_tokens + read + written;

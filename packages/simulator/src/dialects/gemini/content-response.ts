@@ -55,7 +55,7 @@ function partsOf({ content }: AssistantMessage): readonly JsonObject[] {
   });
 }
 
-/** Text is sent in pieces, with the signature on the last one; a call is sent in one piece. */
+/** Cuts a text into pieces; the last piece has the signature. A call stays in one piece. */
 function smallParts(
   { text, thoughtSignature: signature, ...part }: JsonObject,
   size: number | undefined,
@@ -66,7 +66,7 @@ function smallParts(
   return all.map((piece, at) => ({ ...part, text: piece, ...(at === all.length - 1 && beside) }));
 }
 
-/** Prompt tokens include cached ones, answer tokens exclude thoughts. */
+/** In this API, the prompt tokens include cached tokens, and the answer tokens exclude thoughts. */
 function usageOf(usage: Usage): JsonObject {
   const { input_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written, output_tokens } = usage;
   const prompt = input_tokens + read + written;

@@ -11,7 +11,7 @@ const MODELS: readonly JsonObject[] = ["gemini-3-pro", "gemini-3-flash"].map((id
   thinking: true,
 }));
 
-/** The answer of `/v1beta/models`: the list, or one model. Other model names are accepted in requests too. */
+/** The answer of `/v1beta/models`: the list, or one model. Requests may also name models that are not in the list. */
 export function geminiModels(id: string): JsonObject {
   if (id === "") return { models: MODELS };
   const found = MODELS.find(({ name }) => name === `models/${id}`);

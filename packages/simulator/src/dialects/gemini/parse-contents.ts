@@ -67,7 +67,7 @@ function modelBlock(part: JsonObject, id: string): readonly Block[] {
   return [{ type: "tool_use", id, name: call.name, input: call.args ?? {} }];
 }
 
-/** Function responses answer the calls before them by name, and calls of the same name in order. */
+/** A function response belongs to the first open call with its name. */
 function userBlocks(parts: readonly JsonObject[], open: readonly Block[], where: string): readonly Block[] {
   const results = parts.filter(({ functionResponse }) => functionResponse !== undefined);
   if (results.length !== open.length) throw refused(COUNTS_DIFFER);

@@ -42,7 +42,7 @@ function parseMessage(value: unknown, where: string, isLast: boolean): Message {
   return value as unknown as Message;
 }
 
-/** Blank text is accepted together with other texts, but not alone. */
+/** Rejects content whose only text is blank. Blank text beside other text is accepted. */
 function checkBlank(content: string | unknown[]): void {
   const blocks = typeof content === "string" ? [{ type: "text", text: content }] : (content as readonly Block[]);
   const texts = blocks.filter(({ type }) => type === "text");
