@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { runAgainst } from "../../bench/compare/against.ts";
 import { linesOf } from "../../bench/compare/bench-output.ts";
 import { type Compared, compare } from "../../bench/compare/ratios.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 const line = (value: number, unit = "ms") => ({ what: "a turn", store: "sqlite", value, unit });
 
@@ -88,7 +89,7 @@ describe("two commits of a repository", () => {
     git("-c", "user.name=Test", "-c", "user.email=test@localhost", "commit", "--quiet", "--all", "--message=hangs");
     const running = runAgainst("turn", ["--against", "HEAD"], folder);
     running.catch(() => undefined);
-    await vi.waitFor(() => expect(git("worktree", "list").trim().split("\n")).toHaveLength(2));
+    await vi.waitFor(() => expect(git("worktree", "list").trim().split("\n")).toHaveLength(2), PATIENCE_MS);
     process.emit("SIGTERM");
     await expect(running).rejects.toThrow("Interrupted.");
     expect(git("worktree", "list").trim().split("\n")).toHaveLength(1);

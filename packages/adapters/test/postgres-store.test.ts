@@ -7,6 +7,7 @@ import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { storeBefore } from "./versions/version-before.ts";
 import { type Database, createDatabase, startPostgres } from "../../../scripts/postgres.ts";
+import { PATIENCE_MS } from "../../../scripts/patience.ts";
 
 const server = inject("postgres");
 const ids = createIds();
@@ -132,7 +133,7 @@ describe("postgres: what can go wrong", () => {
       const claimed = await right.claim({ owner: "right", leaseMs: 4000 });
       expect(claimed).toMatchObject({ kind: "leased", lease: { sessionId } });
       return claimed;
-    });
+    }, PATIENCE_MS);
     if (claim.kind !== "leased") return;
     const inTenMinutes = Date.now() + 600_000;
     await right.release(claim.lease, { seen: claim.lastSequence, dueAt: inTenMinutes });

@@ -4,6 +4,7 @@ import { type Followed, SkeinError, createClient } from "@skein/client";
 import type { Event } from "@skein/protocol";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { folder, scripted, testServer } from "../../server/test/world.ts";
+import { PATIENCE_MS } from "../../../scripts/patience.ts";
 
 /** A proxy in front of a server. `slam` cuts every connection through the proxy. */
 async function door(url: string): Promise<{ url: string; slam: () => void; passed: () => number }> {
@@ -72,7 +73,7 @@ test("follow continues over connections that are cut, without a gap or a repeat"
     const before = passed();
     await direct.postMessage({ params: { session_id }, body: { role: "user", content: { text } } });
     // Cuts in the middle of an answer, after some of the run has been received.
-    if (run < 4) await vi.waitFor(() => expect(passed()).toBeGreaterThan(before + 1000), 20_000);
+    if (run < 4) await vi.waitFor(() => expect(passed()).toBeGreaterThan(before + 1000), PATIENCE_MS);
     slam();
   }
   await following;
@@ -90,7 +91,7 @@ test("follow ends with the session, and throws errors that a retry would not fix
   const following = (async () => {
     for await (const one of client.follow(session_id)) seen.push(one);
   })();
-  await vi.waitFor(() => expect(seen).toHaveLength(1), 20_000);
+  await vi.waitFor(() => expect(seen).toHaveLength(1), PATIENCE_MS);
   await client.deleteSession({ params: { session_id } });
   await following;
   expect(seen).toHaveLength(1);

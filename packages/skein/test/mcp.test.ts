@@ -37,7 +37,7 @@ test("an agent uses the tools of an MCP server; a server that dies in a call giv
     ]),
   );
   const told = (await eventsOf(agent, result.sessionId, "runtime.noticed")).map(({ data }) => data.notice["text"]);
-  expect(told).toContainEqual(expect.stringMatching(/^The MCP server "test" is gone/));
+  expect(told).toContainEqual(expect.stringMatching(/^The connection to the MCP server "test" broke/));
   expect(server.notices).toEqual(expect.arrayContaining(told));
   expect(new Set(told).size).toBe(told.length);
   expect(simulator.ledger.totals().outcomes.rejected).toBe(0);

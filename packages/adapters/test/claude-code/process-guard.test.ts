@@ -13,8 +13,9 @@ import type { Sandbox } from "@skein/core";
 import { type ChildTerms, createSpawnChild } from "../../src/runtimes/claude-code/process-guard/index.ts";
 import { openNone } from "../../src/sandboxes/none.ts";
 import { createStub } from "./stub.ts";
+import { PATIENCE_MS } from "../../../../scripts/patience.ts";
 
-const SOON = { interval: 20 };
+const SOON = { timeout: PATIENCE_MS, interval: 20 };
 const SERVER = fileURLToPath(new URL("processes/server.ts", import.meta.url));
 const QUERY = fileURLToPath(new URL("processes/query.ts", import.meta.url));
 const onPath = (name: string): string | undefined => (name === "unshare" ? undefined : `/usr/bin/${name}`);
@@ -173,7 +174,7 @@ test("after SIGKILL of the server, Claude Code itself changes nothing and calls 
     stdio: ["ignore", "ignore", "inherit"],
   });
   try {
-    await vi.waitFor(() => expect(effects()).toBeGreaterThan(2), { interval: 20 });
+    await vi.waitFor(() => expect(effects()).toBeGreaterThan(2), SOON);
     server.kill("SIGKILL");
     await nothingLeft();
     const [counted, calls] = [effects(), simulator.ledger.calls().length];

@@ -11,7 +11,7 @@ import type { UsageOptions } from "./usage-options.ts";
 
 /** Increase it when a source counts differently. */
 const agentUsage = { name: "agent-usage", version: usageFacet.version * 100 + 2 };
-const maxUnsaved = 200;
+const maxUnsavedBytes = 1024 * 1024;
 
 interface CountOptions {
   readonly options: UsageOptions;
@@ -73,11 +73,13 @@ interface Usages {
 
 function createUsages(store: FacetStore): Usages {
   let unsaved: SavedFacet[] = [];
+  let unsavedBytes = 0;
   const known = store.load(agentUsage);
   const keyOf = ({ folder }: Mirror, id: string): string => `${folder}\0${id}`;
   const save = (): void => {
     if (unsaved.length > 0) store.save(agentUsage, unsaved);
     unsaved = [];
+    unsavedBytes = 0;
   };
   const before = (mirror: Mirror, id: string): FileUsage | undefined => {
     const saved = known.get(keyOf(mirror, id));
@@ -95,7 +97,8 @@ function createUsages(store: FacetStore): Usages {
         if (store.keeps) {
           const data = usageFacet.encode(usage);
           unsaved.push({ path, size: 0, mtimeMs: 0, inode: 0, offset: 0, check: unit.stamp, data });
-          if (unsaved.length >= maxUnsaved) save();
+          unsavedBytes += data.length;
+          if (unsavedBytes > maxUnsavedBytes) save();
         }
         return { usage, isNew: true };
       } catch (error) {

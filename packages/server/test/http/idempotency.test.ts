@@ -2,6 +2,7 @@ import { createMemoryStore } from "@skein/core";
 import { KnownError, createIds } from "@skein/protocol";
 import { expect, test, vi } from "vitest";
 import { createIdempotency } from "../../src/http/idempotency.ts";
+import { PATIENCE_MS } from "../../../../scripts/patience.ts";
 
 const HOUR = 3600 * 1000;
 
@@ -47,7 +48,7 @@ test("if a process dies during a request, a repeated request creates the same th
     });
   const dead = server("here/1");
   for (const id of ["a", "b"]) void post(dead, id, never);
-  await vi.waitFor(() => expect(ids).toHaveLength(2));
+  await vi.waitFor(() => expect(ids).toHaveLength(2), PATIENCE_MS);
   expect((await post(server("here/2"), "a", Promise.resolve())).body).toBe(ids[0]);
   const elsewhere = server("there/1");
   await expect(post(elsewhere, "b", Promise.resolve())).rejects.toMatchObject({ code: "in_progress" });

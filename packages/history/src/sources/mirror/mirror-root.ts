@@ -3,7 +3,7 @@
  * session are created when they are first read, or all at once; only changed sessions are translated again. The folder
  * can be deleted at any time. Nothing is written into the agent's own folders. Reasons: decision 210.
  */
-import { basename, sep } from "node:path";
+import { sep } from "node:path";
 import { withLock } from "../../disk/lock.ts";
 import type { DataFile } from "../../model/data-file.ts";
 import { createPause } from "../../scan/pause.ts";
@@ -209,8 +209,8 @@ const knownFiles = new WeakMap<MirroredUnit, DataFile>();
 const pathIn = (folder: string, place: string): string => `${folder}${sep}${place}`;
 
 function plainFile(folder: string, place: string): DataFile {
-  const [, encodedPath = "", parent = "", kind] = place.split(/[\\/]/);
-  const stem = basename(place, ".jsonl");
+  const [, encodedPath = "", parent = "", kind] = place.split(sep);
+  const stem = place.slice(place.lastIndexOf(sep) + 1, -".jsonl".length);
   const isAgent = kind === "subagents";
   return {
     path: pathIn(folder, place),
