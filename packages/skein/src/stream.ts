@@ -12,7 +12,7 @@ export async function* streamRun(watched: Watched, isTyped: boolean): AsyncGener
   }
 }
 
-/** Like `stream`, with everything that the model streams, for formatters. */
+/** Like `streamRun`, but with every piece of the model's stream instead of drafts. */
 export async function* streamItems(watched: Watched): AsyncGenerator<Event | DraftPiece> {
   const { shownAfter = 0 } = watched;
   for await (const item of followRunLive(watched)) {

@@ -16,7 +16,7 @@ const WAYS = [
 ] as const;
 
 test.each(WAYS)(
-  "a backup of a %s store that is in use has every acknowledged write, and after a restore into %s its unfinished run continues",
+  "a backup of a %s store in use has every acknowledged write; restored into a %s store, the unfinished run continues",
   async (kind, other) => {
     const [here, there] = [folder(), folder()];
     const from = await storeOf(kind, here);

@@ -153,7 +153,7 @@ test.each([CLAUDES[0], "openai/gpt-6", "openai-compatible/llama"] as const)(
 );
 
 test.each(NAMES.slice(1))(
-  "%s without the ability to use tools is not called for an agent with tools, and the error says so",
+  "%s: if the model cannot use tools and the agent has tools, the model is not called, and the error says why",
   async (model) => {
     const { run, asked } = await agentOf(model, simulator.url, { settings: { abilities: { tools: false } } });
     const { error } = await run([{ text: "Never." }]);
@@ -291,7 +291,7 @@ test.each([CLAUDES[0], "openai/gpt-6", "openai-compatible/llama"])(
   },
 );
 
-test("a call without a name is requested at most once more, because each answer is paid", async () => {
+test("an answer with a tool call that has no name is requested only once more, because each answer costs money", async () => {
   const unnamed = {
     choices: [
       {

@@ -141,7 +141,7 @@ test("if the whole list fails, the run fails with the last reason, and the next 
   expect(asked).toEqual({ first: 3, second: 1, third: 2 });
 });
 
-test("the cost of an interrupted answer is counted for its own model, and that of the next answer for the model that gave it", async () => {
+test("the cost of an interrupted answer counts for the first model, and the cost of the next answer for the fallback model", async () => {
   const { store } = await models({ first: breaksOff, second: answers, third: answers });
   const { result, events } = await run(store, { max_retries: 0 });
   expect(result.finalAnswer).toBe("Served.");

@@ -115,7 +115,7 @@ test("a file up to the size limit is downloaded, and a larger one is rejected", 
   });
 });
 
-test("without a file store the run reports it instead of losing files silently", async () => {
+test("if an agent has no file store, the run reports that a generated file was lost", async () => {
   const { agent } = await simulatedAgent(coding);
   const result = await agent.run(scripted("Nowhere", charting("a.csv", "1,2")));
   expect(result).toMatchObject({ finalAnswer: "Made a.csv", error: null });

@@ -139,9 +139,9 @@ test("a hook asks a person, and the call runs once it is allowed", async () => {
 });
 
 test.each([
-  ["as it is: the hook sees it once", "yes", [{ a: 1, b: 2 }], "3"],
+  ["without changes: the hook sees the input once", "yes", [{ a: 1, b: 2 }], "3"],
   [
-    "with another input: the hook sees that one too",
+    "with another input: the hook sees both inputs",
     JSON.stringify({ behavior: "allow", updatedInput: { a: 5, b: 6 } }),
     [
       { a: 1, b: 2 },

@@ -46,7 +46,7 @@ function agentWith(model: never) {
   return agent;
 }
 
-test("an agent calls a model object, and counts its provider's tokens", async () => {
+test("an agent calls a model object, and counts the tokens that the provider reports", async () => {
   const { model, asked } = provider(...HELLO, finish("stop", "stop"));
   const price = { input: 1, output: 2, cache_read: 0, date: "2026-11-01" };
   const result = await agentWith({ model, price } as never).run("Hi");

@@ -30,7 +30,7 @@ export interface ServerParts {
   readonly engineCheck: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store. */
   readonly apiProcesses: () => number;
-  /** Other processes that served the same store of one machine when this process started. */
+  /** Processes on this machine that already served the store when this process started. */
   readonly others: readonly string[];
   readonly model: OpenModel;
   readonly files: FileStore;
@@ -226,7 +226,7 @@ async function openAdoption(store: Store): Promise<Adoption> {
   }
 }
 
-/** Files and folders on this machine that the store and generated files are in. */
+/** The files and folders on this machine that contain the store and the generated files. */
 function placesOf({ storeUrl, filesUrl }: Pick<StartOptions, "storeUrl" | "filesUrl">): readonly string[] {
   const { scheme, place } = placeOf(storeUrl);
   return [
@@ -248,8 +248,8 @@ async function openHistory(store: Store, { history, dataDir }: StartOptions): Pr
 }
 
 /**
- * For a part that is not installed: returns a function that throws this error when the part is used. Any other error is
- * thrown now.
+ * For the error of a part that is not installed, returns a function that throws the error when the part is used. Throws
+ * any other error now.
  */
 function refusal(error: unknown): () => never {
   if (!isKnownError(error, "not_installed")) throw error;

@@ -62,14 +62,14 @@ export interface ServeSettings {
   readonly anthropicAuthToken: string | undefined;
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
-  /** Whether the simulation was requested explicitly; otherwise why a real model is needed. */
+  /** Whether the operator requested a simulation. If not, and with a text in `needsRealBecause`, a missing key is an error. */
   readonly simulates?: boolean;
   /** The simulator that several processes share. */
   readonly simulatorUrl?: string | undefined;
   readonly needsRealBecause?: string | undefined;
 }
 
-/** Without roots, the default folders of the user who started the server. */
+/** If `roots` is undefined, the history has the default folders of the user who started the server. */
 interface HistorySettings {
   readonly roots: readonly string[] | undefined;
   readonly keys: readonly string[];
@@ -90,8 +90,8 @@ export const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const CONFIG_FILE = "skein.config.ts";
 
 /**
- * Whether a real model is needed. A server that other machines can reach must not simulate answers unless its operator asks for
- * it.
+ * Whether a real model is needed. A server that other machines can reach simulates answers only if its operator asks for
+ * a simulation.
  */
 function realModel(config: Config, host: string) {
   const { needsRealBecause, ...choice } = simulationChoice(config);

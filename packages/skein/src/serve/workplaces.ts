@@ -30,7 +30,7 @@ interface WorkplacesDeps {
   readonly store: Pick<Store, "get">;
   readonly report: (error: unknown) => void;
   readonly open?: typeof openSandbox;
-  /** Called for a session whose programs are off. */
+  /** Called if a session may not start programs, because the required sandbox is missing. */
   readonly refused?: (session: SessionPlace, problem: string) => Promise<void>;
 }
 

@@ -17,7 +17,7 @@ const RUNS = "agent.agent_runs";
 const NO_EXTRAS =
   "Always {}: a run has no fields of its own. The caller's data is in agent_config.extras and in the session's metadata.";
 
-/** The same entries, except that each whose text begins with `name` becomes a departure with this note. */
+/** Returns the entries unchanged, but makes those whose text begins with `name` a departure with this note. */
 const constant = (entries: readonly Entry[], name: string, note: string): readonly Entry[] =>
   entries.map((entry) =>
     entry.what.replaceAll('"', "").startsWith(name) ? departure(entry.what, note, entry.check) : entry,

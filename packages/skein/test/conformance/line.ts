@@ -36,7 +36,7 @@ export interface ColumnCheck {
   readonly notNull?: boolean;
 }
 
-/** How a test checks a line. All kinds but the last four look at real stores that contain the example sessions. */
+/** How a test checks a line. The kinds above `schema` look at real stores that contain the example sessions. */
 export type Check =
   | ColumnCheck
   /** The column has exactly these values, each in at least one row. */

@@ -22,7 +22,7 @@ ${[...shared].map(([reason, places]) => printShared(reason, places)).join("\n")}
 ${lists.map((list) => printList(list, new Set(shared.keys()))).join("")}`;
 }
 
-/** How many lines a shared reason lists. The lists have all of them. */
+/** How many lines the page shows for a reason that several sections share. The conformance lists have all lines. */
 const MOST_LINES = 2;
 
 interface Place {
