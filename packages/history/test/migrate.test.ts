@@ -207,7 +207,7 @@ test.each([
   });
 });
 
-test("a session that Claude Code has open is rejected, and one whose process has ended is not", async () => {
+test("a session that is open in Claude Code is rejected, and is moved after the process has ended", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   const before = snapshot(data.root);

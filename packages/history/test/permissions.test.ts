@@ -102,7 +102,7 @@ describe.skipIf(process.platform === "win32")("without permission", () => {
     },
   );
 
-  test("an index folder without write permission means working without an index", () => {
+  test("if the index folder has no write permission, lists and usage work without an index", () => {
     const data = library();
     mkdirSync(data.cacheFolder, { mode: 0o500 });
     const body = `return [(await library.listSessions(config)).data.length, (await library.getUsage(config)).totals.calls];`;

@@ -50,7 +50,7 @@ describe("answers in their usual form", () => {
     expect(contentOf(table)).toEqual(contentOf(readAny(text)));
   });
 
-  test.each(others)("readPlainAnswer rejects %s, which is left to readAnyAnswer", (_, text) => {
+  test.each(others)("readPlainAnswer rejects %s, so that readAnyAnswer reads it", (_, text) => {
     const { isRead, table } = readPlain(text);
     expect(isRead).toBe(false);
     expect(table.ids).toEqual([]);

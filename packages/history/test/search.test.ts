@@ -54,7 +54,7 @@ describe("queries", () => {
     expect(await found(library(), "lexer please")).toEqual([]);
   });
 
-  test("a phrase must occur as it is, also over line ends", async () => {
+  test("a phrase is found only with its words in this order, also across line ends", async () => {
     expect(await found(library(), '"fix the parser"')).toEqual(["prompt:fix the Parser"]);
     expect(await found(library(), '"parser. It fails"')).toEqual(["prompt:Parser.\nIt fails"]);
     expect(await found(library(), '"the fix parser"')).toEqual([]);
@@ -133,7 +133,7 @@ describe("any script", () => {
   ];
 
   /**
-   * How a line is written: as bytes of UTF-8, or with everything beyond ASCII as \u escapes, as some programs write it.
+   * Two ways to write a line: as UTF-8, or with \u escapes for all characters beyond ASCII, as some programs do.
    */
   const spellings: readonly [string, (line: string) => string][] = [
     ["UTF-8", (line) => line],
@@ -144,7 +144,7 @@ describe("any script", () => {
   ];
 
   test.each(spellings)(
-    "words of any script are found in any case, written as %s, with and without an index",
+    "words of any writing system are found in any case, in lines written as %s, with and without an index",
     async (_, spell) => {
       const data = createDataDirectory();
       const talk = conversation();
@@ -238,7 +238,7 @@ describe("filters and pages", () => {
   });
 });
 
-test("a search with an index finds the same, also in lines that are not in the index yet", async () => {
+test("a search with an index finds the same matches, also in lines that are not in the index yet", async () => {
   const data = createDataDirectory();
   const { sessions } = writeCorpus({ folder: data.root, files: 20, bytes: 8_000_000, seed: 9 });
   await buildIndex(data.indexed);

@@ -182,7 +182,7 @@ describe("the details of a session", () => {
     });
   });
 
-  test("the details of a torn file come from its complete lines only", () => {
+  test("the details of a file that was cut off come from its complete lines only", () => {
     const bytes = Buffer.from(
       textOf([...opening, { ...answer, timestamp: time(3) }, { type: "ai-title", aiTitle: "é" }]),
     );

@@ -65,7 +65,7 @@ describe("counting", () => {
   });
 
   test.each<[string, readonly Fields[], number]>([
-    ["the same id with another request is another call", [{ requestId: "r1" }, { requestId: "r2" }], 2],
+    ["the same message id with another request id is another call", [{ requestId: "r1" }, { requestId: "r2" }], 2],
     [
       "a call without a request id is counted by its message id",
       [{ requestId: undefined }, { requestId: undefined }],
@@ -301,7 +301,7 @@ describe("grouping", () => {
     expect(blocks.every(({ isEstimate }) => isEstimate)).toBe(true);
   });
 
-  test("a call exactly five hours after the start of a block belongs to it, in whatever order the calls are", async () => {
+  test("a call exactly five hours after the start of a block belongs to the block, whatever the order of the calls is", async () => {
     const data = createDataDirectory();
     const at = (time: string): Fields => conversation(time).answer("x");
     data.session(sessionId(1), [at("2026-11-01T15:00:00.000Z"), at("2026-11-01T10:20:00.000Z")]);
@@ -425,7 +425,7 @@ test("a second, independent count gives the same tokens and micro-dollars", asyn
   expect({ tokens, costMicros: totals.costMicros, calls: totals.calls }).toEqual(plainCount(data.root));
 });
 
-test("usage is the same with an index, at the first call, at the second, and after lines were added", async () => {
+test("usage is the same with and without an index: at the first call, at the second, and after lines were added", async () => {
   const data = createDataDirectory();
   const { sessions } = writeCorpus({ folder: data.root, files: 10, bytes: 1_000_000, seed: 5 });
   const [name] = readdirSync(data.path("projects"), { recursive: true, encoding: "utf8" }).filter((found) =>

@@ -26,13 +26,13 @@ interface SqlOptions {
    */
   readonly roots?: readonly string[];
   /**
-   * Without a data directory, Claude Code's tables are empty; by default, a statement that names one of them fails. An export
-   * of all tables needs this.
+   * If true, Claude Code's tables are empty if there is no data directory. By default, a statement that uses one of them then
+   * fails. An export of all tables needs this.
    */
   readonly emptyWithoutRoots?: boolean;
   /**
-   * The store with the platform's sessions, or a function that opens it when a statement needs it. Without a store, their tables
-   * are empty. The store is not closed.
+   * The store with the platform's sessions, or a function that opens it when a statement needs it. Without a store, the tables
+   * of these sessions are empty. The store is not closed.
    */
   readonly store?: Store | (() => Promise<Store | undefined>);
   /** Skein's own folder for data about the files; `null` stores nothing. Never inside a data directory. */
@@ -53,7 +53,7 @@ export interface Sql {
    * caller asks for the next answer.
    */
   stream(sql: string): AsyncGenerator<SqlStream & { readonly comment: string }>;
-  /** One statement with its tables filled, for callers that read the answer themselves. */
+  /** Prepares one statement and fills its tables, for callers that read the answer themselves. */
   prepare(sql: string): Promise<DuckDBPreparedStatement>;
   /** Stops the running statement, which then fails. */
   interrupt(): void;

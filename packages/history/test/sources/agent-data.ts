@@ -75,7 +75,7 @@ const databases: Readonly<Record<string, readonly (readonly [sql: string, databa
   goose: [["sessions.sql", "sessions.db"]],
 };
 
-/** The part of `expected.json` with the totals of one of several forms. */
+/** If an agent has data of several forms: the part of `expected.json` that has the totals of this form. */
 const totalsOf: Readonly<Record<string, string>> = {
   opencode: "v1.sql+storage",
   "opencode-2": "v2.sql",
@@ -116,7 +116,7 @@ export function agentData(agent: (typeof agentNames)[number], folder = temporary
   for (const [sql, database] of databases[agent] ?? [])
     sqlite(join(folder, database), readFileSync(join(folder, sql), "utf8"));
   if (name === "opencode") {
-    // The folders of the form that is wanted.
+    // Removes the folders of the other forms.
     if (agent !== "opencode-0") rmSync(join(folder, "project"), { recursive: true });
     if (agent !== "opencode") rmSync(join(folder, "storage"), { recursive: true });
   }
@@ -128,7 +128,7 @@ export function agentData(agent: (typeof agentNames)[number], folder = temporary
   if (!expected) throw new Error(`${agent} has no totals`);
   for (const file of ["expected.json", "v1.sql", "v2.sql", "session-store.sql", "state-vscdb.sql", "sessions.sql"])
     if (existsSync(join(folder, file))) rmSync(join(folder, file));
-  // Sessions without times of their own are ordered by their files, which were copied within milliseconds.
+  // Sessions without times are ordered by the times of their files. The copies would differ by milliseconds, so all get one time.
   const copied = new Date();
   for (const path of readdirSync(folder, { recursive: true })) utimesSync(join(folder, String(path)), copied, copied);
   const roots = places[agent]?.(folder) ?? [folder];

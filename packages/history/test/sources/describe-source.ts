@@ -45,7 +45,7 @@ async function read(
   return await withSources({ dataPath: data.roots, sources: [data.name], cacheFolder, lines });
 }
 
-/** A call counts at the line that has its tokens, which may come after the first line of its answer. */
+/** Removes times of activity: a call counts at the line that has its tokens, which may come after the first line of its answer. */
 function timeless(part: object): unknown {
   return JSON.parse(
     JSON.stringify(part, (key, value: unknown) => (/^(first|last)ActivityAt$/.test(key) ? undefined : value)),
@@ -89,7 +89,7 @@ export interface SourceOptions {
   readonly lines?: RegExp;
   /** The database of the agent, below the folder. */
   readonly database?: string;
-  /** A statement that changes nothing, and leaves the database locked for writers. */
+  /** A table of the database that the tests may lock and rename. */
   readonly table?: string;
 }
 
@@ -120,7 +120,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(stateOf(data.folder)).toBe(before);
     });
 
-    it("only changed sessions are read again, and deleted ones are dropped", async () => {
+    it("only changed sessions are read again, and deleted sessions are dropped", async () => {
       const data = agentData(agent);
       const cache = join(temporaryFolder(), "cache");
       const { config } = await read(data, cache);

@@ -207,7 +207,7 @@ test("a transcript that Claude Desktop shows is not a session of Claude Code, ev
   vi.unstubAllEnvs();
 });
 
-test("a root that several paths lead to, and a root inside another one, are read once", async () => {
+test("a root is read once, even if several paths lead to it or it is inside another root", async () => {
   const [codex, opencode, pi] = [agentData("codex"), agentData("opencode"), agentData("pi")];
   const elsewhere = temporaryFolder();
   const link = join(elsewhere, "link");
@@ -222,7 +222,7 @@ test("a root that several paths lead to, and a root inside another one, are read
   const sessions = await idsIn(opencode.folder);
   expect(await idsIn(join(opencode.folder, "opencode.db"), opencode.folder)).toEqual(sessions);
   expect(await idsIn(pi.folder, join(pi.folder, "sessions"))).toEqual(await idsIn(pi.folder));
-  // A root inside that has sessions of its own stays.
+  // An inner root with sessions of its own stays a root.
   const inner = join(opencode.folder, "inner");
   cpSync(join(opencode.folder, "opencode.db"), join(inner, "opencode.db"));
   expect((await idsIn(opencode.folder, inner)).length).toBeGreaterThan(sessions.length);
@@ -257,7 +257,7 @@ test("a given root above the data of agents is reported with these folders and t
   expect(problems[0]?.message).toContain(`Did you mean ${codex} (Codex) or ${kimi.join(" or ")}?`);
 });
 
-test("a file of another agent in an agent's folder is damage that names the agent, and the first list already shows such files last", async () => {
+test("a file of another agent in an agent's folder is reported as damage, and every list, even the first, shows it last", async () => {
   const [codex, pi] = [agentData("codex"), agentData("pi")];
   const foreign = join(
     codex.folder,
@@ -281,7 +281,7 @@ test("a file of another agent in an agent's folder is damage that names the agen
   ]);
 });
 
-test("the sum of many calls has the price of short calls, in usage with and without lines and on an exported page", async () => {
+test("a sum of many calls has the price of short calls, in usage reports with and without lines and on an exported page", async () => {
   const root = temporaryFolder();
   const folder = join(root, "session-state", "c0000000-0000-4000-8000-00000000000f");
   mkdirSync(folder, { recursive: true });
@@ -315,7 +315,7 @@ test("a folder in which several agents worked is one project", async () => {
   expect(byProject.filter(({ projectPath }) => projectPath === "/srv/demo")).toHaveLength(1);
 });
 
-test("before a session is converted for Claude Code, missing files that it names are reported", async () => {
+test("before a session is converted for Claude Code, files that the session names and that do not exist are reported", async () => {
   const data = agentData("codex");
   const here = join(temporaryFolder(), "here.ts");
   writeFileSync(here, "");
@@ -362,7 +362,7 @@ test.each(agentNames)(
   },
 );
 
-test("sessions of two agents with the same id are exported into files of their own", async () => {
+test("sessions of two agents with the same id are exported into separate files", async () => {
   vi.stubEnv("CLAUDE_CONFIG_DIR", temporaryFolder());
   const config = await libraryOf([agentData("claude-desktop"), agentData("claude-code")]);
   const names: string[] = [];
@@ -372,7 +372,7 @@ test("sessions of two agents with the same id are exported into files of their o
   vi.unstubAllEnvs();
 });
 
-test.each(agentNames)("a page of %s has the tokens that its usage report has", async (agent) => {
+test.each(agentNames)("a page of %s has the same tokens as its usage report", async (agent) => {
   const data = agentData(agent);
   if (agent === "claude-desktop") vi.stubEnv("CLAUDE_CONFIG_DIR", join(data.folder, "home", ".claude"));
   const config = await libraryOf([data]);
@@ -403,7 +403,7 @@ test.each(agentNames)("a page of %s has the tokens that its usage report has", a
   vi.unstubAllEnvs();
 });
 
-test("the first list has the order of every later one, also for copies of files", async () => {
+test("the first list has the same order as every later list, also for copies of files", async () => {
   const config = await libraryOf(agentNames.filter((name) => name !== "claude-desktop").map((name) => agentData(name)));
   const order = async (library: LibraryConfig): Promise<readonly string[]> =>
     (await listSessions({ ...library, limit: 100 })).data.map(({ id }) => id);

@@ -104,7 +104,7 @@ async function build({ library, place, folder, nextFile, from }: Build): Promise
   }
 }
 
-/** Paths whose rows must be removed from the next copy, and files whose rows it lacks. A changed file is in both. */
+/** Paths whose rows must be removed from the next copy, and files whose rows must be added. A changed file is in both lists. */
 function differences(
   { copied }: NextCopy,
   files: readonly DataFile[],
@@ -140,7 +140,7 @@ async function addFiles({ connection, folder, next, files }: Addition): Promise<
   const find = () => ({ files: batch, skipped: [] });
   const transcripts = createTranscripts({ connection, find, cacheFolder: null, copy: null, folder, memory });
   let leftOut = 0;
-  // Without files this only makes the views of the scan, from which the next copy takes the columns of its tables.
+  // This call has no files: it only makes the views of the scan. The next copy takes the columns of its tables from the views.
   await transcripts.refresh();
   for (batch of batches(files)) {
     const shown = await transcripts.show(await transcripts.refresh(), {

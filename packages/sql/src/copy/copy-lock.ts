@@ -21,7 +21,7 @@ export async function withCopyLock<Result>(file: string, work: () => Promise<Res
   }
 }
 
-/** A database that only one process can open. The system releases it when the process ends for any reason. */
+/** Opens a database that only one process can have open. The system releases it when the process ends for any reason. */
 async function openLock(file: string): Promise<DuckDBInstance | undefined> {
   try {
     const instance = await DuckDBInstance.create(file);

@@ -15,7 +15,7 @@ export interface NextCopy {
   readonly isNew: boolean;
   /** The files whose rows the copy began with, by path. */
   readonly copied: ReadonlyMap<string, CopiedFile>;
-  /** Adds the rows of these files, which the views of the scan must currently show. All rows are added, or none. */
+  /** Adds the rows of these files. The views of the scan must show these files. All rows are added, or none. */
   add(files: Files): Promise<void>;
   /** Removes the rows of files. */
   remove(paths: readonly string[]): Promise<void>;

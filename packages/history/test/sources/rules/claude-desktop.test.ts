@@ -93,7 +93,7 @@ test("Claude Desktop: the transcript of the Code tab is found in the session's o
   ]);
 });
 
-test("Claude Desktop: without a transcript the audit log is read: its results have the tokens, and its other lines only placeholders", () => {
+test("Claude Desktop: a session without a transcript is read from its audit log, in which only the results have real token counts", () => {
   const line = (type: string, at: number, more: object): object => ({
     type,
     uuid: `u${at}`,

@@ -56,7 +56,7 @@ test("Codex: the tokens of the last response count, even if the sum of the threa
   expect(sums([meta(), turn("a"), says("x"), count(counts(9_000, 900), counts(400, 40))])).toEqual([[400, 40]]);
 });
 
-test("Codex: without the last response the difference of two sums counts, and a smaller sum starts again from 0", () => {
+test("Codex: if an event has no last response, the difference of two sums counts, and a smaller sum starts again from 0", () => {
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10)), says("y"), count(counts(250, 30))];
   expect(sums([...lines, says("z"), count(counts(70, 7))])).toEqual([
     [100, 10],
@@ -74,7 +74,7 @@ test("Codex: counters that were reset because the context was full are not a cal
   ]);
 });
 
-test("Codex: a sum that falls without a response, because the context was compacted, is no call", () => {
+test("Codex: a sum that gets smaller without a response, because the context was compacted, is not a call", () => {
   const compacted = count(counts(60, 5), counts(0, 0, { total_tokens: 900 }));
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10), counts(100, 10)), compacted, says("y")];
   expect(sums([...lines, count(counts(90, 9), counts(30, 4))])).toEqual([
@@ -269,7 +269,7 @@ test("Codex: a command whose item says that it failed counts as failed, also if 
   ]);
 });
 
-test("Codex: a subagent names its parent in one of two places", () => {
+test("Codex: the parent of a subagent is found in either of two places", () => {
   const children = [
     { source: { subagent: { thread_spawn: { parent_thread_id: PARENT } } } },
     { source: { subagent: "review" }, parent_thread_id: PARENT },

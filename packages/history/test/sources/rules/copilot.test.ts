@@ -65,7 +65,7 @@ test("Copilot: before 1.0.80 each leg has its own sum, even if it is larger than
   expect(sums(by("0.9.99"), shutdown(100, 10), later, shutdown(250, 30)).at(-1)).toEqual([150, 20]);
 });
 
-test("Copilot: the name of a model does not end with Copilot's routes and efforts", () => {
+test("Copilot: the endings that Copilot adds for routes and efforts are removed from the name of a model", () => {
   const used = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
   const metrics = Object.fromEntries(
     ["claude-opus-4.7-1m-internal", "claude-opus-4.6-xhigh", "gpt-5.4-high", "claude-sonnet-4.5"].map((name) => [

@@ -25,7 +25,7 @@ function live(mode: "wal" | "delete" = "wal"): { readonly path: string; readonly
   return { path, agent };
 }
 
-test.each(["wal", "delete"] as const)("a database with journal mode %s cannot be written by a reader", (mode) => {
+test.each(["wal", "delete"] as const)("a reader cannot write to a database with journal mode %s", (mode) => {
   const { path, agent } = live(mode);
   const write = (): unknown => readDatabase(path, (database) => database.all("INSERT INTO t VALUES (2)"));
   expect(write).toThrow(/readonly/);
@@ -51,7 +51,7 @@ test("an agent can write while its database is read; the reader sees one state, 
   expect(rowsIn(path)).toBe(2);
 });
 
-test("writes of an agent that starts while its database is read are seen by the next reader", () => {
+test("if an agent starts and writes while its database is read, the next reader sees what it wrote", () => {
   const { path, agent } = live();
   agent.close();
   keepDatabases(() => {
@@ -76,7 +76,7 @@ test("reading a database without locks fails if its agent changes the database d
   expect(rowsIn(path)).toBe(2);
 });
 
-test("a log without its shared memory is read from a copy, with rows that are only in the log", () => {
+test("a database whose log has no shared memory is read from a copy, with the rows that are only in the log", () => {
   const { path } = live();
   const copy = join(temporaryFolder(), "copy.db");
   for (const suffix of ["", "-wal"]) copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
@@ -224,7 +224,7 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
   );
 });
 
-test("a locked database is reported as long as it is locked, and not after", async () => {
+test("a locked database is reported only as long as it is locked", async () => {
   const data = agentData("goose");
   const cacheFolder = join(temporaryFolder(), "cache");
   const open = async () =>

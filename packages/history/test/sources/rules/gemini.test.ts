@@ -106,7 +106,7 @@ test("Gemini CLI: the folder of a project comes from its file, from the list by 
   expect(cwdOf({ [PLACE]: [header({ directories: ["/srv/own"] }), user("u", "q")] })).toBe("/srv/own");
 });
 
-test("Gemini CLI: a file of lines hides the document of the same name, and of two files of one session the newer one counts", () => {
+test("Gemini CLI: a file of lines hides the document of the same name, and if a session has two files, the newer one is read", () => {
   const document = { ...header(), messages: [user("u", "document")] };
   const both = folderWith({ [PLACE]: [header(), user("u", "lines")], [PLACE.replace(".jsonl", ".json")]: document });
   expect(readAll("gemini", both).map(threadOf)).toEqual([["lines"]]);

@@ -32,7 +32,7 @@ test("Goose: each row of the ledger is a call with its own model, cost and cache
   ]);
 });
 
-test("Goose: tokens from before the ledger count as sums: of a row that was carried forward, and of the session's tokens that are in no row", () => {
+test("Goose: a row that was carried forward into the ledger counts as one sum, and the session's tokens that are in no row as another", () => {
   const carried = call("1772359203, NULL, 70, 7, 0, 0, NULL, 'carried_forward', 0");
   const found = callsIn("goose", [read(session("0, 100, 10"), LEDGER, carried)]);
   expect(found.map(({ id, model, input, output }) => [id, model, input, output])).toEqual([

@@ -39,7 +39,7 @@ test("Grok: the input of a turn includes the tokens that were read from the cach
   ]);
 });
 
-test("Grok: a fork's copy of a turn has the time of the turn, and counts once", () => {
+test("Grok: a turn and its copy in a fork count once, at the time of the turn", () => {
   const copied = (timestamp: number): object => {
     const { params, ...line } = turn("p1", usage()) as { readonly params: object };
     return { ...line, timestamp, params: { ...params, _meta: { agentTimestampMs: 1_789_455_605_250 } } };

@@ -1,4 +1,4 @@
-/** A few records of one agent, read by its source alone: for rules of which the fixtures have no case. */
+/** A few records of one agent, read by its source alone, for rules that the fixtures do not cover. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -61,7 +61,7 @@ export function unitsIn(name: SourceName, root: string): readonly Unit[] {
   return sourceNamed(name).units(root).units;
 }
 
-/** Every session and subagent of a root, by the order of their ids. */
+/** Every session and subagent of a root, in the order of their ids. */
 export function readAll(name: SourceName, root: string): readonly Read[] {
   return unitsIn(name, root)
     .map((unit) => readUnit(name, unit))
@@ -95,7 +95,7 @@ function readUnit(name: SourceName, unit: Unit): Read {
   return { id: unit.id, unit, lines, damage, parentId: parent?.sessionId, meta: parent?.meta ?? {} };
 }
 
-/** The original that `from` of a line names. */
+/** The original to which the field `from` of a line refers. */
 export function originalIn(name: SourceName, { unit }: Read, from: string): string | undefined {
   return sourceNamed(name).original(unit, from).text;
 }
@@ -175,7 +175,7 @@ export function threadOf({ lines }: Read): readonly string[] {
 }
 
 /**
- * The text of a line. It begins with a mark if it is a summary or no person typed it; a failed result has a mark too.
+ * The text of a line, with a mark before a summary, before a message that no person typed, and before a failed result.
  */
 export function saidIn(line: Value): string {
   const { content } = objectOf(line["message"]);
@@ -196,7 +196,7 @@ export function titleOf({ lines }: Read): unknown {
   return lines.findLast(({ type }) => type === "custom-title")?.["customTitle"];
 }
 
-/** The types of lines that have no form in Claude Code's format. */
+/** The types of lines that Claude Code's format does not have. */
 export function othersIn({ lines }: Read): readonly string[] {
   return lines.flatMap(({ type }) => (typeof type === "string" && type.includes(":") ? [type] : []));
 }

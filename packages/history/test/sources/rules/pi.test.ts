@@ -22,7 +22,7 @@ const answer = (id: string, parentId: string | null, text: string, more: object 
   });
 const read = (...entries: readonly object[]) => readOne("pi", { [PLACE]: [HEADER, ...entries] });
 
-test("pi: a line follows the line of its entry's parent and not the previous line, also across entries without a line", () => {
+test("pi: a line follows the line of its parent entry, not the previous line, and entries without a line are skipped", () => {
   const entries = [
     user("a", null, "first"),
     answer("b", "a", "left"),

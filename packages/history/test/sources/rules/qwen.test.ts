@@ -26,7 +26,7 @@ const used = (total: number): object => ({
 const answer = (uuid: string, parent: string | null, more: object = {}): object =>
   record(uuid, parent, "assistant", { model: "qwen3", ...parts({ text: uuid }), ...more });
 
-test("Qwen Code: thoughts are added to the output only if the total shows that the output lacks them", () => {
+test("Qwen Code: thoughts are added to the output only if the total shows that the output does not include them", () => {
   const session = readOne("qwen", { [PLACE]: [answer("a", null, used(128)), answer("b", "a", used(120))] });
   expect(callsIn("qwen", [session])).toMatchObject([
     { input: 40, cacheRead: 60, output: 28, reasoning: 8 },

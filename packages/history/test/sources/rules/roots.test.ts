@@ -1,4 +1,4 @@
-/** Where each agent's data is looked for. */
+/** Where Skein looks for the data of each agent. */
 import { expect, test } from "vitest";
 import type { Environment, SourceName } from "../../../src/sources/port/source.ts";
 import { sources } from "../../../src/sources/registry.ts";
