@@ -562,7 +562,7 @@ describe("the effect of several facts", () => {
     expect(Object.keys(state.pending)).toEqual([message]);
   });
 
-  test("a file keeps the run that made it when a later run writes the file again", () => {
+  test("a file that a later run writes again keeps the run that created it", () => {
     const second: Fact[] = [
       completed,
       prompt(later, later),

@@ -104,7 +104,7 @@ test("a log longer than a page is followed page by page", async () => {
   expect(reads()).toBe(3);
 });
 
-test("a follower that does not keep up has no growing queue and misses nothing", async () => {
+test("the queue of a follower that does not keep up stays small, and the follower misses no event", async () => {
   const { followers, append } = bench();
   append(event(1));
   const seen: number[] = [];
@@ -175,7 +175,7 @@ test("the deletion of a session and the closing of the store end followers", asy
   expect(await other).toEqual([]);
 });
 
-test("a session that was deleted before the next read ends its follower; one that never existed is an error", async () => {
+test("a follower of a session that was deleted before the next read ends, and a follower of a session that never existed gets an error", async () => {
   const followers = createFollowers({
     read: async () => {
       throw new KnownError("not_found", "gone");
@@ -252,7 +252,7 @@ test("a notice from another process wakes a hundred followers with one read, and
   await Promise.all(following);
 });
 
-test("the beginning of a log is kept for its followers, unless it has a large text", async () => {
+test("the beginning of a log is kept for its followers if it has no large text", async () => {
   const small = bench();
   small.append(...events(1, 2));
   await take(small.followers.follow(session, { after: 0 }, AbortSignal.timeout(5000)), 2);

@@ -155,7 +155,7 @@ describe("the rows of a session do not depend on how its log was divided into ap
   });
 });
 
-test("money and usage are added once per model call, priced or not", async () => {
+test("money and usage are added once per model call, with or without a price", async () => {
   const tables = tablesOf(await longLog(), []);
   expect(tables?.session).toMatchObject({
     cost_micros: 4 * 26_070,

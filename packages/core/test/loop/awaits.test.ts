@@ -26,7 +26,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await sessions.get(result.sessionId)).toMatchObject({ status: "awaiting", run_id: result.runId });
   });
 
-  test("a run continues after an answer with the same id and log, and adds to its usage and cost", async () => {
+  test("after an answer, a run continues under the same id in the same log, and adds to its usage and cost", async () => {
     const { agent, result, simulator } = await paused("continues");
     const end = await agent.answer(result.sessionId, [{ toolUseId: "toolu_pick", content: "blue" }]);
     expect(end).toMatchObject({ runId: result.runId, finalAnswer: "You said blue", stopReason: "end_turn" });
@@ -146,7 +146,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await eventsOf(agent, result.sessionId, "tool.completed")).toHaveLength(1);
   });
 
-  test("no answer within the tool's time limit is an error result, and the run continues", async () => {
+  test("a call without an answer within its time limit gets an error result, and the run continues", async () => {
     const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
     const { agent, result } = await paused("late", [hurried]);
     expect(Date.parse(result.awaiting[0]?.expires_at ?? "")).toBeGreaterThan(Date.now() - 1000);

@@ -260,7 +260,7 @@ test.each(garbage)(
   },
 );
 
-/** An agent whose model gives this answer until the test repairs it. */
+/** An agent whose model gives this answer until the test calls `mend`. */
 async function answering(answer: RequestListener) {
   const { simulator } = await simulatedAgent();
   let broken = true;

@@ -19,7 +19,7 @@ test("a model without a price is called only if no limit is set", async () => {
   expect(await agent.run(scripted("free", [{ text: "Hi." }]))).toMatchObject({ finalAnswer: "Hi.", cost: null });
 });
 
-test("neither a title nor a summary is written when the money is spent", async () => {
+test("after the money is spent, neither a title nor a summary is written", async () => {
   const maxCostMicros = outputPrice(110);
   const { agent, simulator } = await simulatedAgent({ model, generate_title: true, max_tokens: 100 });
   const long = scripted("long", [{ text: "z".repeat(400) }]);
@@ -36,7 +36,7 @@ test("neither a title nor a summary is written when the money is spent", async (
 describe.each(STORES)("on the %s store", (kind) => {
   const endless = [{ text: "x".repeat(400), tools: [{ name: "count" }] }];
 
-  test("the token limit of an answer is what the remaining money pays for", async () => {
+  test("an answer may have only as many tokens as the remaining money pays for", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), model, max_tokens: 4096 });
     const maxCostMicros = outputPrice(500);
     await agent.run(scripted(`clamp ${kind}`, [{ text: "Short." }]), { maxCostMicros });
@@ -103,7 +103,7 @@ describe.each(STORES)("a lost answer counts as spent, on %s", (kind) => {
     expect(BigInt(state.costPicos)).toBe(picosOf(lost?.usage) + picosOf(whole?.usage));
   });
 
-  test("an interrupted answer counts against the budget: a connection that always breaks cannot spend it repeatedly", async () => {
+  test("an interrupted answer counts against the budget, so a connection that always breaks cannot exceed the budget", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 0.01, max_tokens: 500 });
     const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 900 } }];
     const result = await agent.run(scripted("always cut", steps), { maxCostMicros: 2 * outputPrice(500) });

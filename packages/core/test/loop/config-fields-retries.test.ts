@@ -22,7 +22,7 @@ const FAULTS: readonly (readonly [string, Step, string])[] = [
   ],
 ];
 
-test.each(FAULTS)("%s is retried, each time recorded as a fact", async (name, fault, code) => {
+test.each(FAULTS)("%s is retried, and each retry is recorded as a fact", async (name, fault, code) => {
   const { agent, simulator } = await simulatedAgent({ base_delay: 0.01 });
   const result = await agent.run(scripted(name, [{ ...fault, text: "At last, after all of that trouble ".repeat(9) }]));
   expect(result.error).toBeNull();

@@ -53,7 +53,7 @@ test("max_tokens ends the run if it cuts the answer", async () => {
   expect(result).toMatchObject({ stopReason: "max_tokens", error: null });
 });
 
-test("a call that max_tokens cut in two is not run, and the model is told", async () => {
+test("a tool call that max_tokens cut off is not run, and the model is told", async () => {
   let ran = 0;
   const write = defineTool({
     name: "write",
