@@ -157,7 +157,7 @@ describe("the catalog", () => {
     expect(await failing("vertex/x", { keyIn, configured })).toContain("ANTHROPIC_VERTEX_PROJECT_ID");
   });
 
-  test("a model of the configuration takes precedence over an added one, and an added model is found after 5 s", async () => {
+  test("a process finds a model that was added 5 s ago; a configured model of the same name takes precedence", async () => {
     let now = 0;
     const { records } = createMemoryStore();
     const catalog = catalogOf({ records, now: () => now });
@@ -221,7 +221,7 @@ test.each([
       // Every Claude model, behind any provider, can read Claude's signed thinking.
       expect(JSON.stringify(calls[2]?.request)).toContain("I should look.");
       const { items } = await (await agent.sessions()).runs(sessionId ?? "");
-      // The second of three answers, whatever the order of the models.
+      // The second of the three runs was in the cloud.
       const inCloud = items[1];
       const billed = calls
         .slice(2, 4)
@@ -392,7 +392,7 @@ test.each(["sliding_window", "summarize"] as const)(
   },
 );
 
-test("a price for Claude's own name corrects the known one: Claude is reached as before", async () => {
+test("a configured price for a Claude model replaces the known price, and changes nothing else", async () => {
   const label = "corrected price";
   const agent = createAgent({
     model: CLAUDE,

@@ -68,7 +68,7 @@ test.each(MISSING)(
   },
 );
 
-test("a missing module that is not the part's package is not hidden by that error", () => {
+test("if another module than the part's package is missing, Node's own error is thrown", () => {
   expect(said["no-such-package"]).toMatchObject({ code: "ERR_MODULE_NOT_FOUND" });
 });
 

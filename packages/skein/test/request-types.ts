@@ -37,8 +37,8 @@ const TYPES: Readonly<Record<string, string>> = {
 const ROOT = join(import.meta.dirname, "../../..");
 
 /**
- * The compiler's errors for requests, checked against the types of the providers' own SDKs; nothing if every request fits. Each request is
- * written as a literal, so that unknown fields are errors too.
+ * Compiles requests with the types of the providers' own SDKs. Returns the compiler's errors; empty if every request
+ * fits. Each request is a literal, so that unknown fields are errors too.
  */
 export function typeProblems(sent: readonly SentRequest[]): string {
   const folder = mkdtempSync(join(tmpdir(), "skein-request-types-"));

@@ -81,7 +81,7 @@ test.each([
     expect(() => codeOf({ agents: [own] })).toThrow(sentence);
     const caller = createAgent({ name: "Caller", subagents: [own], ...options });
     expect(() => codeOf({ agents: [caller] })).toThrow(`"Caller" sets ${name}`);
-    // Without a server, this subagent would run with the settings of its caller.
+    // In a program without a server, the subagent would run with its caller's settings, so createAgent rejects it.
     expect(() => createAgent({ name: "Other", subagents: [own] })).toThrow(`The subagent "Own" sets ${name}`);
   },
 );

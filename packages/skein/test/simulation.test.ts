@@ -55,7 +55,7 @@ test("a simulator that several processes share is marked and costs nothing in ea
     expect([simulated, model.simulated, api.baseUrl, api.apiKey]).toEqual([true, true, simulator.url, "simulated"]);
 });
 
-test("in production, and on a server that other machines can reach, a missing key is an error unless a simulation is requested", async () => {
+test("in production, and on a server that other machines can reach, only a requested simulation replaces a missing key", async () => {
   const production = simulationChoice(readConfig({ NODE_ENV: "production" }));
   await expect(openModel({ ...NO_MODEL, ...production })).rejects.toThrow(
     /NODE_ENV is production. Set ANTHROPIC_API_KEY/,

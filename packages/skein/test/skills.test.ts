@@ -51,7 +51,7 @@ test("the system prompt has the names and descriptions of the skills, sorted, bu
   ]);
 });
 
-test("a model loads files of a skill, and gets an error for a file that is outside, a link, too large, binary or missing", async () => {
+test("a model can load files in a skill's folder; links and large, binary or missing files are errors, and so are files elsewhere", async () => {
   const folder = folderWith({
     "a/SKILL.md": skill("a"),
     "a/references/more.md": "More.",

@@ -37,7 +37,7 @@ async function answered(tool: Tool, more: Parameters<typeof simulatedAgent>[0] =
   return { result, completed, asked: simulator.ledger.calls() };
 }
 
-test("a result that fits is JSON for the model, with the schema's defaults, and `output` in the log and the result", async () => {
+test("a result that fits has the schema's defaults; the model reads it as JSON, and the log and the result have it as `output`", async () => {
   const { result, completed, asked } = await answered(weather(() => ({ celsius: 21 })));
   const output = { celsius: 21, sky: "clear" };
   expect(completed[0]).toMatchObject({ is_error: false, output, content: JSON.stringify(output) });
@@ -57,7 +57,7 @@ test.each([
   ],
   ["is missing", () => undefined, /result: .*expected object.*The tool returned: undefined/],
   ["is a circle", circle, /celsius: .*cannot represent/],
-])("a result that %s is an error that the model reads, without output", async (_, run, sentence) => {
+])("if a result %s, the model reads an error, and the call has no output", async (_, run, sentence) => {
   const { result, completed, asked } = await answered(weather(run));
   expect(completed[0]).toMatchObject({
     is_error: true,
@@ -88,7 +88,7 @@ test("a result that is too long to be shown in full is an error, never cut JSON"
   expect(completed[0]).toMatchObject({ is_error: true, content: expect.stringContaining("may have 100000") });
 });
 
-test("a hook can change what the model reads but not the output; a rejection removes the output", async () => {
+test("a hook can change what the model reads, but not the output; a hook that rejects the result removes the output", async () => {
   const changed = await answered(
     weather(() => ({ celsius: 21 })),
     {
@@ -106,7 +106,7 @@ test("a hook can change what the model reads but not the output; a rejection rem
   expect(refused.completed[0]).not.toHaveProperty("output");
 });
 
-test("an invalid output schema, and one for a tool that the caller runs, are errors of defineTool", () => {
+test("defineTool rejects an invalid output schema, and any output schema for a tool that the caller runs", () => {
   const tool = { name: "t", description: "T.", input: { type: "object" }, run: () => 1 };
   expect(() => defineTool({ ...tool, output: "text" } as never)).toThrow("is not a schema");
   expect(() => defineTool({ ...tool, output: { type: "nothing" } })).toThrow("is not a JSON Schema");
@@ -115,7 +115,7 @@ test("an invalid output schema, and one for a tool that the caller runs, are err
   );
 });
 
-test("the name of a tool gives its results and events the type of its output", async () => {
+test("checking the name of a tool gives its results and events the type of its output", async () => {
   const simulator = await createSimulator();
   const tools = [weather(() => ({ celsius: 21 })), plain] as const;
   const agent = createAgent({ tools, baseUrl: simulator.url, apiKey: "simulated" });

@@ -158,7 +158,7 @@ test.each(["openai-compatible/llama", "openai/no-schemas", "elsewhere/messages",
 );
 
 test.each(["claude-sonnet-5-5", "openai/gpt-6", "ai/llama"])(
-  "%s rejects the schema: the answer is requested through a tool for the rest of the run, which the log records",
+  "if %s rejects the schema, the run requests its answer through a tool from then on, and the log records this",
   async (model) => {
     const { agent, play, asked, close } = await reader({ model });
     const message = "Invalid schema for response_format 'answer': too many properties.";
@@ -183,7 +183,7 @@ test("a request that is rejected for another reason is sent once, and fails with
   await close();
 });
 
-test("a part of a truncated answer is not used as the answer", async () => {
+test("a complete object inside truncated JSON is not used as the answer", async () => {
   const { run, close } = await reader({ output: z.object({ a: z.object({}).loose().optional() }) });
   const { error, finalAnswer } = await run('Here it is: {"list": [{}');
   expect({ error, finalAnswer }).toMatchObject({

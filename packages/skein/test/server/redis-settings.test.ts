@@ -16,14 +16,14 @@ describe.skipIf(noRedis)("skein doctor", { timeout: 120_000 }, () => {
     return (await ended).out;
   }
 
-  test("skein doctor says whether Redis answers, without its password", async () => {
+  test("skein doctor says whether Redis answers, and does not print its password", async () => {
     expect(await doctor(redis.url)).toMatch(/^ok +redis +Answers/m);
     const away = await doctor("redis://:walnut@127.0.0.1:1");
     expect(away).toMatch(/^wrong +redis +Redis does not answer/m);
     expect(away).not.toContain("walnut");
   });
 
-  test("skein doctor and skein serve reject an invalid address, without repeating it", async () => {
+  test("skein doctor and skein serve reject an invalid address, and do not print it", async () => {
     expect(await doctor("http://walnut@example.com")).toMatch(/^wrong +settings +SKEIN_REDIS_URL is not an address/m);
     const { child, ended } = start(dataFolder(), ["serve", "--port", "0"], { SKEIN_REDIS_URL: "walnut" });
     child.stdin?.end();

@@ -99,7 +99,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     return place;
   }
 
-  test("an api process accepts a prompt, waits visibly for a worker, and a worker answers it", async () => {
+  test("an api process accepts a prompt and says that no worker is running; a worker that starts then answers the prompt", async () => {
     const api = await process_("api");
     const { path } = await session(api.call);
     await say(api.call, path, `Please. ${script([{ text: "Here." }], "roles")}`);
@@ -148,7 +148,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
       .toMatchObject({ worker: null });
   });
 
-  test("a session whose tools no worker has waits and names them, until a worker has them", async () => {
+  test("if no worker has the tools of a session, the session waits and names them; a worker that has them continues it", async () => {
     const weigh = defineTool({ name: "weigh", description: "Weighs.", input: z.object({}), run: () => "12 kg" });
     const api = await process_("api", codeOf({ tools: [weigh] }));
     await process_("worker");
