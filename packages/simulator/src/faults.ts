@@ -45,7 +45,7 @@ export function createFaultCounter(): (step: Step, key: string) => Faults {
     const hang = step.hang === true ? {} : step.hang;
     const endEarly = step.endEarly === true ? {} : step.endEarly;
     if (!error && !streamError && !cut && !hang && !endEarly && !instead) return NO_FAULTS;
-    // An error leaves no answer for other faults, so the other faults happen at a later call.
+    // A call that gets an error has no answer, so all other faults of the step wait for a later call.
     if (error && due(`error ${key}`, error)) return { ...NO_FAULTS, error };
     return {
       error: null,

@@ -47,7 +47,7 @@ function sendContent(files: FileStore, id: string, response: ServerResponse): vo
     .end(bytes);
 }
 
-/** Both ways of paging: the current `next_page`, and the older `has_more` with `after_id`. */
+/** A page for both kinds of clients: new ones read `next_page`, older ones read `has_more` and send `after_id`. */
 function page(all: readonly FileMetadata[], query: URLSearchParams): object {
   const ids = [...query.getAll("ids"), ...query.getAll("ids[]")];
   const wanted = ids.length > 0 ? all.filter((file) => ids.includes(file.id)) : all;

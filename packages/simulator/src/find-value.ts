@@ -70,14 +70,15 @@ function summaryOf(results: readonly string[]): string {
   return line.length > MAXIMUM_SUMMARY ? `${line.slice(0, MAXIMUM_SUMMARY)}…` : line;
 }
 
-/** `number "A17"`, `order A17`, `name: bob`: what the prompt says directly after the name of the property. */
+/** The text that follows the name of the property in the prompt, as in `number "A17"`, `order A17` or `name: bob`. */
 function namedText(prompt: string, name: string): string | undefined {
   const value = /\s*(is\b|=|:)?\s*(?:`([^`]+)`|"([^"]+)"|'([^']+)'|([\w@][\w@./:-]*))/;
   const found = afterName(prompt, name, value);
   if (!found) return undefined;
   const [, sign, ...said] = found;
   const [word, ...quoted] = said.toReversed();
-  // A word alone is a value if it looks like one: A17, Paris, me@example.com. "the order of John" names no order.
+  // A word without quotes or a sign counts only if it looks like a value: A17, Paris, me@example.com. In "the order of
+  // John", the word "of" is not the order.
   const isValue = word !== undefined && (sign !== undefined || /[\dA-Z@]/.test(word));
   return quoted.find((text) => text !== undefined) ?? (isValue ? word.replace(/[.:/-]+$/, "") : undefined);
 }
@@ -87,7 +88,7 @@ function namedNumber(prompt: string, name: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** A match of the pattern directly after the name. A prompt says "order" also for `order_id`. */
+/** A match of the pattern directly after the name. For `order_id`, the prompt may also say "order". */
 function afterName(prompt: string, name: string, pattern: RegExp): RegExpExecArray | undefined {
   if (name.length < 2) return undefined;
   const words = name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").split(/[^A-Za-z0-9]+/);
@@ -99,7 +100,7 @@ function afterName(prompt: string, name: string, pattern: RegExp): RegExpExecArr
   return undefined;
 }
 
-/** The first number is for `a`, the second for `b`, which are the names that tools for sums usually have. */
+/** The number in a prompt for this property: the second number for `b` and similar names, otherwise the first. */
 function findNumber(prompt: string, name: string): number | undefined {
   const sum = /^(answer|result|sum)$/i.test(name) ? solveSum(prompt) : null;
   return sum === null ? numbersIn(prompt)[/^(b|y|second|right)$/i.test(name) ? 1 : 0] : Number(sum);

@@ -20,5 +20,5 @@ const stop = (): void => {
 };
 process.once("SIGINT", stop);
 process.once("SIGTERM", stop);
-// If the parent process dies, its end of the pipe is closed.
+// When the parent process dies, the standard input ends.
 if (untilStdinCloses) process.stdin.once("end", stop).once("error", stop).resume();

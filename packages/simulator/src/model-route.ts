@@ -1,4 +1,4 @@
-/** A call of a model, in any dialect: chooses the step, its faults and its answer. */
+/** Answers a model call of any dialect: chooses the step of the script, its faults and its answer. */
 import type { ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { buildAnswer, type AnswerDeps } from "./answer.ts";

@@ -1,9 +1,10 @@
 /**
- * The prompt cache: which part of a prompt was seen before.
+ * The prompt cache knows which beginnings (prefixes) of prompts were sent before.
  *
- * A prompt is a list of segments (tools, then system, then the blocks of the messages). A breakpoint (`cache_control`) stores the prefix
- * that ends there, if it has at least 1,024 tokens. A later request of the same model reads the longest stored prefix that ends at one of
- * its breakpoints or at most 20 segments before; reading renews it. An entry expires after 5 minutes, or after an hour with `ttl: "1h"`.
+ * A prompt is a list of segments: tools, then system, then the blocks of the messages. A breakpoint (`cache_control`)
+ * stores the prefix that ends there, if it has at least 1,024 tokens. A later request to the same model reads the longest
+ * stored prefix that ends at one of its own breakpoints, or at most 20 segments before one. A stored prefix expires 5
+ * minutes after its last use, or an hour with `ttl: "1h"`.
  */
 import { hash } from "node:crypto";
 import { bytesOf, tokensOf } from "./tokens.ts";
@@ -22,7 +23,7 @@ type InputUsage = Pick<
 >;
 
 export interface PromptCache {
-  /** Counts a prompt that is being answered, and remembers its prefixes. */
+  /** Returns the usage of a prompt, split into cached and new tokens, and stores its prefixes. */
   measure(prompt: Prompt): InputUsage;
 }
 

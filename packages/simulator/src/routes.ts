@@ -115,7 +115,7 @@ function notFound({ method, path }: OpenCall, dialect: Dialect): ApiError {
   return new ApiError(404, dialect === chat ? { message: `Invalid URL (${method} ${path})` } : {});
 }
 
-/** The format of an error. Unknown routes without a key of Anthropic get errors in OpenAI's format. */
+/** The dialect of an error. On a shared or unknown `/v1/` route, a request without Anthropic's headers gets OpenAI's. */
 function dialectOf({ kind, path }: OpenCall, headers: IncomingHttpHeaders): Dialect {
   if (kind === "chat" || kind === "responses") return kind === "chat" ? chat : responses;
   if (kind === "bedrock" || kind === "vertex") return kind === "bedrock" ? bedrock : vertex;

@@ -28,15 +28,15 @@ export interface Step {
   readonly chunk?: number;
   readonly chunkDelayMs?: number;
 
-  /** An error instead of an answer; without `times`, at every call. */
+  /** Sends an error instead of an answer: at the first `times` calls, or at every call. */
   readonly error?: ErrorFault;
   /** An error event in the middle of the stream; ignored by requests without `stream`. */
   readonly streamError?: StreamErrorFault;
-  /** The connection is reset after this many bytes of the body; with 0, not even the headers are sent. */
+  /** Resets the connection after this many bytes of the body. With 0 bytes, not even the headers are sent. */
   readonly cut?: CutFault;
-  /** No further data, without closing the connection: `true` from the start, or after some deltas. */
+  /** Stops sending, but keeps the connection open: `true` from the start, otherwise after some deltas. */
   readonly hang?: true | HangFault;
-  /** The connection ends normally, but the answer lacks its final event: `true` after all deltas, or after some. */
+  /** Closes the connection normally, but without the final event: `true` after all deltas, otherwise after some. */
   readonly endEarly?: true | EndEarlyFault;
   /** A response with status 200 that is not an answer. */
   readonly instead?: InsteadFault;
@@ -130,7 +130,7 @@ export interface InsteadFault extends Fault {
 
 /** How other servers with the Chat Completions API differ from OpenAI. */
 export interface Quirks {
-  /** The `index` in a call's deltas: left out, or 0 for every call. */
+  /** The deltas of calls have no `index`, or every call has the `index` 0. */
   readonly index?: "missing" | "zero";
   /** Calls have no `id`. */
   readonly id?: "missing";

@@ -48,7 +48,7 @@ function joined(events: readonly StreamEvent[]): string | Buffer {
   return Buffer.concat(events.map(({ text }) => Buffer.from(text)));
 }
 
-/** Runs `work` until the client disconnects: then the signal aborts. */
+/** Runs `work` with a signal that aborts when the client disconnects. */
 export async function untilGone(
   response: ServerResponse,
   work: (signal: AbortSignal) => Promise<Outcome>,

@@ -1,6 +1,6 @@
 /**
- * A request for a session's title, from Claude Code or Skein. The request quotes the prompt with its script, but is not
- * a step of the script.
+ * Answers a request of Claude Code or Skein for a title of a session. Such a request quotes the prompt with its script,
+ * but it does not play a step of the script.
  */
 import { withoutScripts, type Step } from "./script.ts";
 import { textsOf, type MessagesRequest } from "./wire.ts";

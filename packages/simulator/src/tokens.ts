@@ -1,6 +1,6 @@
 import type { Block } from "./wire.ts";
 
-/** The tokens of an image or a document, independent of its size. */
+/** Every image or document counts as 1,600 tokens, whatever its size. */
 const ATTACHMENT_BYTES = 1600 * 4;
 
 /** The simulator's tokenizer: a token is four bytes of UTF-8, rounded up. Deterministic, and near enough for English. */
@@ -8,7 +8,7 @@ export function tokensOf(bytes: number): number {
   return Math.ceil(bytes / 4);
 }
 
-/** How many bytes of a prompt a block counts as, given its JSON text. */
+/** The size of a block for counting tokens: the bytes of its JSON text, with a fixed size for images and documents. */
 export function bytesOf(block: Block, json: string): number {
   let bytes = Buffer.byteLength(json);
   if (block.type !== "image" && block.type !== "document" && block.type !== "tool_result") return bytes;

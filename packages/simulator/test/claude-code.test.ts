@@ -1,4 +1,4 @@
-/** The unmodified Claude Agent SDK, with its own binary, against the simulator and nothing else. */
+/** The unmodified Claude Agent SDK with its own binary. It can reach only the simulator. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -90,7 +90,7 @@ test("a scripted turn runs real tools, and a resumed session continues", async (
   expect(JSON.stringify(calls[2]?.request)).toContain("the yarn is blue");
 });
 
-test("a stream that breaks is requested again without streaming, and an overload is retried", async () => {
+test("Claude Code retries after an overload, and repeats the request of a broken stream without streaming", async () => {
   const { simulator } = await rig();
   const prompt = play({
     text: "Whole after all.",

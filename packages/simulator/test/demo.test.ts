@@ -58,7 +58,7 @@ test.each([
   expect(calls).toEqual(expected);
 });
 
-test("a tool's result is used in the answer, after one round unless more were requested", async () => {
+test("the demonstration calls a tool once, or as often as the prompt says, and answers with the result", async () => {
   const { client } = await rig();
   const roundsOf = async (prompt: string) => {
     const messages: Anthropic.MessageParam[] = [{ role: "user", content: prompt }];
@@ -78,7 +78,7 @@ test("a tool's result is used in the answer, after one round unless more were re
   expect(await roundsOf("Use the Bash tool 3 times")).toMatchObject({ rounds: 3 });
 });
 
-test("a forced tool is called, and no tool is called if none is allowed", async () => {
+test("the demonstration obeys tool_choice: it calls the forced tool, and no tool with none", async () => {
   const { client } = await rig();
   const forced = await client.messages.create({ ...ask("hello"), tools, tool_choice: { type: "tool", name: "Read" } });
   expect(forced.content).toMatchObject([{ type: "tool_use", name: "Read" }]);

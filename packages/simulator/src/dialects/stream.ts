@@ -5,9 +5,9 @@ export interface StreamEvent {
   /** The text of the event, or bytes if the stream is not text. */
   readonly text: string | Buffer;
   /**
-   * `start` comes before all content. `delta` events are counted by `chunk…` and `after…Chunks` of a step. `end`
-   * reports how the answer ended, or follows that report; an interrupted answer has no `end` event. `part` is
-   * everything else.
+   * A `start` event comes before all content. The settings `chunk…` and `after…Chunks` of a step count the `delta` events.
+   * An `end` event reports how the answer ended, or comes after this report; an interrupted answer has none. All other
+   * events are a `part`.
    */
   readonly kind: "start" | "part" | "delta" | "end";
 }

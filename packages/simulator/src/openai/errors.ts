@@ -30,7 +30,7 @@ export function wrongValue(param: string, value: unknown, supported: readonly st
   return refused(`Invalid value: '${String(value)}'. Supported values are: ${list}.`, param, "invalid_value");
 }
 
-/** The object under `error`, in an answer and in a stream. */
+/** The value of the field `error`, in an answer and in a stream. */
 export function errorOf(error: ApiError): JsonObject {
   const overloaded = error.status === 529 ? 503 : error.status;
   const [type, code, message] = TYPES[overloaded] ?? ["invalid_request_error", null, error.message];

@@ -42,7 +42,7 @@ function itemEvents(item: JsonObject, output_index: number, { chunk, quirks }: A
   ];
 }
 
-/** The item with ids that differ from those of its earlier events. */
+/** The item with new ids, which differ from those in the earlier events of this item. */
 function renamed(item: JsonObject): JsonObject {
   const { id, call_id: called } = item as { readonly id?: string; readonly call_id?: string };
   return { ...item, id: `${id}later`, ...(called !== undefined && { call_id: `${called}_later` }) };
@@ -54,7 +54,7 @@ interface Inside {
   readonly chunk: number | undefined;
 }
 
-/** An item at its start, and how its content is sent. */
+/** Returns the item as its first event shows it, without content, and the events that send its content. */
 function openingOf({ item, place, chunk }: Inside): readonly [JsonObject, readonly Bare[]] {
   switch (item.type) {
     case "function_call": {

@@ -90,7 +90,7 @@ function responseId({ id }: AssistantMessage): string {
   return id.replace(/^msg_/, "resp_");
 }
 
-/** Input tokens include cached ones, output tokens include reasoning. */
+/** In this API, the input tokens include cached tokens, and the output tokens include reasoning. */
 function usageOf(usage: Usage): JsonObject {
   const { input_tokens, cache_read_input_tokens: read, cache_creation_input_tokens: written, output_tokens } = usage;
   const input = input_tokens + read + written;

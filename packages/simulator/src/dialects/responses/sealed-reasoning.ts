@@ -1,6 +1,6 @@
 /**
- * Reasoning that only its provider can read. It is encoded together with its item's id, so that it can be checked
- * without stored state.
+ * Reasoning that only the provider can read. The encoded text contains a hash of the text and the item's id, so that the
+ * simulator can check the text without stored state.
  */
 import { hash } from "node:crypto";
 
