@@ -11,7 +11,7 @@ import { folder } from "./world.ts";
 const rows = (result: AgentResult, action: string) =>
   result.agentLogs.filter(({ actionType }) => actionType === action);
 
-test("memories of one session are shown to the model in another session, ranked, with rows in the log", async () => {
+test("a session shows the model memories of another session, and the log has a row for each retrieval and update", async () => {
   const { agent, simulator } = await simulatedAgent({ memory_store_type: "full_text" });
   const learned = await agent.run(scripted("When does the harbour open?", [{ text: "The harbour opens at nine." }]));
   expect(rows(learned, "memory_retrieval")[0]?.actionData).toEqual({
@@ -65,14 +65,14 @@ test("the placeholder memory finds and writes nothing, and its rows say so", asy
   expect(rows(result, "memory_update")[0]?.actionData).toMatchObject({ memories_written: 0 });
 });
 
-test("the memory none leaves no rows", async () => {
+test("an agent without memory has no rows about memory", async () => {
   const { agent } = await simulatedAgent();
   const result = await agent.run(scripted("Hello", [{ text: "Hello" }]));
   expect(rows(result, "memory_retrieval")).toEqual([]);
 });
 
 test.each(["sliding_window", "summarize"] as const)(
-  "before %s drops messages, they are saved as memories, and a later prompt finds them",
+  "messages are saved as memories before %s drops them, and a later prompt finds the memories",
   async (compactor_type) => {
     const look = defineTool({
       name: "look",

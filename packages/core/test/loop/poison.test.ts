@@ -14,7 +14,10 @@ afterEach(() => warned.mockRestore());
 
 const PLANTED = "planted: x is not a function";
 
-/** A store that fails with an unexpected error when it writes certain batches, this many times. */
+/**
+ * A store that fails with an unexpected error when it writes a batch for which `wrong` is true, but at most this many
+ * times.
+ */
 async function failing(wrong: (batch: readonly NewEvent[]) => boolean, times = Number.POSITIVE_INFINITY) {
   const store = await openStore(storeUrl("sqlite"));
   onTestFinished(() => store.close());

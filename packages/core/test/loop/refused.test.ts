@@ -44,7 +44,7 @@ test("a result that the API rejects is left out, and its call gets another resul
   expect(await eventsOf(agent, sessionId, "transcript.repaired")).toHaveLength(1);
 });
 
-test("a request that is rejected for lack of credit leaves every message in later requests", async () => {
+test("after a request was rejected for lack of credit, later requests still have every message", async () => {
   const broke = { ...refusal.error, message: "Your credit balance is too low to access the Anthropic API." };
   const { agent, simulator } = await simulatedAgent();
   const { sessionId, error } = await agent.run(scripted("unlucky", [{ error: broke }]));
@@ -70,7 +70,7 @@ test.each<[string, Content]>([
   expect(result).toMatchObject({ stopReason: "end_turn", error: null });
 });
 
-test("an answer from outside is cut like the result of a tool", async () => {
+test("a client's answer that is too long is cut like the result of a tool", async () => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const call = { name: "pick", id: "toolu_1", input: { of: ["red"] } };
   const { sessionId } = await agent.run(scripted("long", [{ tools: [call] }, { text: "Done." }]));

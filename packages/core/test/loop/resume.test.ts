@@ -91,7 +91,7 @@ test("a run that waits survives its process, and continues in another process", 
   expect(end).toMatchObject({ finalAnswer: "You said red", totalSteps: 2 });
 });
 
-test("a run that waits is answered from another process, and continues in its own process", async () => {
+test("a run that gets its answer through another process continues in its own process", async () => {
   const call = { name: "pick", input: { of: ["red"] }, id: "toolu_1" };
   const prompt = scripted("other", [{ tools: [call] }, { text: "You said $LAST" }]);
   const { first, sessionId, store, next } = await twoProcesses(prompt);

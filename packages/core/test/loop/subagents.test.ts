@@ -137,7 +137,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 });
 
-test("a subagent that is started again after a crash is the same session, with one prompt", async () => {
+test("a subagent that is started again after a crash keeps its session, which has one prompt", async () => {
   const store = createMemoryStore();
   const ids = createIds();
   const { agent } = await simulatedAgent({ store });

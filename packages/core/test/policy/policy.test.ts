@@ -67,7 +67,7 @@ describe("what a key asks for", () => {
     else expect(refusal).toBeUndefined();
   });
 
-  test("a policy is also checked against the models and tools of the subagents that options of Claude Code define", () => {
+  test("a policy also applies to the models and tools of subagents that the options of Claude Code define", () => {
     const agents = { helper: { description: "d", prompt: "p", tools: ["Bash"], model: "opus" } };
     const asked = askedByOptions({ allowed_tools: ["Read"], fallback_model: "haiku", agents });
     expect(useRefusal({ tools: ["Read"] }, asked)).toContain('"Bash"');

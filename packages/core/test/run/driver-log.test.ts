@@ -91,7 +91,7 @@ test("if another writer has appended an event, the facts are made again from the
   expectInStep(log, await memory.read(SESSION));
 });
 
-test("an unavailable store is retried with the same ids, and an append whose answer was lost is not repeated", async () => {
+test("an append to an unavailable store is retried with the same ids, and stored once even if its answer was lost", async () => {
   let failures = 3;
   const { log, memory } = await driven((store) => ({
     ...store,
@@ -107,7 +107,7 @@ test("an unavailable store is retried with the same ids, and an append whose ans
   expect(await memory.read(SESSION)).toHaveLength(4);
 });
 
-test("retries of an unavailable store end with the lease, and nothing more is written", async () => {
+test("an append to an unavailable store is retried until the lease ends, and nothing more is written", async () => {
   const away = new KnownError("store_unavailable", "The store is away.");
   const { log, memory, now, clock } = await driven((store) => ({ ...store, append: () => Promise.reject(away) }));
   await expect(log.write(begin)).rejects.toBe(away);

@@ -29,7 +29,7 @@ function misplacedFacts(path: string, source: string): readonly string[] {
   });
 }
 
-test("facts are constructed in one place: those of a run in run/facts, facts from outside in session-facts.ts", () => {
+test("facts are constructed in one place: those of a driver in run/facts, all others in session-facts.ts", () => {
   const files = globSync("packages/*/src/**/*.ts", { cwd: root });
   expect(files.length).toBeGreaterThan(100);
   const misplaced = files.flatMap((path) => misplacedFacts(path, readFileSync(`${root}/${path}`, "utf8")));
@@ -50,7 +50,7 @@ describe("a fact that is constructed elsewhere is found", () => {
     ]);
   });
 
-  test("a literal of a fact from outside a run", () => {
+  test("a literal of a fact that needs no driver", () => {
     expect(misplacedFacts(loop, 'append({ event_type: "prompt.accepted", data });')).toEqual([
       `${loop} constructs prompt.accepted. Call its constructor in packages/core/src/sessions/session-facts.ts instead.`,
     ]);

@@ -178,7 +178,7 @@ test("a signal cancels the run, and the watcher reads the run to its end", async
   expect(events.find(({ event_type }) => event_type === "cancel.requested")?.data).toMatchObject({ run_id: runId });
 });
 
-test("a session that is deleted ends the watching", async () => {
+test("the deletion of the session ends the watching", async () => {
   const { sessions, sessionId, watch } = await waiting();
   const onEvent = ({ event_type }: Event): unknown => event_type === "await.opened" && sessions.delete(sessionId);
   expect(await watch({ stopsAtWait: "never" }, { onEvent })).toMatchObject({ ending: "log-ended" });
