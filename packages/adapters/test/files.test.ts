@@ -162,7 +162,7 @@ test("a machine that mounts the folder elsewhere finds a file by the path on the
   expect(await createFolderFileStore({ folder: mounted }).get(storagePath)).toEqual(bytes);
 });
 
-test("a folder does not follow links to the outside, nor to a sibling folder with the same prefix", async () => {
+test("links that lead out of the folder are not followed, even to a sibling folder with the same prefix", async () => {
   const parent = await tempFolder();
   const folder = join(parent, "mem");
   const files = createFolderFileStore({ folder });
@@ -239,7 +239,7 @@ test("an error of a bucket has the bucket's own reason", async () => {
   await expect(files.check?.()).rejects.toThrow('The bucket "b" answered PUT with status 403 (AccessDenied).');
 });
 
-test("the error for a missing bucket names the bucket, and is not that of a missing file", async () => {
+test("the error for a missing bucket names the bucket, and differs from the error for a missing file", async () => {
   const server = createServer((_, response) => {
     response.writeHead(404, { "content-type": "application/xml" });
     response.end("<Error><Code>NoSuchBucket</Code></Error>");

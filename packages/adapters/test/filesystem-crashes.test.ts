@@ -134,7 +134,7 @@ describe("damage", () => {
     expect(await store.read(sessionId, { after: 3 })).toHaveLength(1);
   });
 
-  test("a damaged list of heads makes opening slower, and loses nothing", async () => {
+  test("if the list of heads is damaged, opening the store takes longer, but nothing is lost", async () => {
     const { folder, sessionId } = await threeLines();
     for (const text of ["", "x", "x\n".repeat(3)]) {
       writeFileSync(join(folder, "heads.jsonl"), text);
@@ -319,7 +319,7 @@ describe("a folder", () => {
     }
   });
 
-  test("only UUIDs are accepted from facts and callers as parts of file names", async () => {
+  test("an id of a fact or a caller becomes part of a file name only if it is a UUID", async () => {
     const outer = emptyFolder();
     const folder = join(outer, "store");
     const store = await opened(folder);

@@ -242,7 +242,7 @@ test("documents that are out of date after a kill are updated at open, and those
   expect(statSync(stillPath).mtimeMs).toBe(untouched);
 });
 
-test("the files of 1,200 conversations sort in order, with three digits as long as they suffice", async () => {
+test("the files of up to 999 conversations have three digits, and those of 1,200 conversations have four, so that they are sorted", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);
@@ -270,7 +270,7 @@ test("the files of 1,200 conversations sort in order, with three digits as long 
   expect(statSync(join(conversations, "0001.json")).mtimeMs).toBe(first);
 });
 
-test("a deleted session leaves no document, its fork keeps its own, and documents without a log are removed", async () => {
+test("the documents of a deleted session are removed, other sessions keep theirs, and documents without a log are removed", async () => {
   const folder = emptyFolder();
   const store = await createFilesystemStore({ folder });
   const [gone, kept] = [scriptOn(store), scriptOn(store)];
@@ -286,7 +286,7 @@ test("a deleted session leaves no document, its fork keeps its own, and document
   expect(Object.keys(documentsOf(folder))).toEqual(left);
 });
 
-test("a fact that cannot be folded removes the session's documents, and nothing else", async () => {
+test("if a fact cannot be folded, only the documents of its session are removed", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);

@@ -108,7 +108,7 @@ describe("a lock", () => {
     expect(await store.read(script.sessionId)).toHaveLength(1);
   });
 
-  test("a lock of another boot means a power failure: empty documents are written again", async () => {
+  test("if the last holder of the lock ended in a crash of the machine, empty documents are written again", async () => {
     const folder = emptyFolder();
     const store = await createFilesystemStore({ folder });
     const script = scriptOn(store);

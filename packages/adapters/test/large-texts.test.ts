@@ -104,7 +104,7 @@ describe.each(STORES)("large texts of %s", (_, open) => {
   });
 });
 
-test("a large text that cannot be stored as a file stays in the log, and the store waits as long as the failed attempt took before it tries again", async () => {
+test("a large text that cannot be stored as a file stays in the log; after a failed attempt of 5 s, the next attempt comes 5 s later", async () => {
   const reported: unknown[] = [];
   const folder = await tempFolder();
   const place = createFolderFileStore({ folder });

@@ -18,7 +18,7 @@ function sessionOf(sessionId: string, prompt: string, other: Partial<SessionStat
 }
 
 test.each([createNoMemory(), createPlaceholderMemory()])(
-  "$type remembers nothing, and its rows in the log say so",
+  "$type remembers nothing, and reports that it stored and found 0 memories",
   async (memory) => {
     const state = sessionOf("s1", "The harbour opens at nine.");
     expect(await memory.update({ state, answer: "Noted." })).toBe(0);

@@ -115,7 +115,7 @@ test.each([
   ["thinking", { thinking: { type: "enabled" } }],
   ["enable_thinking", { enable_thinking: true }],
   ["chat_template_kwargs", { chat_template_kwargs: { enable_thinking: true } }],
-] as const)("a request for thinking by the quirk %s has the fields of that quirk", (thinking, fields) => {
+] as const)("with the quirk %s, a request for thinking has the fields of that quirk", (thinking, fields) => {
   expect(model({ thinking }).prepare(callOf({ text: "" })).body).toMatchObject(fields);
 });
 

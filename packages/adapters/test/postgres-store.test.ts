@@ -214,7 +214,7 @@ describe("postgres: what can go wrong", () => {
     await store.delete(script.sessionId);
   });
 
-  test("a database of a newer Skein is rejected with an error that says so", async () => {
+  test("a database of a newer Skein is rejected with an error that names its schema", async () => {
     const url = await database();
     const client = await connected(url);
     await client.query("insert into skein.migrations (number, name) values (999, 'from the future')");

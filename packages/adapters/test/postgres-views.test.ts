@@ -228,7 +228,7 @@ describe("schema platform (platform API)", () => {
     expect(events).toEqual(dated(await store.read(sessionId)));
   });
 
-  test("the platform views show a body that was too large for its row in full", async () => {
+  test("the platform views show the whole of a body that was too large for its row", async () => {
     const script = await scripted();
     await script.prompt("x".repeat(300_000));
     const read =

@@ -1,4 +1,4 @@
-/** A commit waits for the disk, unless a power failure may lose everything in it. */
+/** Whether a commit waits for the disk, which empty files are opened, and what statements keep in memory. */
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { openDatabase } from "../src/stores/sqlite/database.ts";
 const NORMAL = 1;
 const FULL = 2;
 
-test("a commit waits for the disk unless all its jobs may be lost in a power failure", async () => {
+test("a commit waits for the disk if at least one of its jobs must survive a power failure", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-database-"));
   const db = openDatabase({ file: join(folder, "skein.db"), busyMs: 1000, committed: () => {} });
   onTestFinished(() => {
@@ -24,7 +24,7 @@ test("a commit waits for the disk unless all its jobs may be lost in a power fai
   expect(await db.write(setting)).toBe(FULL);
 });
 
-test("an empty file is rejected with an error that says what to do, unless it was created a moment ago", () => {
+test("an old empty file is rejected with an error that names it as empty, and a new empty file is opened", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-empty-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "skein.db");

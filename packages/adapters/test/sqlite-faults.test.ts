@@ -184,7 +184,7 @@ describe("another process", () => {
   });
 
   test(
-    "two processes append and read at the same time without gap or repeat, and follow each other",
+    "when two processes append at the same time, readers and followers get each event once, in order",
     { timeout: 60_000 },
     async () => {
       const EACH = 150;
@@ -277,7 +277,7 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
     await created(await open());
   });
 
-  test("a store on a read-only disk is rejected with a reason, and can be used again later", async () => {
+  test("opening a store on a read-only disk fails with read_only, and succeeds when the disk can be written again", async () => {
     const sessionId = await closedStore();
     execFileSync("mount", ["-o", "remount,ro", mount]);
     expect(await codeOf(open())).toBe("read_only");

@@ -55,7 +55,7 @@ test("a write or a deletion by any process is seen by the next reader", async ()
   expect(await read()).toEqual([undefined]);
 });
 
-test("a page is the same object until something is written, and then contains the change", async () => {
+test("a page is the same object until something is written; after that, a new page contains the change", async () => {
   const { here, there } = await twoStores();
   const page = () => here.list({ tenant: "default", limit: 10 });
   const first = await page();

@@ -270,7 +270,7 @@ function planOf(sql: string): readonly string[] {
     .map(({ detail }) => String(detail));
 }
 
-test("actions of a type are found by an index, unless every turn has them", () => {
+test("an index finds actions of the types that not every turn has", () => {
   const everyTurn = Object.entries(DIALECTS).filter(([type]) => RARE_EVENT.includes(`'${type}'`));
   const plan = planOf("SELECT agent_uuid FROM agent_runs WHERE action_type = 'error'").filter((line) =>
     / e\b/.test(line),

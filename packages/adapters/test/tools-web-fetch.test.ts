@@ -96,7 +96,7 @@ test("a name with a public and a private address is rejected", async () => {
   await expect(fetchWith(web, { url: "http://both.example/" })).rejects.toThrow(/not an address of the public/);
 });
 
-test("redirects are checked like the first URL, and counted", async () => {
+test("each redirect is checked like the first URL, and at most five are followed", async () => {
   const { port, hits } = await server((request, response) => {
     const [, to = ""] = /to=(.*)/.exec(decodeURIComponent(request.url ?? "")) ?? [];
     if (to === "") response.end("arrived");

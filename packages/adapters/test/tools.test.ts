@@ -193,7 +193,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       );
     });
 
-    test("Read says why it shows nothing: an empty file, not text, no such line, no such file", async () => {
+    test("Read says why it shows nothing: the file is empty, is not text, has no such line, or does not exist", async () => {
       const { call, folder } = world();
       writeFileSync(join(folder, "empty"), "");
       writeFileSync(join(folder, "binary"), new Uint8Array([1, 0, 2]));
@@ -303,7 +303,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       await expect(call("Grep", { pattern: "(" })).rejects.toThrow(/not a valid RE2 regular expression/);
     });
 
-    test("patterns with exponential time in other regex engines are fast", async () => {
+    test("patterns that take exponential time in other regex engines are fast here", async () => {
       const { call, folder } = world();
       writeFileSync(join(folder, "evil.txt"), `${"a".repeat(5000)}b\n`);
       const started = process.cpuUsage();
@@ -390,7 +390,7 @@ describe("Bash", () => {
   test.each([
     ["time-out", 200],
     ["abort", 60_000],
-  ])("on %s, the command and everything that it started end", async (how, timeout) => {
+  ])("on %s, the command is ended together with everything that it started", async (how, timeout) => {
     const { call, folder } = toolsWorld();
     const stop = new AbortController();
     const [one, two] = [marker(), marker()];

@@ -82,6 +82,6 @@ test("an abort ends a request that waits for its token", async () => {
   await expect(sending).rejects.toThrow("Enough.");
 });
 
-test("the name of a file instead of a key is an error that says what is expected", () => {
+test("if the name of a file is given instead of a key, the error says what is expected", () => {
   expect(() => createAccessTokens({ key: "/home/me/account.json" })).toThrow("Expected the JSON in that file");
 });

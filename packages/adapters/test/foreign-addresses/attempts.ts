@@ -23,7 +23,7 @@ const server = createServer((request, response) => {
 });
 await new Promise<void>((resolve) => server.listen(80, "::", resolve));
 
-/** Names, with the answers of an attacker's DNS server. */
+/** How often each name was resolved, and the answers of an attacker's DNS server. */
 const asked = new Map<string, number>();
 const lookup = ((host: string, _options: unknown, done: (error: Error | null, all: unknown[]) => void) => {
   const times = (asked.get(host) ?? 0) + 1;

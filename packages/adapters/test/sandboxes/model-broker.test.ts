@@ -243,7 +243,7 @@ test("a body without an announced length is read up to the same limit", async ()
   expect(status).toBe(413);
 });
 
-test("only the program's headers that belong to the Messages API are forwarded", async () => {
+test("of the program's headers, only those of the Messages API are forwarded", async () => {
   const seen: Record<string, unknown>[] = [];
   const watched = createModelBroker({
     baseUrl: simulator.url,

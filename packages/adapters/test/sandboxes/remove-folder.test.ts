@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { removeFolder } from "../../src/sandboxes/remove-folder.ts";
 
-test("a folder is removed while the server continues, its links are not followed, and a missing one is no error", async () => {
+test("a folder is removed while the server continues, links in it are not followed, and a missing folder is no error", async () => {
   const home = mkdtempSync(join(tmpdir(), "skein-removed-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const [folder, outside] = [join(home, "-folder"), join(home, "outside")];

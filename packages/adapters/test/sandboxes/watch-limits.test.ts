@@ -34,7 +34,7 @@ async function watched(
 describe.runIf(process.platform === "linux").concurrent("the size of folders", () => {
   test.each([
     ["in files", "head -c 8M /dev/zero > file; read < <(sleep 60)"],
-    ["in empty files, each of which has an entry", "for i in {1..1100}; do : > $i; done; read < <(sleep 60)"],
+    ["with the entries of empty files", "for i in {1..1100}; do : > $i; done; read < <(sleep 60)"],
     [
       "in files that are deleted while a program has them open",
       "exec 5> file; rm file; head -c 8M /dev/zero >&5; read < <(sleep 60)",
@@ -43,7 +43,7 @@ describe.runIf(process.platform === "linux").concurrent("the size of folders", (
     expect(await watched(script)).toMatch(TOO_LARGE);
   });
 
-  test("a program that makes a path which is too long to measure is ended", async () => {
+  test("a program is ended if it makes a path that is too long to measure", async () => {
     const script =
       "name=$(printf a%.0s {1..250}); for i in {1..20}; do mkdir $name; cd -P $name; done; read < <(sleep 60)";
     expect(await watched(script)).toMatch(/^its folders had a path that is too long/);

@@ -56,7 +56,7 @@ test("a link at the end of a path is not followed", () => {
   expect([existsSync(join(root, "link")), existsSync(join(outside, "secret"))]).toEqual([false, true]);
 });
 
-test("a folder has an identity, unless its path has a link", () => {
+test("a folder has an identity only if no part of its path is a link", () => {
   const { dev, ino } = statSync(join(root, "folder"));
   expect(folderIdentity(join(realpathSync(root), "folder"))).toBe(`${dev}:${ino}`);
   symlinkSync(root, join(outside, "way"));

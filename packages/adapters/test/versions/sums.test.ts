@@ -106,7 +106,7 @@ async function rollUp(): Promise<number> {
   return (await client.query<{ runs: number }>("select skein.roll_up(1000) as runs")).rows[0]?.runs ?? -1;
 }
 
-test("sums equal the count of every row: before and after they are added up, and when sessions are deleted", async () => {
+test("sums equal the count of every row, before and after changes are added up, and when sessions are deleted", async () => {
   const store = await opened();
   const sessions: string[] = [];
   for (const { day, ...opened } of [

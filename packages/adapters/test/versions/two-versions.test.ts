@@ -59,7 +59,7 @@ const wholeLog = (events: readonly Event[]): readonly number[] => events.map(({ 
 const counted = (length: number): readonly number[] => Array.from({ length }, (_, at) => at + 1);
 const SINGLE = "select relname as name from pg_class where relname = 'events_single'";
 
-test("a server of the previous version keeps working while a new server migrates the database and moves the events, and afterwards", async () => {
+test("a server of the previous version works while a new server migrates the database and moves the events, and also after that", async () => {
   const { url, before, scripts } = await filled(12);
   const client = await connected(url);
   const over = new AbortController();

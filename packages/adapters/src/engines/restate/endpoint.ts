@@ -25,7 +25,7 @@ export interface RestateEndpoint {
   close(): Promise<void>;
 }
 
-/** No run takes as long as this timeout. The pings of the connection notice a worker that hangs. */
+/** No drive takes as long as this timeout. The pings of the connection notice a worker that hangs. */
 const SILENCE = { hours: 24 };
 
 export async function listenForRestate(options: EndpointOptions): Promise<RestateEndpoint> {

@@ -38,7 +38,7 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /**
  * The embedded default: one file with a write-ahead log. All appends of a tick share one commit, which waits for the
- * disk unless it only changes leases.
+ * disk. Only a commit that changes nothing but leases does not wait.
  *
  * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the other
  * processes; a sweep each second finds unannounced changes.
