@@ -72,7 +72,7 @@ test("a sealed secret that was changed, or copied to another tenant, is not open
   const record = await records.get("a", "secret", "provider");
   const { text } = (record as unknown as { value: { text: string } }).value;
   await records.put([{ tenant: "b", kind: "secret", id: "provider", value: { text } }]);
-  // Changes the last letter but one: all 6 bits of it are data, which is not so for the last letter.
+  // Changes the last letter but one, because all its bits are data. Some bits of the last letter are not.
   const changed = `${text.slice(0, -2)}${text.at(-2) === "A" ? "B" : "A"}${text.at(-1)}`;
   await records.put([{ tenant: "a", kind: "secret", id: "provider", value: { text: changed } }]);
   for (const tenant of ["a", "b"])

@@ -155,7 +155,7 @@ describe("models", () => {
     expect((await models.list()).filter(({ is_default }) => is_default)).toHaveLength(1);
   });
 
-  test("a model name exists once; adding it again can make it the default", async () => {
+  test("a model name exists once, and adding the model again can make it the default", async () => {
     const { models } = bench();
     const first = await models.add({ name: "claude-sonnet-4-5" });
     await models.add({ name: "claude-opus-5", isDefault: true });

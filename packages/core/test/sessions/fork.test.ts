@@ -142,12 +142,12 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
     expect(copies[3]?.["message"]).toEqual(result("toolu_a")["message"]);
   });
 
-  test("a fork's transcript has renamed uuids inside a compaction", async () => {
+  test("a fork's transcript has the new uuids also inside a compaction", async () => {
     const { entries } = await forkedAt(undefined);
     expect(entries[9]?.["compactMetadata"]).toEqual({ preservedSegment: { headUuid: entries[7]?.["uuid"] } });
   });
 
-  test("a fork's transcript closes the calls of its last message, also a call that had its result", async () => {
+  test("a fork's transcript closes the calls of its last message, also a call that has its result in the parent", async () => {
     const { entries, state } = await forkedAt(1);
     expect(from(entries).slice(0, 4)).toEqual([1, 2, 3, 5].map(uuid));
     const [, , first, second, closing] = entries;
@@ -209,7 +209,7 @@ test("a session without a Claude Code transcript can be forked", async () => {
   ]);
 });
 
-test("a fork and its first prompt are one append, and a repeated request returns the same fork", async () => {
+test("a fork and its first prompt are stored in one append, and a repeated request returns the same fork", async () => {
   const ids = createIds();
   const store = createMemoryStore();
   const appends: string[] = [];

@@ -50,7 +50,7 @@ async function awaiting() {
 }
 
 describe("create", () => {
-  test("create makes an idle session of its agent's version, with the given fields", async () => {
+  test("create makes an idle session with the given fields, under the present version of its agent", async () => {
     const { sessions } = bench();
     const options = { title: "T", tags: ["a"], metadata: { k: 1 }, workingDirectory: "/w", modelId: nobody };
     expect(await sessions.create(agent, options)).toMatchObject({

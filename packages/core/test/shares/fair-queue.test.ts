@@ -53,7 +53,7 @@ describe("a fair queue", () => {
   });
 
   test.each([1, 2, 3, 4, 8, 32, 64])(
-    "a fair queue leaves one of %i places for a new tenant, or gives it the next place that becomes free",
+    "a fair queue leaves one of %i places for a new tenant, or gives the new tenant the next place that becomes free",
     async (places) => {
       const queue = createFairQueue({ places, isShared: () => true });
       const { ask, served, endOne } = line(queue);

@@ -15,7 +15,8 @@ import { expect, test } from "vitest";
 const ids = createIds();
 const MIB = 1024 * 1024;
 /**
- * Waits until everything that waits only for promises has continued: the store, the states and the queue are in memory.
+ * Lets everything continue that waits only for promises. The store, the states and the queue are in memory, so this is
+ * enough.
  */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));

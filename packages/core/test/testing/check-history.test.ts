@@ -269,7 +269,7 @@ describe("the checker finds", () => {
   });
 });
 
-test("operations that may still happen are required only at the end", () => {
+test("a run that has not ended is a violation only if every run had to end", () => {
   const history = changed((draft) => void eventsOf(draft).pop());
   expect(found({ ...history, mustFinish: false })).not.toContain("I16");
 });

@@ -41,11 +41,11 @@ describe("the seeded simulation", () => {
 });
 
 describe("planted bugs are found", () => {
-  // How many seeds may be needed to find each bug. A campaign has 1,000. If a bug needs many more than today, the simulation has become
-  // worse.
+  // How many seeds may be needed to find each bug. A campaign has 1,000. If a bug needs many more seeds than it did,
+  // the simulation has become worse.
   const budgets: Partial<Record<Mutant, number>> = { "lost-wake-up": 600, "no-poison": 200 };
 
-  /** With these bugs something never happens, which shows only after the end of the faults. */
+  /** These bugs prevent something that should happen. This shows only after the end of the faults. */
   const onlyLiveness: ReadonlySet<Mutant> = new Set<Mutant>(["lost-wake-up", "no-poison"]);
 
   test.each(Object.entries(MUTANTS))("the planted bug %s is found: %s", async (name) => {
