@@ -1,4 +1,4 @@
-/** `npm run attack`: every attack on the walls of a server, as tests, and a table of the results. Nothing is sent beyond loopback. */
+/** `npm run attack` runs every attack on the walls of a server as tests, and prints a table. It sends nothing beyond loopback. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { FILES } from "./attack/attacks.ts";
 const folder = mkdtempSync(join(tmpdir(), "skein-attack-"));
 const report = join(folder, "report.json");
 const began = Date.now();
-// Most of the time, these tests wait for time limits and for processes. Eight at a time use half of two cores.
+// These tests mostly wait for time limits and processes. Eight files at a time keep two cores only half busy.
 const workers = "--maxWorkers=8";
 const { status } = spawnSync(process.execPath, ["scripts/test.ts", ...FILES, workers, ...process.argv.slice(2)], {
   stdio: "inherit",

@@ -1,4 +1,4 @@
-/** `npm run cluster`: the topology of `deploy/` on this machine, from npm and Debian packages, until Ctrl-C. */
+/** `npm run cluster` runs the same processes as `deploy/` on this machine, from npm and Debian packages, until Ctrl-C. */
 import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { startCluster } from "./cluster/start-cluster.ts";

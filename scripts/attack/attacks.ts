@@ -4,7 +4,7 @@ export interface Attack {
   readonly expected: string;
   /** The path of the test file below `packages/`. */
   readonly file: string;
-  /** A part of the names of its tests. */
+  /** Matches the names of the tests in `file` that try this attack. */
   readonly test: RegExp;
 }
 
@@ -197,8 +197,7 @@ export const ATTACKS: readonly Attack[] = [
 ];
 
 /**
- * Files and folders of tests that `npm run attack` runs, besides those of the attacks above: tests of the walls in
- * general.
+ * More tests that `npm run attack` runs: they test the walls in general, and no single attack names them.
  */
 const MORE = [
   "packages/server/test/attacks",

@@ -55,7 +55,7 @@ export interface ChaosOutcome {
 
 const SETTLE_MS = 90_000;
 
-/** Sessions with tools on a whole cluster, while one part after the other breaks. */
+/** Runs sessions with tools on a whole cluster, while one part after the other fails. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosOutcome> {
   const { say = () => {}, restateNodes } = options;
   const effects = await startEffectsServer(() => 5);
@@ -129,8 +129,8 @@ function endedByItself(name: string): Violation {
 }
 
 /**
- * Claude Code's sessions use folders that every worker has. Without such sessions Claude Code is off, because the
- * cluster then starts faster.
+ * The settings for sessions of Claude Code, whose folders every worker has. If no such sessions are asked for, Claude
+ * Code is off, because the cluster then starts faster.
  */
 function claudeSettings({ claude = 0 }: ChaosOptions, folder: string): Record<string, string> {
   if (claude === 0) return { SKEIN_CLAUDE_CODE: "off" };
@@ -144,13 +144,13 @@ interface Pace {
   /** The sessions of Claude Code, and the folder of each. */
   readonly claude: Map<string, string>;
   readonly folder: string;
-  /** Aborts when the faults are over: then no session gets another prompt. */
+  /** Aborts when the faults are over. After that, a session gets another prompt only if it has had too few. */
   readonly calm: AbortSignal;
   /** Aborts when the campaign is over: then followers stop. */
   readonly over: AbortSignal;
 }
 
-/** Every session gets one prompt after the other as long as faults happen, and is followed the whole time. */
+/** Follows every session, and sends it one prompt after the other while faults happen: at least `prompts` of them. */
 async function work(client: Client, options: ChaosOptions, pace: Pace): Promise<void> {
   const { sessions, prompts } = options;
   const { operations, streams, calm, over } = pace;
@@ -188,7 +188,7 @@ async function beginClaude(client: Client, n: number, pace: Pace): Promise<strin
   return sessionId;
 }
 
-/** The effects of Claude Code: each line of the file in a session's folder is one effect of one call. */
+/** The effects of Claude Code. Each line in the file `effects` of the session's folder is one effect of one call. */
 function claudeEffects(
   claude: ReadonlyMap<string, string>,
   sessionId: string,

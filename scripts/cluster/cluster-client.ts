@@ -31,7 +31,7 @@ export interface Client {
 
 const AGAIN_MS = 150;
 
-/** Claude Code has one effect for each prompt: a line in a file of its folder. */
+/** A prompt that lets Claude Code cause exactly one effect: one line in the file `effects` of its folder. */
 function claudePrompt(label: string): string {
   const steps = [
     {
@@ -165,8 +165,8 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
       if (accepted) Object.assign(operation, { messageId: accepted.message.id, sequence: accepted.event_sequence });
     },
     async follow(stream, onRunEnded, over) {
-      // A session of Claude Code has events before its reader knows the session's id. The delivery time of these events
-      // counts from now on.
+      // A session of Claude Code already has events when its reader learns its id. For these events, the delivery time
+      // counts from now.
       const began = Date.now();
       while (!over.aborted) {
         try {

@@ -50,7 +50,7 @@ describe("errors", () => {
 });
 
 describe("streams that break", () => {
-  test("an error event comes after the deltas that its step names, and only in streams", async () => {
+  test("a stream error comes after the number of deltas in its step; a request without a stream gets no error", async () => {
     const { client, simulator } = await rig();
     const body = play({ text: "one two three", chunk: 4, streamError: { afterChunks: 2 } });
     const seen: string[] = [];

@@ -28,7 +28,7 @@ async function cacheRig() {
   return { counters, pass: (ms: number) => (time += ms) };
 }
 
-test("a marked prefix is written once and then read, and the sum is always the whole prompt", async () => {
+test("the first request writes a marked prefix, the next one reads it, and the counts add up to the whole prompt", async () => {
   const { counters } = await cacheRig();
   const first = await counters({ system: system(LONG) });
   expect(first).toMatchObject({ read: 0, written: expect.closeTo(2510, -2) as number });
@@ -38,7 +38,7 @@ test("a marked prefix is written once and then read, and the sum is always the w
   expect(unmarked).toEqual({ written: 0, hour: 0, read: 0, rest: first.written + first.rest });
 });
 
-test("one changed byte, another model or other tools give another prefix", async () => {
+test("after one changed byte, or with another model or other tools, nothing is read from the cache", async () => {
   const { counters } = await cacheRig();
   await counters({ system: system(LONG) });
   expect(await counters({ system: system(`${LONG}.`) })).toMatchObject({ read: 0 });

@@ -52,7 +52,7 @@ test("the container that a request names is used again", async () => {
   expect((await client.messages.create(play({ text: "no code" }))).container).toBeNull();
 });
 
-test("the older Python tool and errors of a tool have their own blocks", async () => {
+test("the older Python tool and a failed tool have their own kinds of result blocks", async () => {
   const { client } = await rig();
   const message = await client.messages.create(
     play({

@@ -130,7 +130,7 @@ describe("a request that OpenAI would reject is answered with a 400", () => {
   });
 });
 
-test("an unknown address of OpenAI's API is not found, in OpenAI's format", async () => {
+test("a request for an unknown route of OpenAI's API gets a 404 in OpenAI's format", async () => {
   const { openai } = await rig();
   const failed = openai.embeddings.create({ model: "e", input: "x" });
   await expect(failed).rejects.toBeInstanceOf(OpenAI.NotFoundError);
@@ -150,7 +150,7 @@ describe("quirks of other servers", () => {
     return { seen, deltas, calls };
   };
 
-  test("deltas of calls can be without an index, with index 0, without an id, whole, interleaved, or objects", async () => {
+  test("each quirk changes the deltas of calls: their index, their id, their size, their order or their type", async () => {
     expect((await chunks({ index: "missing" })).calls.some((call) => "index" in call)).toBe(false);
     expect(new Set((await chunks({ index: "zero" })).calls.map(({ index }) => index))).toEqual(new Set([0]));
     expect((await chunks({ id: "missing" })).calls.some((call) => "id" in call)).toBe(false);
@@ -166,7 +166,7 @@ describe("quirks of other servers", () => {
     expect(deltas.map((delta) => (delta[place] as string | undefined) ?? "").join("")).toBe(EVERYTHING.thinking);
   });
 
-  test("usage can be sent with the finish reason, not at all, or as DeepSeek reports it", async () => {
+  test("a step chooses whether usage comes with the finish reason, not at all, or as DeepSeek reports it", async () => {
     expect((await chunks({ usage: "last" })).seen.at(-1)).toMatchObject({
       choices: [{ finish_reason: "tool_calls" }],
       usage: { prompt_tokens: expect.any(Number) as number },

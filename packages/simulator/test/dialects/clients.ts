@@ -21,7 +21,7 @@ export async function rig(): Promise<Rig> {
 /** A prompt that plays these steps. */
 export const play = (...steps: readonly Step[]): string => script(steps, "test");
 
-/** Thinking, text and two calls: what every dialect must be able to say. */
+/** A step with all content that every dialect can send: thinking, text and two calls. */
 export const EVERYTHING: Step = {
   thinking: "Let me think about the wörld 🌍.",
   text: "I will look — twice.",

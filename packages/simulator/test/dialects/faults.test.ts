@@ -36,7 +36,7 @@ async function streamed(dialect: string, step: Step) {
 }
 
 describe.each(Object.keys(STREAMS))("%s", (dialect) => {
-  test("an error in the middle of a stream comes after its deltas and is thrown by the client", async () => {
+  test("after an error event in the middle of a stream, the client has the earlier text and throws", async () => {
     const { text, error } = await streamed(dialect, {
       text: "one two three",
       chunk: 4,
@@ -61,7 +61,7 @@ describe.each(Object.keys(STREAMS))("%s", (dialect) => {
     expect(call?.outcome).toBe("faulted");
   });
 
-  test("a web page or an empty body instead of an answer has no text", async () => {
+  test("a client that gets a web page or an empty body instead of an answer finds no text", async () => {
     for (const body of ["html", "empty"] as const) {
       const { text, call } = await streamed(dialect, { text: "never", instead: { body } });
       expect([text, call?.status, call?.outcome]).toEqual(["", 200, "faulted"]);
@@ -89,7 +89,7 @@ test("errors have OpenAI's shape, type and code, with retry-after only if it is 
   expect(await failed({ status: 529 })).toMatchObject({ status: 529, type: "service_unavailable_error" });
 });
 
-test("without a key OpenAI's routes answer 401, and their models are listed", async () => {
+test("OpenAI's routes answer 401 without a key, and list the models with one", async () => {
   const { openai, simulator } = await rig();
   for (const path of ["chat/completions", "responses"]) {
     const response = await fetch(`${simulator.url}/v1/${path}`, { method: "POST", body: "{}" });

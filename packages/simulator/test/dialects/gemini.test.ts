@@ -53,7 +53,7 @@ test("a streamed answer has the same parts as one that is not streamed", async (
   expect(whole.modelVersion).toBe("gemini-3-pro");
 });
 
-test("a turn continues with one response for each call, with signatures unchanged", async () => {
+test("Gemini continues a turn only if every call has a response and no signature was changed", async () => {
   const { google } = await rig();
   const prompt = play(
     { thinking: "hm", tools: [{ name: "read", input: { path: "a" } }, { name: "list" }] },
@@ -127,7 +127,7 @@ test("errors have Google's shape, with the delay before a retry as a detail", as
   expect(JSON.stringify(simulator.ledger.calls())).not.toContain("secret");
 });
 
-test("the counted tokens equal those that an answer reports, and models are listed", async () => {
+test("countTokens returns the same count as an answer, and models are listed", async () => {
   const { google } = await rig();
   const model = "gemini-3-pro";
   const { usageMetadata } = await google.models.generateContent({ model, contents: "How much is 2+2?" });

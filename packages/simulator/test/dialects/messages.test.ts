@@ -138,7 +138,7 @@ test("entries of the role system in the middle of a conversation are neither ste
   expect(textOf(await client.messages.create({ ...ask(""), messages }))).toBe("second");
 });
 
-test("an answer ends for the reason that its step or its request sets", async () => {
+test("the stop reason comes from the step, from a stop sequence or from max_tokens", async () => {
   const { client } = await rig();
   const reason = async (body: Anthropic.MessageCreateParamsNonStreaming) => {
     const { stop_reason, stop_sequence, content, usage } = await client.messages.stream(body).finalMessage();
@@ -200,7 +200,7 @@ test("raw blocks are sent as they are, streamed or not", async () => {
   expect((await client.messages.stream(play({ blocks })).finalMessage()).content).toEqual(blocks);
 });
 
-test("tokens can be counted without an answer, with the same result", async () => {
+test("count_tokens returns the same count as an answer", async () => {
   const { client } = await rig();
   const { max_tokens: _, ...prompt } = { ...ask("How much?"), system: "Be brief.", tools: [tool("read")] };
   const { input_tokens } = await client.messages.countTokens(prompt);

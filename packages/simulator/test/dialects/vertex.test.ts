@@ -6,7 +6,7 @@ type AuthClient = NonNullable<NonNullable<ConstructorParameters<typeof Anthropic
 
 const PATH = "/v1/projects/p-1/locations/europe-west1/publishers/anthropic/models/claude-sonnet-5-5";
 
-/** The unmodified client with an invented token, so that it requests no token. */
+/** The unmodified client. It gets an invented token, because otherwise it would ask Google for one. */
 async function vertex() {
   const { simulator } = await rig();
   const authClient = { getRequestHeaders: async () => new Headers({ authorization: "Bearer invented" }) };
@@ -39,7 +39,7 @@ test("the client of Vertex AI reads a streamed answer like one that is not strea
   ]);
 });
 
-test("the client of Vertex AI gets Google's errors for a quota, and Anthropic's for a request", async () => {
+test("the client of Vertex AI gets an error of Google for an exhausted quota, and one of Anthropic for a bad request", async () => {
   const { client, ask } = await vertex();
   const asking = (step: object) => client.messages.create(ask(play(step))).catch((error: unknown) => error);
   expect(await asking({ error: { status: 429 } })).toMatchObject({
