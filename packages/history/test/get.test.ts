@@ -103,7 +103,7 @@ describe("threads", () => {
     expect(session.messages.map(({ isActive }) => isActive)).toEqual([false, false, true, true]);
   });
 
-  test("lines without a parent that follow a hook, a compaction or a line of another session are not branches", async () => {
+  test("lines without a parent are not branches if they are hooks or compactions, follow a compaction or belong to another session", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const root = { parentUuid: null };

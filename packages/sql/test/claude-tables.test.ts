@@ -135,7 +135,7 @@ test("the first query about usage includes answers in damaged lines and answers 
     sql,
     "SELECT response_id AS id, input_tokens AS i, output_tokens AS o FROM claude.responses ORDER BY id",
   );
-  // Answers without a readable token count, a4 and a6, are no calls.
+  // The answers a4 and a6 have no readable token count, so they do not count as calls.
   expect(rows.map(({ id, i, o }) => `${text(id)} ${Number(i)} ${Number(o)}`)).toEqual([
     "msg_1 10 5",
     "msg_2 10 5",
@@ -164,7 +164,7 @@ describe("damage", () => {
     lines.flatMap((line, index) => [Buffer.from(index === 0 ? "" : "\n"), Buffer.from(line as string)]),
   );
 
-  test("damaged lines fail no query and hide no good row", { timeout: 120_000 }, async () => {
+  test("damaged lines make no query fail and hide no good row", { timeout: 120_000 }, async () => {
     const root = folder("skein [odd] *?-");
     write(root, "projects/p/damaged.jsonl", file);
     write(root, "projects/p/empty.jsonl", "");
@@ -430,7 +430,7 @@ test("the tables of plans, todos, history, stats and tasks have the rows of thei
   ]);
 });
 
-test("a data directory that does not exist is an error, and an empty one gives empty tables", async () => {
+test("a data directory that does not exist is an error, and an empty data directory gives empty tables", async () => {
   const root = folder();
   const sql = await open(root);
   expect(await ask(sql, "SELECT count(*) AS n FROM claude_conversations")).toEqual([{ n: 0 }]);

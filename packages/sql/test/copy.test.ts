@@ -178,7 +178,7 @@ test(
 );
 
 test(
-  "a copy is readable by its owner alone, and a broken copy or one of other directories is not used",
+  "a copy is readable only by its owner, and a broken copy or a copy of other directories is not used",
   { timeout: 120_000 },
   async () => {
     const root = folder();

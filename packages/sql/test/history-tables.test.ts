@@ -110,7 +110,7 @@ test("the table functions accept a source, recognise a path, and warn about an u
   }
 });
 
-test("a sum of many calls is priced as short calls, and one call with as many tokens as a long call", async () => {
+test("a sum of many calls has the price of short calls, and one call with as many tokens has the price of a long call", async () => {
   const root = join(folder, "copilot");
   const cost = async (name: string, shutdown: object): Promise<unknown> => {
     const session = join(root, name, "session-state", "c0000000-0000-4000-8000-00000000000f");

@@ -148,7 +148,7 @@ test("skein sql init reports a directory without transcripts", async () => {
   await expect(stock(folder())).rejects.toThrow(/There is no transcript in .*skein sql init --root DIR/);
 });
 
-/** Numbers as text, JSON as its value: DuckDB's plain API and Skein's write them differently. */
+/** Writes numbers as text and JSON as its value, so that answers of DuckDB's own API and of Skein can be compared. */
 function loose(value: Json | Value): Value {
   if (value === null) return null;
   if (typeof value !== "string") return JSON.stringify(value);

@@ -43,7 +43,7 @@ test("a damaged long line has a row, with its texts cut", async () => {
   ]);
 });
 
-test("lines of 1, 4 and 17 MB fail no query and hide no row", { timeout: 240_000 }, async () => {
+test("lines of 1, 4 and 17 MB make no query fail and hide no row", { timeout: 240_000 }, async () => {
   const root = folder();
   const cache = folder();
   const path = write(root, `projects/p/${SESSION}.jsonl`, lines());

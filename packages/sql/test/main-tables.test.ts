@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ask, folder, open, write } from "./sql.ts";
 
-/** The columns of the SQL specification, in its order. The conformance list names these lines. */
+/** The columns of the SQL specification, in its order. The conformance list refers to these lines. */
 const COLUMNS = [
   "claude_conversations: session_id VARCHAR",
   "claude_conversations: project_path VARCHAR",

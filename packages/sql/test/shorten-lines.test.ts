@@ -25,7 +25,7 @@ test.each([
   ["escapes", '\\"', CUT / 2],
   ["escaped pairs", "\\ud83d\\ude00", Math.ceil(CUT / 12) * 2],
   ["escaped letters", "\\u00e9", Math.ceil(CUT / 6)],
-])("a long text of %s is cut between two of them, and the rest of the line stays", (_, letter, length) => {
+])("a long text of %s is cut between two characters, and the rest of the line stays", (_, letter, length) => {
   const short = JSON.parse(shortened(`{"text":"${letter.repeat(2 ** 21)}","next":"a\\"b","last":[1]}`)) as {
     text: string;
   };

@@ -51,7 +51,7 @@ test.each([
   expect(planStatement(readStatement(sql), { ...KNOWN, explanation }).isReusable).toBe(expected);
 });
 
-test("the first query has both branches and line numbers", async () => {
+test("the first query can use branches and line numbers together", async () => {
   const root = folder();
   const line = (uuid: string, parentUuid: string | null, content: string): object => ({
     type: "user",

@@ -8,7 +8,7 @@ const READ = "format = 'newline_delimited', ignore_errors = true, maximum_object
 export const isTranscript = (file: string): string =>
   `regexp_matches(${file}, '/projects/[^/]+/([^/]+|.*/agent-[^/]+)\\.jsonl$')`;
 
-/** Files as texts. A file that is not UTF-8 has no content here; with `read_text` it would fail the whole statement. */
+/** Files as texts. A file that is not UTF-8 has no content here. With `read_text`, the whole statement would fail. */
 export const textFiles = (files: string): string =>
   `(SELECT filename, TRY(decode(content)) AS content, size, last_modified FROM read_blob(${files}))`;
 

@@ -1,9 +1,9 @@
 /**
  * Finds in DuckDB's own plan which scanned files a query can need. The plan shows this if each scan is joined by `place` with
  * rows of `skein.files` that are filtered by session, project or file. If one scan has no such join, all files are read. Only
- * filters of the forms below are understood. Modification times are not used. A file that was last written before some moment
- * usually has no later line, but that is not certain: a program may have set the time, the clock may have gone back, an archive
- * may have rounded the time. Nobody would notice a missing row.
+ * filters of the forms below are understood. Modification times are not used, although a file that was last written before
+ * some moment usually has no later line: a program may have set the time, the clock may have gone back, an archive may have
+ * rounded the time. Nobody would notice the missing rows.
  */
 import { literal } from "../database/quote.ts";
 
@@ -64,7 +64,7 @@ function scansOf(node: Node, above: readonly Filter[]): readonly (readonly Filte
   return children.flatMap((child) => scansOf(child, [...above, ...own]));
 }
 
-/** The filters of a join's side that reads only the table of files. */
+/** The filters of one side of a join, if this side reads only the table of files. */
 function filtersOf({ name, children = [], extra_info }: Node): readonly Filter[] {
   const [only, ...others] = children;
   if ((name === "PROJECTION" || name === "FILTER") && only && others.length === 0) return filtersOf(only);

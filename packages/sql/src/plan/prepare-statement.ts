@@ -1,6 +1,6 @@
 /**
  * Prepares statements: fills the tables that a statement may read, plans it, and executes the plan. Each step needs the
- * result of the step before it, so that the order cannot be changed.
+ * result of the step before it, so the order cannot be changed.
  */
 import {
   type DuckDBConnection,
@@ -44,8 +44,8 @@ interface Prepared {
 
 interface PrepareOptions {
   /**
-   * Whether to count the rows of every file first, so that the reader fails on no line. For callers that cannot run the statement
-   * again.
+   * If true, the rows of every file are counted first, so that the reader does not fail on a bad line. For callers that cannot
+   * run the statement again.
    */
   readonly counted: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * The plan of one statement: the required state of the tables when it runs. `planStatement` is the only place that
- * decides it, and `prepare-statement.ts` is the only place that executes it.
+ * The plan of one statement says in which state the tables must be when the statement runs. Only `planStatement` makes
+ * plans, and only `prepare-statement.ts` executes them.
  */
 import { type Files, scannedBytes } from "../transcripts/files.ts";
 import { NO_LINE } from "../tables/scan.ts";
@@ -18,10 +18,10 @@ export interface StatementPlan {
 
 /** What must be known before a statement can be planned. */
 export interface Known {
-  /** How many statements DuckDB makes of it: for some, such as PIVOT, several. */
+  /** How many statements DuckDB makes of this one. It makes several of a PIVOT, for example. */
   readonly parts: number;
   readonly explanation: Explanation;
-  /** Whether the caller wants the rows of every file counted first: then the reader fails on no line. */
+  /** Whether the caller wants the rows of every file counted first, so that the reader does not fail on a bad line. */
   readonly counted: boolean;
 }
 

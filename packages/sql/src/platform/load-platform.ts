@@ -35,7 +35,7 @@ export async function loadPlatform(connection: DuckDBConnection, store: Store): 
   await loader.finish();
 }
 
-/** The API keys of a server name their tenants: a tenant may have agents but no session yet. */
+/** Tenants are also found through the API keys of the server, because a tenant may have agents but no session yet. */
 const KEYS = { tenant: "$keys", kind: "api_key" } as const;
 const Key = z.object({ tenant: z.string() });
 

@@ -80,7 +80,7 @@ function checkType({ statementType }: DuckDBPreparedStatement): void {
   );
 }
 
-/** Throws if the process can see files, networks or variables beyond those it was given: then the sandbox does not work. */
+/** Throws if the sandbox does not work: if the process can see files, networks or variables that it was not given. */
 function checkWalls(places: readonly string[], isFiltered: boolean): void {
   const seen = readdirSync("/").filter((name) => !places.includes(name));
   const network = visibleNetwork();

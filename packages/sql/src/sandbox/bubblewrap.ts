@@ -10,13 +10,13 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { syscallFilter } from "@skein/core";
 
-/** Where commands are looked for. The PATH of the environment is not used. */
+/** The folders in which Skein looks for commands. The PATH of the environment is not used. */
 export const COMMAND_FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
 
 /** The file descriptor from which bubblewrap reads the filter of system calls. */
 export const FILTER_PIPE = 4;
 
-/** Where Skein's cache folder is inside the sandbox: DuckDB shows the path of an attached database. */
+/** The path of Skein's cache folder inside the sandbox. The real path stays hidden: DuckDB shows the path of an attached database. */
 const CACHE = "/cache";
 
 /** All namespaces are new, the user is nobody, and the process is killed when its server ends. */
@@ -55,8 +55,7 @@ export type FoundSandbox =
   | {
       readonly command: string;
       /**
-       * A trial starts another program in the same sandbox, one that does not search for transcripts: the search takes most of
-       * the time of a start.
+       * A trial starts a program that does not search for transcripts, because the search takes most of the time of a start.
        */
       readonly args: (walls: Walls, data: string, options: { readonly isTrial: boolean }) => readonly string[];
       /** The names of everything in the root folder of the sandbox. */
@@ -117,7 +116,7 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
   };
 }
 
-/** The directory itself is empty and always there, because a missing one is an error of the statement. */
+/** The directory itself is always made, even if nothing is mounted in it, because statements fail if it is missing. */
 function mountsOf(root: string): readonly string[] {
   const entries = READ_ENTRIES.map((name) => join(root, name));
   return ["--dir", root, ...entries.flatMap((path) => ["--ro-bind-try", path, path])];

@@ -36,7 +36,7 @@ export interface SandboxOptions extends SandboxContent {
   readonly memoryBytes?: number;
   /** How long an idle process waits for a query before it is stopped. */
   readonly spareMs?: number;
-  /** Where bubblewrap is looked for. */
+  /** The folders in which to look for bubblewrap. */
   readonly commandFolders?: readonly string[];
 }
 
@@ -113,8 +113,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   }
 
   /**
-   * The sandbox, which is tried again until it works: after the missing part is installed, the server need not be
-   * restarted.
+   * Returns the sandbox. If it did not work, the next call tries it again, so that the server need not be restarted after
+   * a missing part was installed.
    */
   async function found(): Promise<FoundSandbox> {
     const sandboxed = await (tried ??= trial());

@@ -28,7 +28,7 @@ export type PipeMessage =
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean }
   | { readonly kind: "failed"; readonly code: "statement_failed" | "over_limit"; readonly message: string };
 
-/** The length of the letter and of the length itself. */
+/** The number of bytes before the content: one for the letter, four for the length. */
 export const HEADER_BYTES = 5;
 
 export function encodeMessage(message: PipeMessage): Uint8Array {

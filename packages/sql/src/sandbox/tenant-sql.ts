@@ -37,16 +37,16 @@ interface TenantQuery extends Omit<Query, "database"> {
 }
 
 export interface TenantSqlOptions {
-  /** The sessions of all tenants; without a store their tables are empty. */
+  /** The store with the sessions of all tenants. Without a store, the tables of these sessions are empty. */
   readonly store?: Store | undefined;
   /** Claude Code's data directories and Skein's cache folder, if statements may read Claude Code's files. */
   readonly history?: { readonly roots: readonly string[]; readonly cacheFolder: string } | undefined;
   /** The folder for databases, while this process runs. Leftovers of earlier processes are removed. */
   readonly folder: string;
   readonly now?: () => number;
-  /** How long a query waits for the copy of its rows before it fails, and how long it may take while the transcripts have no copy. */
+  /** How long a query waits for the copy of its tenant's rows. Until the transcripts have a copy, the query may itself take this long. */
   readonly copyMs?: number;
-  /** Where bubblewrap is looked for; the default folders if not given. */
+  /** The folders in which to look for bubblewrap; the default folders if not given. */
   readonly commandFolders?: readonly string[];
 }
 
@@ -197,7 +197,7 @@ async function inTime(database: Promise<string>, ms: number): Promise<string> {
   }
 }
 
-/** Each process has its own folder, because two servers may share a data folder. Removes those of processes that were killed. */
+/** Each process has its own folder, because two servers may share a data folder. Removes the folders of processes that were killed. */
 function takeFolder(folder: string, own: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(folder)) {

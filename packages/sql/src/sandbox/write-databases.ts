@@ -1,8 +1,8 @@
 /**
  * The program that writes databases for the sandbox. It is a child of the server, so that DuckDB is not loaded into the server.
  *
- * It runs only its own statements. A database is never changed, because a query may be reading it: the next one is made
- * from a copy of it.
+ * It runs only its own statements. A database is never changed, because a query may be reading it. The next database is made
+ * from a copy.
  */
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";

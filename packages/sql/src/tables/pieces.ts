@@ -2,7 +2,7 @@
  * The pieces from which the tables are composed: rows that can be computed from one transcript alone.
  *
  * A piece is read from the files (by the query here) or from the cached copy (a table of the same name and columns). Both have
- * `place`, the number of the file. No piece uses line numbers unless `line` is selected, because numbering takes one of two threads.
+ * `place`, the number of the file. A piece uses line numbers only if `line` is selected, because only one thread can number lines.
  * Before a text is parsed it is searched for a word that it must contain. The word begins with a rare letter, because DuckDB
  * searches for the first letter first.
  */
@@ -80,8 +80,8 @@ FROM (SELECT *, blocks[1] AS block FROM (SELECT *, ${lines.said(CONTENT)}.conten
 
 /**
  * Claude Code writes one line for each block of an answer. The lines of one answer are one message; every other line is a message.
- * All are grouped in one step, in which other lines get a random key: with two steps, DuckDB would materialize every column of a
- * step that is used twice.
+ * All lines are grouped in one step, in which each other line gets a random key. With two steps, DuckDB would materialize every
+ * column of a step that is used twice.
  */
 const message = (lines: Lines): string => `
 WITH spoken AS (

@@ -1,7 +1,7 @@
 /**
  * Usage and cost, with each model call counted once.
  *
- * Claude Code writes one call as one line per content block, early lines with placeholder counters, and again on resumes and forks.
+ * Claude Code writes a call as one line per content block; its early lines have placeholder counters. Resumes and forks write it again.
  * So the lines with the same message id and request id are one call, with the largest value of each counter. A line without a request
  * id, and a copy in a side chain (which has another request id), belong to the first call with that message id.
  *

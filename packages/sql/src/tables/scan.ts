@@ -2,9 +2,8 @@
  * The views with which DuckDB reads transcripts in place, line by line.
  *
  * `scan.rows` has the fields of the lines that have a type, `scan.answers` the fields from which a cost is computed,
- * `scan.objects` every line as JSON. The lines that only JavaScript can read (`scan.repaired`) are added: DuckDB reads
- * nothing of a line with a lone surrogate or a byte that is not UTF-8, nor of two records in one line. Reasons:
- * decision 070.
+ * `scan.objects` every line as JSON. The lines that only JavaScript can read (`scan.repaired`) are added: DuckDB cannot
+ * read a line with a lone surrogate, with a byte that is not UTF-8, or with two records. Reasons: decision 070.
  */
 
 /** DuckDB's default limit. Its buffers are twice as large, for each scan and thread. Longer lines are read with their texts cut. */

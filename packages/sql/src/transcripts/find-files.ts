@@ -12,7 +12,8 @@ export function createFileFinder(library: LibraryConfig): () => FoundFiles {
 }
 
 /**
- * The transcripts, or undefined without Claude Code: then the platform's tables still work. A given directory must exist, and a statement that names a table of Claude Code fails (`checkRoots`).
+ * The transcripts. Undefined if Claude Code is not on this machine: the platform's tables still work, but a statement that
+ * names a table of Claude Code fails (`checkRoots`). A given directory must exist.
  */
 function found(library: LibraryConfig): Discovered | undefined {
   try {

@@ -88,7 +88,7 @@ function createCutter(give: (bytes: Uint8Array) => void): (block: Uint8Array) =>
   let isText = false;
   let isCut = false;
   let length = 0;
-  /** How many bytes of an escape sequence are left: 5 before its letter, then the four digits of a \u. */
+  /** The state of an escape sequence: 5 means that its letter comes next; 4 to 1, how many digits of a \u are left; 0, none. */
   let escape = 0;
   let unit = 0;
   /** The first half of a surrogate pair was written, so the second must follow. */

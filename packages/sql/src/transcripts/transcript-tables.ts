@@ -19,14 +19,14 @@ export interface TranscriptTablesDeps {
 }
 
 export interface TranscriptTables {
-  /** Replaces everything: all files are read, without branches. */
+  /** Replaces the content of all tables: all files are read, and there are no branches. */
   replace(files: Files): Promise<void>;
   /** Makes the views that read transcripts in place, unless they exist. */
   makeScan(): Promise<void>;
   /** Sets whether those views number lines. Does nothing while they do not exist. */
   number(numbered: boolean): Promise<void>;
   showBranches(files: Files): Promise<void>;
-  /** Fills `scan.objects` with the lines themselves, from now on. */
+  /** After this call, `scan.objects` has the lines themselves. */
   showLines(files: Files): Promise<void>;
   /** Restricts the scan to files that match this condition; null reads all. */
   restrict(files: Files, condition: string | null): Promise<void>;
