@@ -15,11 +15,11 @@ import {
 import { join } from "node:path";
 
 /**
- * Files in a folder that a sandboxed program writes to, accessed by the server, which is outside of the sandbox: a symbolic
- * link that the program created there could make the server read files that the program must not see.
+ * The server uses these functions for files in a folder that a sandboxed program writes to. The server is outside of
+ * the sandbox: a symbolic link that the program created could make it read files that the program must not see.
  *
- * No component of a path may be a link, not even one that is created during the access: each folder is opened relative to the
- * folder that was opened before.
+ * No component of a path may be a link, not even one that is created during the access: each folder is opened relative
+ * to the folder that was opened before.
  */
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_TRUNC } = constants;

@@ -9,8 +9,8 @@ export type PlaceOf = (context: Pick<ToolContext, "workplace">) => Promise<Workp
 export type FolderOf = (context: Pick<ToolContext, "workplace" | "signal">) => Promise<ConfinedFolder>;
 
 /**
- * The workplace that the server gives each session, or the workplace of a program without a server. A configured folder
- * replaces the session's own.
+ * The workplace of each call: the one that the server gives the session, or the one of a program without a server. A
+ * configured folder replaces the session's own.
  */
 export function placesOf({
   folder,

@@ -6,7 +6,7 @@ import type { ModelBroker } from "../../sandboxes/model-broker/index.ts";
 /** The sandbox of Claude Code, and the connections that it may make. */
 export interface ClaudeWalls {
   readonly sandbox: Sandbox;
-  /** The broker, through which the process reaches the model, so that the real key stays outside. */
+  /** The broker, through which the process reaches the model: the real key stays outside of the sandbox. */
   readonly broker: ModelBroker;
   readonly limits?: SandboxLimits;
   /** Hosts that every session may call: names, or `*.name` for all subdomains. */

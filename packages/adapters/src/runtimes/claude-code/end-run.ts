@@ -86,7 +86,7 @@ export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
   batch.add(runFailed(state.run, { ...end, now, result }));
 }
 
-/** Completes a run whose model has given its final answer, so that only the end is missing. */
+/** Completes a run that has its final answer, but whose end was not recorded. */
 export function completeRun(batch: Batch): void {
   const { state, now } = batch;
   if (!state.run) return;

@@ -106,7 +106,7 @@ function entryAsking(transcript: Transcript, toolUseId: string): Entry | undefin
   );
 }
 
-/** The fields that every entry of the chain has, taken from the entry before. */
+/** The fields that every entry of a transcript has. They are copied from the entry before the new one. */
 function common(after: Entry) {
   const { userType, entrypoint, cwd, sessionId, version, gitBranch } = after;
   return {

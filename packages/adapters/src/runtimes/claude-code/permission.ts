@@ -52,7 +52,7 @@ function decisionIn(text: string): z.infer<typeof Decision> | undefined {
   }
 }
 
-/** Free text answers every question that was asked. */
+/** A free text is the answer to every question that was asked. */
 function sameForAll(input: JsonObject, text: string): Record<string, string> {
   const questions = Array.isArray(input["questions"]) ? (input["questions"] as { question?: unknown }[]) : [];
   return Object.fromEntries(questions.map(({ question }) => [String(question), text]));

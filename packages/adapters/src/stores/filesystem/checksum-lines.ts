@@ -40,8 +40,9 @@ export function* linesOf(bytes: Buffer): Generator<Line> {
 }
 
 /**
- * Whether a bad line is what a crash leaves of an unfinished write: no newline, or blocks that never reached the disk and
- * read as zeros. It must be the last line. Our lines contain no zero byte, because JSON escapes it.
+ * Whether a damaged line is the rest of a write that a crash interrupted: it has no newline, or zeros in place of
+ * blocks that never reached the disk. It must be the last line. Our lines contain no zero byte, because JSON escapes
+ * it.
  */
 export function isTorn({ text, offset, whole }: Line, bytes: Buffer): boolean {
   return !whole || (offset + text.length + 1 === bytes.length && text.includes(0));

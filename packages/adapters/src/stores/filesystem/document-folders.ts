@@ -27,7 +27,7 @@ export interface DocumentFolders {
   check(): void;
   /** Writes everything that waits. */
   settle(): Promise<void>;
-  /** Stops: after it resolves, nothing is written. Waiting documents are written at the next open. */
+  /** Stops writing. After it resolves, nothing is written; waiting documents are written at the next open. */
   stop(): Promise<void>;
 }
 

@@ -46,8 +46,8 @@ export async function listSessions(connections: Connections, query: SessionQuery
     where.push(`(${time}, ${id}) < (${bind(lastTime)}::timestamptz, ${bind(lastId)}::uuid)`);
   }
   if (offset !== undefined) used.push("offset");
-  // The page is selected first and then joined with heads. If joined first, the query would read every session of the
-  // tenant.
+  // The page is selected first and then joined with heads. With the join first, the query would read every session of
+  // the tenant.
   const text = `select ${SESSION_COLUMNS} from (
       select s.* from ${tables} where ${where.join(" and ")} order by ${time} desc, ${id} desc
       limit ${bind(limit + 1)} ${offset === undefined ? "" : `offset ${bind(offset)}`}) s

@@ -160,7 +160,7 @@ function whole({ from, to }: Time, span: number): readonly Time[] {
   return inside.from < inside.to ? [inside] : [];
 }
 
-/** The parts of a time range outside of the inner one. */
+/** The parts of `time` that are outside of `inside`. */
 function without([time]: readonly Time[], [inside]: readonly Time[]): readonly Time[] {
   if (!time) return [];
   if (!inside) return [time];

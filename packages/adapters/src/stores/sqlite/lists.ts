@@ -124,8 +124,8 @@ interface Selection {
 }
 
 /**
- * Translates a filter to SQL. Tags and metadata have tables in the order of the list: the first label is read in order, the others
- * are looked up.
+ * Translates a filter to SQL. Tags and metadata have their own tables, in the order of the list. The table of the first
+ * tag or metadata condition is read in this order; the others are looked up.
  */
 function selection(filter: SessionFilter): Selection {
   const where: string[] = [];

@@ -3,7 +3,7 @@ import { type HookWebhook, webhookHeaders } from "@skein/protocol";
 import { type GuardedRequestOptions, guardedRequest } from "../../../tools/guarded-request.ts";
 import { HookAnswer } from "./answer.ts";
 
-/** A call without an answer: the message contains neither the address nor the sent data. */
+/** The error of a webhook that gave no valid answer. The message contains neither the address nor the sent data. */
 export class HookFailure extends Error {
   readonly code: "hook_timeout" | "hook_failed";
 
@@ -61,7 +61,7 @@ async function attemptOf({ hook, id, payload, secret }: WebhookCall, deps: CallD
   };
   const options = { ...places, post, maxBytes: ANSWER_BYTES, timeoutMs: hook.timeout * 1000 };
   const { status, body: bytes, cut } = await guardedRequest(new URL(hook.url), options, signal);
-  // An incomplete answer does not count: it fails to parse below.
+  // An answer that was cut off must not count. "{" is not valid JSON, so it is rejected below.
   return { status, text: cut ? "{" : new TextDecoder().decode(bytes) };
 }
 

@@ -37,7 +37,9 @@ export function putSecrets<Options extends Given>(options: Options, secrets: Sec
   }) as Options;
 }
 
-/** `prefix` is the part of a value that may be shown. */
+/**
+ * Replaces each secret of the options by the result of `change`. `prefix` is the part of the value that may be shown.
+ */
 function eachSecret(options: Given, change: (value: string, prefix: string) => string): Given {
   const hidden = (record: Readonly<Record<string, string>>): Record<string, string> =>
     mapped(record, (value) => change(value, ""));
