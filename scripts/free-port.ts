@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * These ports are below those that systems give to outgoing connections (Linux from 32768, others from 49152). An
- * outgoing connection could take a port between this check and its use.
+ * Systems give higher ports to outgoing connections (Linux from 32768, others from 49152). So no outgoing connection can
+ * take one of these ports between the check and the use of the port.
  */
 const [LOWEST, HIGHEST] = [15_000, 32_000];
-/** The ports that this process was given. A process that is restarted keeps its port. */
+/** The ports that were handed out. None is handed out twice, because a process may stop and later use its port again. */
 const given = new Set<number>();
 
 /** A free port of this machine. Another process may take it before it is used. */

@@ -22,7 +22,7 @@ writeFileSync(
   output: { file: ${JSON.stringify(file)}, format: "esm", minify: true },
 };`,
 );
-// The bundler that comes with vitest.
+// Rolldown is the bundler that comes with vitest.
 execFileSync(process.execPath, ["node_modules/rolldown/bin/cli.mjs", "-c", config], { stdio: "inherit" });
 const target = `packages/adapters/test/versions/schema-${MIGRATIONS.at(-1)?.number}.mjs.gz`;
 writeFileSync(target, gzipSync(readFileSync(file), { level: 9 }));

@@ -1,9 +1,10 @@
 /**
- * `npm run fuzz`: generated requests from the server's own description, valid and broken, against the real server.
+ * `npm run fuzz` sends valid and broken requests to a real server. It generates them from the server's own description.
  *
- * No answer may be a 5xx, outside its schema or missing for 5 s. The fuzzer knows only `/openapi.json`. The server
- * validates its answers with the schemas that the description is made from, so only the fuzzer can find an error in
- * the description. A seed repeats the kinds of requests, not their bytes; a failure is printed as a curl command.
+ * Every answer must come within 5 s, match its schema, and not be a 5xx. The fuzzer knows only `/openapi.json`. The
+ * server validates its answers with the schemas that the description is made from, so only the fuzzer can find an error
+ * in the description. The same seed gives the same kinds of requests, but not the same bytes. A failure is printed as a
+ * curl command.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -58,7 +59,7 @@ export async function fuzz({ running, store = "sqlite", ...options }: FuzzOption
   const server = await startServed({ dataDir, storeUrl });
   try {
     const { url, keys } = server;
-    // A memory store cannot be shared with the process that makes the keys.
+    // With a memory store, the other keys are made in a store that the server does not see, so only the admin key works.
     const usable = store === "memory" ? { admin: keys.admin } : keys;
     const campaign = await runCampaign({ ...options, url, keys: usable, isOver: () => !server.isRunning() });
     if (!server.isRunning())

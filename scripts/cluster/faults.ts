@@ -10,7 +10,7 @@ export interface Fault {
   readonly stopsStore?: true;
 }
 
-/** A process that was killed is started again after this time, as a supervisor would do. */
+/** A killed process is restarted after this time, as a supervisor would do. */
 const RESTART_MS = 700;
 
 /** Every fault of the chaos run: processes of each kind, connections, and the services that Skein uses. */

@@ -1,4 +1,4 @@
-/** Tools of the chaos run: their effects are counted by a server outside of the cluster. */
+/** The tools of the chaos run. A server that is not part of the cluster counts their effects. */
 import { defineTool } from "skein";
 import { z } from "zod";
 

@@ -12,7 +12,7 @@ export interface StruckFault extends Span {
   readonly stopsStore: boolean;
 }
 
-/** Somebody waited: a session that had something to do, a caller, or a reader. */
+/** A wait of a session that had something to do, of a caller, or of a reader. */
 export interface Stall {
   readonly ms: number;
   /** Who waited, for what and when, and which faults there were. */
@@ -28,12 +28,12 @@ const MOST = 5;
 /** A fault that was repaired this long before a wait may still be its cause. */
 const AFTERMATH_MS = 3000;
 
-/** The longest gaps between two events of a session that had something to do, not counting outages of the store. */
+/** The longest gaps between two events of a session that had something to do. The time of store outages is subtracted. */
 export function longestStalls(logs: readonly (readonly Event[])[], faults: readonly StruckFault[]): readonly Stall[] {
   return longestWaits(logs.flatMap(gapsOf), faults);
 }
 
-/** The longest waits, not counting outages of the store. */
+/** The longest waits. The time of store outages is subtracted. */
 export function longestWaits(waits: readonly Wait[], faults: readonly StruckFault[]): readonly Stall[] {
   return waits
     .map((wait) => ({ wait, ms: wait.to - wait.from - away(wait, faults) }))
@@ -66,7 +66,7 @@ function away({ from, to }: Span, faults: readonly StruckFault[]): number {
     .reduce((sum, outage) => sum + Math.max(0, Math.min(to, outage.to) - Math.max(from, outage.from)), 0);
 }
 
-/** The faults that may have caused a wait, with their times relative to its beginning. */
+/** The faults that may have caused a wait. Their times count from the beginning of the wait. */
 function faultsAround({ from, to }: Span, faults: readonly StruckFault[]): string {
   const seconds = (time: number): string => `${time < from ? "-" : "+"}${(Math.abs(time - from) / 1000).toFixed(1)}`;
   const around = faults.filter((fault) => fault.from < to && fault.to + AFTERMATH_MS > from);

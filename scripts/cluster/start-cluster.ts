@@ -53,7 +53,7 @@ interface ClusterOptions {
   readonly restate?: number;
   /** A `skein.config.ts` with agents and tools. */
   readonly config?: string;
-  /** Answers are marked as simulated and cost nothing. Otherwise the simulator is a model like any other, with prices. */
+  /** Whether answers are marked as simulated and free. Default: Skein takes the simulator for a real model with prices. */
   readonly isSimulation?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -108,7 +108,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   // The first process migrates the schema; the others find it up to date.
   for (const process_ of processes.slice(0, 1)) await process_.start();
   await Promise.all(processes.slice(1).map((process_) => process_.start()));
-  // Workers of the local engine do not listen for Restate.
+  // With the local engine there is nothing to register, because the workers do not listen for Restate.
   if (options.env?.["SKEIN_ENGINE"] !== "local") await registerDeployment({ url: places.restateAdmin }, places.workers);
   return {
     folder,

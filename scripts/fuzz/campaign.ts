@@ -115,7 +115,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
 
   async function refill(): Promise<void> {
     if (source.known.sessions.length >= FEW_SESSIONS) return;
-    // A concurrent request may archive or delete what is made here; then the next attempt makes it again.
+    // This may fail, because another request can archive the new agent or delete a new session. The next call retries.
     refilling ??= makeWorld({ url, key: keys.admin, known: source.known })
       .catch(() => {})
       .finally(() => (refilling = undefined));

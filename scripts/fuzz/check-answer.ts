@@ -20,14 +20,14 @@ export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description
   return errorProblems(request, answer, description);
 }
 
-/** A feature that the server reports as missing is not a failure. */
+/** Whether the server says that it lacks the requested feature. This is not a failure. */
 function isWithout({ status, text }: FuzzAnswer): boolean {
   // Either one of our errors or, if requested, an RFC 9457 problem.
   const body = json(text) as { readonly error?: { readonly code?: string }; readonly code?: string } | undefined;
   return status === 503 && (body?.error?.code ?? body?.code) === "SERVICE_UNAVAILABLE";
 }
 
-/** A success that should have been rejected. */
+/** Finds a request that succeeded although its sender has no right to it. */
 function mayNot({ foreign, operation, sender }: FuzzRequest, status: number): readonly string[] {
   if (foreign) return [`answered ${status} for something of another tenant`];
   const scope = operation?.scope;
@@ -76,7 +76,7 @@ function errorProblems({ method, headers: asked }: FuzzRequest, answer: FuzzAnsw
   return body.error.request_id === headers["x-request-id"] ? [] : ["request_id is not the one of the header"];
 }
 
-/** Frames of a stream: each can be parsed, and sequences only increase. */
+/** Checks that each frame of a stream can be parsed, and that sequences only increase. */
 function streamProblems(text: string, described: z.ZodType | undefined): readonly string[] {
   let last = 0;
   const whole = text.split("\n\n").slice(0, -1);
@@ -87,7 +87,7 @@ function streamProblems(text: string, described: z.ZodType | undefined): readonl
         .find((line) => line.startsWith(`${name}: `))
         ?.slice(name.length + 2);
     const [id, data] = [field("id"), field("data")];
-    // A run as text has frames without a name, in the requested format.
+    // The stream of a run as text has frames without a name. They are not checked.
     if (data === undefined || field("event") === undefined) continue;
     const value = json(data);
     if (value === undefined) return [`a frame that is not JSON: ${frame.slice(0, 200)}`];
@@ -96,7 +96,7 @@ function streamProblems(text: string, described: z.ZodType | undefined): readonl
     if (id === undefined) continue;
     if (!described && !ApiEvent.safeParse(value).success) return [`a frame outside its schema: ${frame.slice(0, 200)}`];
     const place = Number(id.split(":").at(-1));
-    // The stream over all sessions has opaque cursors.
+    // The cursors in the stream over all sessions are not numbers, so they cannot be compared.
     if (Number.isNaN(place)) continue;
     if (!(place > last)) return [`the frame ${id} came after ${last}`];
     last = place;

@@ -80,7 +80,7 @@ function operation(method: string, path: string, raw: RawOperation): Operation {
   };
 }
 
-/** Schemas that refer to others by name contain the schemas that they refer to. */
+/** Adds all named schemas to each schema, so that a reference by name can be found inside it. */
 function withDefinitions({ paths, components }: OpenApi): OpenApi {
   const local = <Value>(value: Value): Value =>
     JSON.parse(JSON.stringify(value).replaceAll('"#/components/schemas/', '"#/$defs/')) as Value;

@@ -13,14 +13,14 @@ export interface KnownThings {
   /** Remembers ids and cursors in an answer. */
   learn(path: string, body: unknown): void;
   forget(sessionId: string): void;
-  /** A known value for this name: of the session if it has one, otherwise of any session. */
+  /** A known value for a field of this name: from `session` if it has one, otherwise from any session. */
   pick(name: string, session: KnownSession | undefined, random: Random): unknown;
   /** The last session that was exported. */
   exported(): unknown;
 }
 
 const LIMIT = 60;
-/** Names of fields, and the kind of value that fits. */
+/** Fields that take the values of a field with another name. */
 const SAME: Readonly<Record<string, string>> = { default_model_id: "model_id" };
 
 export function createKnownThings(): KnownThings {

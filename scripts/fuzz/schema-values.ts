@@ -37,7 +37,7 @@ export interface ValueOptions {
   readonly definitions?: Readonly<Record<string, JsonSchema>> | undefined;
 }
 
-/** A value that usually fits a schema. For an open schema: a value that a caller may send. */
+/** A value that usually fits the schema. If the schema allows anything, the value is one that a caller could send. */
 export function valueOf(schema: JsonSchema, name: string, given: ValueOptions): unknown {
   const options = { ...given, definitions: schema.$defs ?? given.definitions };
   if (schema.$ref !== undefined)

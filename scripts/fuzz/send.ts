@@ -48,7 +48,7 @@ export function createSending(url: string, keys: ServedKeys): Sending {
           });
         };
         const sent = httpRequest({ hostname, port, method, path, headers, agent });
-        // Checks again after a moment: if this process was blocked, the answer has arrived in the meantime.
+        // The time limit is checked twice. If only this process was blocked, the answer arrives before the second check.
         const hang = (): void => {
           done("hang");
           sent.destroy();
@@ -77,8 +77,8 @@ export function createSending(url: string, keys: ServedKeys): Sending {
 }
 
 /**
- * Whether a broken connection counts as a rejection: a body over the limit is rejected while it is sent, and the system
- * may then drop the answer before it is read.
+ * Whether a broken connection counts as a rejection. The server rejects a body over the limit while it is still being
+ * sent, and the system may then drop the answer before the client has read it.
  */
 function isRefusedUnread(body: FuzzRequest["body"]): boolean {
   return body !== undefined && Buffer.byteLength(body) > 1024 * 1024;

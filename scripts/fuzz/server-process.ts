@@ -64,7 +64,7 @@ async function makeKeys(): Promise<Omit<ServedKeys, "admin">> {
   }
 }
 
-/** Reports when the event loop of this process was blocked, and how much of that time was processor time. */
+/** Reports each time that the event loop was blocked, and for how much of this time the process used the processor. */
 function watchForStalls(): void {
   let last = performance.now();
   let used = process.cpuUsage();

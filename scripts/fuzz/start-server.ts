@@ -35,7 +35,7 @@ const STOP_MS = 12_000;
 export async function startServed(task: ServingTask): Promise<Served> {
   mkdirSync(task.dataDir, { recursive: true });
   const program = fileURLToPath(new URL("./server-process.ts", import.meta.url));
-  // Under a test runner, this process has other options than plain Node.
+  // The options of Node are written out, because a test runner has added its own to this process.
   const child = spawn(process.execPath, ["--conditions=@skein/source", program, JSON.stringify(task)], {
     stdio: ["pipe", "pipe", "pipe"],
   });

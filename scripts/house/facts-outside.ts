@@ -1,4 +1,4 @@
-/** Facts of a run that are constructed outside of their module. */
+/** Finds code that constructs facts of a run but is not in `core/src/run`. */
 import type { Node } from "oxc-parser";
 import { type Finding, type SourceFile, type SourceTree, isFunction, productFiles, walk } from "./source-tree.ts";
 
@@ -18,7 +18,7 @@ export function factsOutside(tree: SourceTree): readonly Finding[] {
     );
 }
 
-/** The facts that need the lease of a session's driver: all facts of protocol, except those that anyone may append. */
+/** The facts that only the driver of a session may append: all facts of protocol, without those in `FROM_OUTSIDE`. */
 function driversFacts({ files }: SourceTree): ReadonlySet<string> {
   const all = [...files.values()]
     .filter(({ path }) => path.startsWith("packages/protocol/src/facts/"))
@@ -50,7 +50,7 @@ function keyOf({ key }: Extract<Node, { type: "Property" }>): string | undefined
   return key.type === "Literal" ? String(key.value) : undefined;
 }
 
-/** The strings that a value may be: literals in it, and the literals of its parameter's type. */
+/** The texts that an expression can have: its own literals or, for a parameter, the literals of the parameter's type. */
 function typesIn(value: Node, around: readonly Node[]): readonly string[] {
   const parameters = around.flatMap((node) => (isFunction(node) ? node.params : []));
   const source = value.type === "Identifier" ? parameters.filter((node) => isNamed(node, value.name)) : [value];

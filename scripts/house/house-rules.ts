@@ -11,7 +11,7 @@ import { unusedExports } from "./unused-exports.ts";
 /** The rules, by the names that still-open.json uses. */
 export const HOUSE_RULES = {
   "facts of a run outside their module": factsOutside,
-  "copies of a rule of a run": ruleCopies,
+  "rules of a run outside their module": ruleCopies,
   "unused exports of core": (tree) => unusedExports(tree, "@skein/core"),
   "unused exports of history/format": (tree) => unusedExports(tree, "@skein/history/format"),
   "import cycles": importCycles,
@@ -33,7 +33,7 @@ export interface Measure {
 
 export const MEASURES: readonly Measure[] = [
   {
-    what: "files that construct facts of a run, outside core/src/run",
+    what: "files that construct facts of a run but are not in core/src/run",
     goal: 0,
     count: (tree) => new Set(factsOutside(tree).map(({ file }) => file)).size,
   },

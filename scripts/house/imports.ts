@@ -52,7 +52,7 @@ function isTypeStatement(text: string, start: number): boolean {
   return /^(?:import|export)\s+type\b/u.test(text.slice(start, start + 20));
 }
 
-/** `import("…").Name` as a type: the parser's record of imports leaves these out. */
+/** Finds types such as `import("…").Name`, which are missing in the parser's list of imports. */
 function importTypes(text: string, lineAt: SourceFile["lineAt"]): readonly Import[] {
   return [...text.matchAll(/\bimport\("([^"]+)"\)\.(\w+)/gu)].map(({ 1: specifier = "", 2: name = "", index }) => ({
     specifier,

@@ -42,7 +42,7 @@ function longFunctionsIn(file: SourceFile): readonly Finding[] {
   return found;
 }
 
-/** Lines with code, without those of functions inside it and of switches that the type checker knows to be complete. */
+/** Counts the lines with code of a function. Inner functions, and switches that must handle every case, do not count. */
 function ownLines(outer: Node, file: SourceFile): number {
   const lines = new Set<number>();
   for (let line = file.lineAt(outer.start); line <= file.lineAt(outer.end); line++)
@@ -57,7 +57,7 @@ function ownLines(outer: Node, file: SourceFile): number {
   return lines.size;
 }
 
-/** A switch without `default`: the linter rejects it unless every case is handled. */
+/** Whether this is a switch without `default`. The linter makes sure that such a switch handles every case. */
 function isExhaustive(node: Node): boolean {
   return node.type === "SwitchStatement" && node.cases.every(({ test }) => test !== null);
 }

@@ -1,4 +1,4 @@
-/** Optional parts that are loaded without being requested. */
+/** Finds optional packages that are loaded although nobody uses them. */
 import { importsOf } from "./imports.ts";
 import { type Finding, type Package, type SourceTree, packageFolder } from "./source-tree.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Rules of a run that are implemented more than once, and functions that follow a run until it is over.
+ * Finds rules of a run that are implemented outside their module, and functions that follow a run until it is over.
  *
  * A rule is recognised by the properties that its code reads, so that a copy under another name is found too.
  */
