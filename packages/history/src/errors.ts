@@ -2,8 +2,9 @@
 export class SessionNotFoundError extends Error {
   override readonly name = "SessionNotFoundError";
   readonly sessionId: string | number;
-  constructor(sessionId: string | number, reason = "There is no such session") {
-    super(`${reason}: ${String(sessionId)}`);
+  /** `candidates` are lines about the sessions that may be meant. */
+  constructor(sessionId: string | number, reason = "There is no such session", candidates: readonly string[] = []) {
+    super([`${reason}: ${String(sessionId)}`, ...candidates].join("\n"));
     this.sessionId = sessionId;
   }
 }

@@ -122,7 +122,7 @@ function searchTool(config: () => Promise<LibraryConfig>) {
           match.agentId === null ? `session ${match.sessionId}` : `session ${match.sessionId} agent-${match.agentId}`;
         const title = visibleLine((match.sessionSummary ?? "").slice(0, 100));
         const context = match.context.map((line) => `  ${visible(line.slice(0, 400))}`).join("\n");
-        return `[${at} line ${match.fileLine}] ${match.timestamp.toISOString()} ${match.kind}${match.toolName === null ? "" : ` ${visibleLine(match.toolName)}`} · ${agentTitles[match.source]} · ${title}\n${context}`;
+        return `[${at} line ${match.fileLine}] ${match.timestampIsInferred ? "" : `${match.timestamp.toISOString()} `}${match.isTitle ? "title" : match.kind}${match.toolName === null ? "" : ` ${visibleLine(match.toolName)}`} · ${agentTitles[match.source]} · ${title}\n${context}`;
       });
       const more = pagination.hasMore
         ? `\n\n(${pagination.total} matches; offset ${offset + data.length} gives the next ones)`

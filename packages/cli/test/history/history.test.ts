@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
@@ -85,6 +95,63 @@ test("history list shows the newest session first, filters and pages sessions, a
   expect((await world.run("list", "--limit", "0")).out).toBe("2 sessions; this page shows none of them.\n");
   expect((await world.run("list", "--project", "/work/other/")).out).toContain("an older session");
   expect((await world.run("list", "--until", "2026-10-15")).out).not.toContain(first.slice(0, 8));
+});
+
+test("the last line of a list of some agents or folders is a command that reads its first session", async () => {
+  const world = createWorld();
+  const codex = join(world.folder, "codex of mine");
+  const id = "0198c0de-0000-7000-8000-0000000000e1";
+  mkdirSync(join(codex, "sessions/2026/08/22"), { recursive: true });
+  writeFileSync(
+    join(codex, "sessions/2026/08/22", `rollout-2026-08-22T10-00-00-${id}.jsonl`),
+    `${JSON.stringify({
+      timestamp: "2026-08-22T10:00:00.000Z",
+      type: "response_item",
+      payload: { type: "message", role: "user", content: [{ type: "input_text", text: "ask Codex" }] },
+    })}\n`,
+  );
+  const { out } = await world.run("list", "--root", codex, "--source", "codex");
+  expect(out).toMatch(/0 +0198c0de.+ask Codex\n/);
+  const hint = /^skein history show 0 --root (\S+) --root '(.+)' --source codex reads the first of these$/m.exec(out);
+  expect(hint?.slice(1)).toEqual([world.root, codex]);
+  expect((await world.run("show", "0", "--root", codex, "--source", "codex")).out).toContain(id);
+  expect((await world.run("show", "0", "--root", codex)).out).toContain(first);
+});
+
+test("an id with which several sessions begin is rejected with at most five of them and their titles", async () => {
+  const world = createWorld();
+  for (const n of [1, 2, 3, 4, 5, 6])
+    world.write(
+      `projects/-work-app/3333333${n}-cccc-4ccc-8ccc-cccccccccccc.jsonl`,
+      `${JSON.stringify({ type: "user", uuid: `m${n}`, timestamp: `2026-11-0${n}T10:00:00.000Z`, message: { role: "user", content: `Task ${n}` } })}\n`,
+    );
+  const { code, err } = await world.run("show", "3333333");
+  expect(code).toBe(3);
+  expect(err.trimEnd().split("\n")).toEqual([
+    "6 sessions begin with this id: 3333333",
+    ...[6, 5, 4, 3, 2].map((n) => `  3333333${n}-cccc-4ccc-8ccc-cccccccccccc  Task ${n}`),
+    "  and 1 more",
+  ]);
+});
+
+test("the short ids of a search are long enough to find each of its sessions", async () => {
+  const world = createWorld();
+  for (const id of ["33333333-cccc-4ccc-8ccc-ccccccccccca", "33333333-cccc-4ccc-8ccc-cccccccccccb"])
+    world.write(
+      `projects/-work-app/${id}.jsonl`,
+      `${JSON.stringify({ type: "user", uuid: id, timestamp: "2026-11-02T10:00:00.000Z", message: { role: "user", content: `porcupine ${id}` } })}\n`,
+    );
+  const { out } = await world.run("search", "porcupine");
+  const ids = [...out.matchAll(/ {2}(33333333\S*) · /g)].map(([, id]) => id ?? "");
+  expect(ids).toHaveLength(2);
+  for (const id of ids) expect((await world.run("show", id)).code).toBe(0);
+});
+
+test("a title that history search finds is called a title and has no time", async () => {
+  const { out } = await createWorld().run("search", "cleared");
+  expect(out).toMatch(/\n {2}title of the session · line 9\n/);
+  expect(out).toMatch(/ · said · line 2\n/);
+  expect(out).not.toMatch(/customTitle|noted/);
 });
 
 test("no control characters of a transcript reach the output", async () => {
@@ -326,6 +393,24 @@ test("history verify and check end with exit code 1 if something is damaged or u
     out: expect.stringMatching(/from-the-future +1 +unknown: type, x/) as string,
   });
   expect((await world.run("show", "0")).code).toBe(1);
+});
+
+test("a file of another agent among Claude Code's sessions is damage", async () => {
+  const world = createWorld();
+  const id = "33333333-cccc-4ccc-8ccc-cccccccccccc";
+  world.write(
+    `projects/-work-app/${id}.jsonl`,
+    `${JSON.stringify({ timestamp: "2026-11-02T10:00:00.000Z", type: "session_meta", payload: { id, cwd: "/work/app" } })}\n`,
+  );
+  const message =
+    "unknown-format no record of Claude Code in the file: is it of another agent, or of a newer version?\n";
+  expect(await world.run("verify")).toMatchObject({
+    code: 1,
+    out: expect.stringContaining(`${id}.jsonl:1: ${message}`),
+  });
+  expect((await world.run("show", id)).out).toContain(
+    "Damaged line 1: unknown-format, no record of Claude Code in the file",
+  );
 });
 
 test("history verify and check read only the sessions that --project, --since and --until select", async () => {

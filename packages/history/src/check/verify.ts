@@ -6,7 +6,7 @@ import { createPause } from "../scan/pause.ts";
 import { aboutDamage } from "../sources/port/about-damage.ts";
 import { loadState } from "../sources/mirror/mirror-state.ts";
 import { markOf } from "../sources/mirror/source-of-root.ts";
-import { readLines } from "../scan/read-lines.ts";
+import { readTranscriptRecords } from "../sources/claude-code/transcript/transcript-records.ts";
 
 export interface VerifyReport {
   readonly files: number;
@@ -27,7 +27,7 @@ export async function verify(config: LibraryConfig = {}): Promise<VerifyReport> 
   let bytes = 0;
   for (const { path, size, root } of files) {
     const original = originalPath(root, path);
-    readLines(path, {
+    readTranscriptRecords(path, {
       line: () => (lines += 1),
       damage: ({ line, kind, message, text }) =>
         damage.push({

@@ -46,7 +46,7 @@ export async function findSession(
   store: FacetStore,
 ): Promise<FoundSession> {
   const order = await orderSessions(config, store, discoverUnread(config));
-  const found = chooseSession(idOrIndex, order);
+  const found = chooseSession(idOrIndex, order) ?? (await refuseAmbiguous(idOrIndex, order, config, store));
   // The lines of the session and of its subagents are prepared together.
   const agents = agentsBySession(order.discovered.files, [found]).get(found) ?? [];
   const [file = found, ...agentFiles] = await withLines([found, ...agents], config);
@@ -56,7 +56,8 @@ export async function findSession(
   return { file, order: { ...order, files: ordered, discovered: { ...order.discovered, files } } };
 }
 
-function chooseSession(idOrIndex: number | string, order: SessionOrder): DataFile {
+/** Undefined if several sessions begin with the given id. */
+function chooseSession(idOrIndex: number | string, order: SessionOrder): DataFile | undefined {
   if (typeof idOrIndex === "number") {
     const file = order.files[idOrIndex];
     if (!file)
@@ -71,13 +72,38 @@ function chooseSession(idOrIndex: number | string, order: SessionOrder): DataFil
   const wanted = idOrIndex.trim().toLowerCase();
   const exact = order.files.find((file) => file.sessionId?.toLowerCase() === wanted);
   if (exact) return exact;
-  const matches = wanted === "" ? [] : order.files.filter((file) => file.sessionId?.toLowerCase().startsWith(wanted));
-  const [file, other] = matches;
-  if (file && other && file.sessionId !== other.sessionId) {
-    throw new SessionNotFoundError(idOrIndex, `${matches.length} sessions begin with this id`);
+  const matches = startingWith(wanted, order);
+  if (matches.length === 0) throw new SessionNotFoundError(idOrIndex);
+  return matches.length === 1 ? matches[0] : undefined;
+}
+
+/** The sessions whose id begins like this, newest first. Of files with the same id only the first one counts. */
+function startingWith(wanted: string, { files }: SessionOrder): readonly DataFile[] {
+  if (wanted === "") return [];
+  const byId = new Map<string, DataFile>();
+  for (const file of files) {
+    const id = file.sessionId?.toLowerCase();
+    if (id?.startsWith(wanted) && !byId.has(id)) byId.set(id, file);
   }
-  if (file) return file;
-  throw new SessionNotFoundError(idOrIndex);
+  return [...byId.values()];
+}
+
+/** How many of the sessions are named that begin with an ambiguous id. */
+const MOST_CANDIDATES = 5;
+
+async function refuseAmbiguous(
+  id: number | string,
+  order: SessionOrder,
+  config: LibraryConfig,
+  store: FacetStore,
+): Promise<never> {
+  const matches = startingWith(String(id).trim().toLowerCase(), order);
+  const named = await summarise(matches.slice(0, MOST_CANDIDATES), order, config, store);
+  const more = matches.length - named.length;
+  throw new SessionNotFoundError(id, `${matches.length} sessions begin with this id`, [
+    ...named.map(({ id: candidate, summary }) => `  ${candidate}  ${summary?.slice(0, 100) ?? "(no title)"}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ]);
 }
 
 export async function readSession(

@@ -17,6 +17,7 @@ type DamageKind =
   | "invalid-utf8"
   | "not-an-object"
   | "too-long"
+  | "unknown-format"
   | "unreadable";
 
 /** An object of a file, with its position. */

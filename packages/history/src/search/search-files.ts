@@ -36,6 +36,8 @@ export interface FoundLine {
   readonly file: DataFile;
   readonly line: ParsedLine;
   readonly time: number;
+  /** False if the line has no time: `time` is then the time of its file. */
+  readonly hasTime: boolean;
   readonly found: readonly FoundText[];
 }
 
@@ -59,10 +61,12 @@ export async function searchFiles(
     if (choice && !choice.isOpen() && !choice.isWorth(best, latestOf(place), file, 0)) break;
     const isWanted = choice && createWorth(place, query, choice);
     searchStretch(file, stretch, { search, needles, isWanted }, (line) => {
-      const time = Date.parse(String(line.value["timestamp"])) || file.mtimeMs;
+      const ownTime = Date.parse(String(line.value["timestamp"]));
+      const hasTime = !Number.isNaN(ownTime);
+      const time = hasTime ? ownTime : file.mtimeMs;
       if (time < options.since || time >= options.until) return false;
       const found = matchLine(line.value, query, options.filter, options.context);
-      if (found.length > 0) onFound({ file, line, time, found });
+      if (found.length > 0) onFound({ file, line, time, hasTime, found });
       return found.length > 0;
     });
     await pause();

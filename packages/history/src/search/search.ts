@@ -10,6 +10,7 @@ import { withStore } from "../facets/with-store.ts";
 import { orderSessions, readDetails } from "../list/sessions.ts";
 import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
 import type { SourceName } from "../sources/port/source.ts";
+import { isTitle } from "../sources/claude-code/search/line-texts.ts";
 import { createTitles } from "../sources/claude-code/details/title.ts";
 import { pageOfTotal } from "../model/paginate.ts";
 import type { MessageType, PaginatedResult } from "../model/types.ts";
@@ -36,6 +37,10 @@ export interface SearchMatch {
   readonly toolName: string | null;
   readonly agentId: string | null;
   readonly timestamp: Date;
+  /** True if the line has no time, such as a title. `timestamp` is then the session's last activity. */
+  readonly timestampIsInferred: boolean;
+  /** Whether the text is a title of the session, not a message. */
+  readonly isTitle: boolean;
   readonly score: number;
   readonly sessionSummary: string | null;
   readonly projectPath: string;
@@ -165,20 +170,22 @@ async function describe(
   await readDetails(shown, details, options, store);
   const titles = options.titles ?? createTitles();
   const titled = new Map([...details].map(([file, known]) => [file, titles.of(file, known)]));
-  return hits.map(({ line: { file, line, time }, found }) => {
+  return hits.map(({ line: { file, line, time, hasTime }, found }) => {
     const known = details.get(file);
     return {
       sessionId: file.sessionId ?? parentOf(file) ?? "",
       source: sourceOfRoot(file.root),
       messageUuid: stringOf(line.value["uuid"]) ?? `line:${line.line}`,
       messageType: stringOf(line.value["type"]) ?? "unknown",
+      isTitle: isTitle(line.value["type"]),
       match: found.match,
       context: found.context,
       lineNumber: found.lineNumber,
       kind: found.kind,
       toolName: found.toolName ?? null,
       agentId: file.agentId ?? null,
-      timestamp: new Date(time),
+      timestamp: new Date(hasTime ? time : (known?.lastTime ?? time)),
+      timestampIsInferred: !hasTime,
       score: found.score,
       sessionSummary: titled.get(file) ?? null,
       projectPath: known ? projectPathOf(known, file.encodedPath).projectPath : file.encodedPath,

@@ -2,7 +2,8 @@ import { listSessions, type SessionSummary } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { shortenPath, shortIds } from "./short-names.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { piece, styledText, type Paint, type Styled } from "../../terminal/styled.ts";
+import { piece, styledText, type Paint, type Styled, wrap } from "../../terminal/styled.ts";
+import { shellQuoted } from "../../terminal/shell-quoted.ts";
 import { shorten, widthOf } from "../../terminal/width.ts";
 import { table, type Column } from "../../terminal/table.ts";
 import { count, counted } from "../../terminal/counts.ts";
@@ -79,6 +80,16 @@ export const list = historyCommand({
         ),
       );
     }
+    // An index counts these sessions only, so the next command must choose the same ones.
+    const chosen = [
+      ...(values.root ?? []).map((root) => ` --root ${shellQuoted(root)}`),
+      ...(values.source ?? []).map((source) => ` --source ${source}`),
+      ...(values.archive ? [] : [" --no-archive"]),
+    ].join("");
+    if (isWhole && chosen !== "")
+      await screen.print(
+        ...wrap(`skein history show ${offset}${chosen} reads the first of these`, screen.columns).map(paint.dim),
+      );
     return EXIT.completed;
   },
 });

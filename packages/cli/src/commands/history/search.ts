@@ -9,7 +9,7 @@ import {
 } from "@skein/history";
 import { agentTitles } from "@skein/history/sources";
 import { historyCommand } from "./command.ts";
-import { shortId } from "./short-names.ts";
+import { shortIds } from "./short-names.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { oneOf, wholeNumber } from "../../terminal/option-kinds.ts";
 import { sessionWord } from "./options.ts";
@@ -92,6 +92,7 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
   const { data, pagination } = found;
   if (pagination.total === 0) return [styledText`Nothing found.`];
   const lines: Styled[] = [];
+  const idOf = shortIds(data.map(({ sessionId }) => sessionId));
   let last = "";
   for (const match of data) {
     // Matches are sorted by rank. Consecutive matches of one session share a heading.
@@ -101,7 +102,7 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
       const agent = match.agentId === null ? "" : ` · subagent ${match.agentId}`;
       const most = Math.min(80, screen.columns);
       const title = shorten(visible(match.sessionSummary ?? "(no title)"), most);
-      const where = styledText`${paint.cyan(shortId(match.sessionId))}${paint.dim(` · ${match.projectPath}${source}${agent}`)}`;
+      const where = styledText`${paint.cyan(idOf(match.sessionId))}${paint.dim(` · ${match.projectPath}${source}${agent}`)}`;
       const isNarrow = widthOf(title) + 2 + where.width > screen.columns;
       lines.push(
         styledText``,
@@ -109,8 +110,13 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
       );
     }
     last = place;
-    const who = match.toolName === null ? kindNames[match.kind] : `${kindNames[match.kind]} ${match.toolName}`;
-    lines.push(paint.dim(styledText`  ${shortTime(match.timestamp)} · ${who} · line ${match.fileLine}`));
+    const kind = match.isTitle ? "title of the session" : kindNames[match.kind];
+    const about = [
+      ...(match.timestampIsInferred ? [] : [shortTime(match.timestamp)]),
+      match.toolName === null ? kind : `${kind} ${match.toolName}`,
+      `line ${match.fileLine}`,
+    ];
+    lines.push(paint.dim(styledText`  ${about.join(" · ")}`));
     const hitAt = Math.min(context, match.lineNumber - 1);
     match.context.forEach((line, at) => {
       lines.push(

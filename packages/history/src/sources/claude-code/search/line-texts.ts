@@ -30,17 +30,26 @@ export function textsOf(line: Value): readonly LineText[] {
   }
   if (type === "progress") return [other(stringsIn(line["data"]))];
   if (type === "system" || type === "queue-operation") return [other(stringsIn(line["content"]))];
-  if (typeof type === "string" && isRepeated(type)) return [];
-  const { type: _type, ...rest } = line;
+  if (typeof type === "string" && isUnsearched(type)) return [];
+  if (isTitle(type)) return [other(stringOf(line[type === "summary" ? "summary" : "customTitle"]) ?? "")];
+  const { type: _type, sessionId: _session, timestamp: _time, from: _from, ...rest } = line;
   return [other(stringsIn(rest))];
 }
 
-/** Whether lines of this type are repeated after every turn. They are not searched, because they would fill the results. */
-export function isRepeated(type: string): boolean {
-  return repeated.has(type);
+/** Whether lines of this type are the title of a session. Such a line is no message. */
+export function isTitle(type: unknown): boolean {
+  return type === "custom-title" || type === "summary";
 }
 
-const repeated: ReadonlySet<string> = new Set([
+/**
+ * Whether lines of this type are not searched: they are repeated after every turn and would fill the results, or only say
+ * where the session is.
+ */
+export function isUnsearched(type: string): boolean {
+  return unsearched.has(type);
+}
+
+const unsearched: ReadonlySet<string> = new Set([
   "last-prompt",
   "ai-title",
   "permission-mode",
@@ -52,6 +61,8 @@ const repeated: ReadonlySet<string> = new Set([
   "file-history-delta",
   "cost-state",
   "bridge-session",
+  "relocated",
+  "worktree-state",
 ]);
 
 function blockText(block: Value, isPrompt: boolean): LineText {

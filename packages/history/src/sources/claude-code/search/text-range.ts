@@ -4,7 +4,7 @@
  */
 import { skipString, skipValue } from "../../../scan/json-scan.ts";
 import { newPeek, peekLine } from "../format/peek-line.ts";
-import { isRepeated } from "./line-texts.ts";
+import { isUnsearched } from "./line-texts.ts";
 
 export interface TextRange {
   from: number;
@@ -29,7 +29,7 @@ export function textRangeOf(bytes: Buffer, start: number, end: number, range: Te
   // beginning of the line is not searched.
   if (!peekLine(bytes, start, end, peek)) return;
   const type = bytes.toString("latin1", peek.typeStart, peek.typeEnd);
-  if (isRepeated(type)) range.until = start;
+  if (isUnsearched(type)) range.until = start;
   const { nestedAt, tailAt } = peek;
   if (nestedAt < 0 || tailAt < 0) return;
   if (type === "attachment" || type === "progress") {

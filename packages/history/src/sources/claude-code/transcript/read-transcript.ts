@@ -1,7 +1,7 @@
 import type { ParsedLine } from "../../../scan/parse-line.ts";
 import type { FileDamage, Message } from "../../../model/types.ts";
-import { readLines } from "../../../scan/read-lines.ts";
 import { createMessageBuilder } from "./to-message.ts";
+import { readTranscriptRecords } from "./transcript-records.ts";
 
 export interface Transcript {
   readonly messages: readonly Message[];
@@ -13,7 +13,7 @@ export function readTranscript(path: string, fallbackTime: Date): Transcript {
   const messages: Message[] = [];
   const damage: FileDamage[] = [];
   const builder = createMessageBuilder(fallbackTime);
-  readLines(path, {
+  readTranscriptRecords(path, {
     line: (line: ParsedLine) => {
       const message = builder.add(line);
       if (message) messages.push(message);
