@@ -85,7 +85,7 @@ function projectEvent(changes: OpenChanges, event: Event): void {
           runId: null,
           sequence,
           number: (changes.messagesEntered += 1),
-          createdAt: created_at,
+          createdAt: timeOf(event),
         });
       return;
     }
@@ -197,7 +197,7 @@ function projectEvent(changes: OpenChanges, event: Event): void {
         session_id,
         user_message_uuid: event.data.user_message_uuid,
         files_modified: event.data.files_modified,
-        created_at,
+        created_at: timeOf(event),
       });
       return;
     case "file.stored": {

@@ -4,6 +4,7 @@ import { Content, JsonObject } from "../content.ts";
 import { Failure } from "../error.ts";
 import { Uuid } from "../ids.ts";
 import { CallCost, Usage } from "../usage.ts";
+import { happenedAt } from "./happened-at.ts";
 
 const Count = z.int().nonnegative();
 const AbsolutePath = z.string().startsWith("/", "Expected an absolute path.");
@@ -13,7 +14,13 @@ export const runtimeFacts = {
   /** The runtime has started for a run, with what it reported: model, tools, servers, commands. */
   "runtime.started": z.object({ run_id: Uuid, info: JsonObject }),
   /** A report of the runtime that is neither an answer nor a result: a compaction, a denial, the progress of a task. */
-  "runtime.noticed": z.object({ run_id: Uuid, message_id: Uuid, subtype: z.string(), notice: JsonObject }),
+  "runtime.noticed": z.object({
+    run_id: Uuid,
+    message_id: Uuid,
+    subtype: z.string(),
+    notice: JsonObject,
+    ...happenedAt,
+  }),
   /**
    * A message of a subagent that works inside the runtime. It is not part of the session's own transcript, but its cost
    * counts for the session.
@@ -31,6 +38,7 @@ export const runtimeFacts = {
     cost: CallCost.nullable(),
     /** The built-in simulation answered, not a model. */
     simulated: z.literal(true).optional(),
+    ...happenedAt,
   }),
   /** A hook was called, with its outcome. */
   "hook.called": z.object({
@@ -60,6 +68,7 @@ export const runtimeFacts = {
     checkpoint_id: Uuid,
     user_message_uuid: Line.min(1).max(100),
     files_modified: z.array(AbsolutePath),
+    ...happenedAt,
   }),
   /** A request to restore the files of a checkpoint. */
   "rewind.requested": z.object({

@@ -61,6 +61,7 @@ export const sessionFacts = {
     message_id: Uuid,
     role: z.enum(["user", "assistant", "system"]),
     content: Content,
+    ...happenedAt,
   }),
   /**
    * A prompt was accepted, and is durable from this fact on. It enters the transcript when its run starts, or when the

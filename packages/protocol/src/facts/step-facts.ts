@@ -54,6 +54,7 @@ export const stepFacts = {
     estimated_tokens: Count,
     /** The built-in simulation is asked, not a model. */
     simulated: z.literal(true).optional(),
+    ...happenedAt,
   }),
   "step.generated": z.object({
     ...inStep,
@@ -87,8 +88,16 @@ export const stepFacts = {
      * The provider rejected the schema of the answer: for the rest of the run, the answer is requested as a tool call.
      */
     output: z.literal("tool").optional(),
+    ...happenedAt,
   }),
-  "step.error": z.object({ ...inStep, error: Failure, duration_ms: Count, lost: Lost.optional(), ...interrupted }),
+  "step.error": z.object({
+    ...inStep,
+    error: Failure,
+    duration_ms: Count,
+    lost: Lost.optional(),
+    ...interrupted,
+    ...happenedAt,
+  }),
   /** A model call was abandoned: its run was cancelled, or its worker died or stops. */
   "step.abandoned": z.object({
     ...inStep,
@@ -98,6 +107,7 @@ export const stepFacts = {
     ...interrupted,
     /** Whether `content` is kept as an interrupted answer. */
     interrupted: z.literal(true).optional(),
+    ...happenedAt,
   }),
   "tool.started": z.object({
     ...inStep,

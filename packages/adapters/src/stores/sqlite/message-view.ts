@@ -88,7 +88,7 @@ select e.body ->> 'message_id', e.session_id, e.body ->> 'role',
   json_object('type', e.body ->> 'role', 'role', e.body ->> 'role', 'content', ${blocks("e.body", "$.content")},
     'uuid', e.body ->> 'message_id', 'model', e.body ->> 'model', 'usage', ${usage("e.body")},
     'parent_tool_use_id', e.body ->> 'parent_tool_use_id'),
-  e.created_at, e.sequence
+  coalesce(e.body ->> 'happened_at', e.created_at), e.sequence
 from event_bodies e where e.event_type = 'subagent.messaged'
 union all
 -- System messages: the start of the runtime, its notices, and retries of model calls.
@@ -100,11 +100,11 @@ select coalesce(e.body ->> 'message_id', e.id), e.session_id, 'system', case e.e
     else json_object('type', 'system', 'subtype', 'api_retry', 'content', json('[]'), 'notice', json_object(
       'attempt', e.body ->> 'attempt', 'error', e.body ->> '$.error.message', 'error_status', e.body ->> '$.error.status',
       'retry_delay_ms', e.body ->> 'delay_ms'))
-  end, e.created_at, e.sequence
+  end, coalesce(e.body ->> 'happened_at', e.created_at), e.sequence
 from event_bodies e where e.event_type in ('runtime.started', 'runtime.noticed', 'step.retried')
 union all
 select e.id, e.session_id, 'result', case when json_type(e.body, '$.result.stop_reason') is null then ${result(dollars)}
     else json_set(${result(dollars)}, '$.model_stop_reason', json(e.body -> '$.result.stop_reason')) end,
-  e.created_at, e.sequence
+  coalesce(e.body ->> 'happened_at', e.created_at), e.sequence
 from event_bodies e where e.event_type in ('session.completed', 'session.failed');
 `;

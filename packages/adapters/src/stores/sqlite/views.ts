@@ -63,11 +63,12 @@ where event_type = 'compaction.checked' and json_type(body, '$.messages') = 'arr
 
 -- Each message of the transcript, in the format of the Messages API. The results of a step are one message.
 create view transcript as
-select e.session_id, e.sequence, e.run_id, e.body ->> 'message_id' as id, e.body ->> 'role' as role, e.created_at,
+select e.session_id, e.sequence, e.run_id, e.body ->> 'message_id' as id, e.body ->> 'role' as role,
+  coalesce(e.body ->> 'happened_at', e.created_at) as created_at,
   json_object('role', e.body ->> 'role', 'content', e.body -> 'content') as message
 from event_bodies e where e.event_type = 'message.copied'
 union all
-select e.session_id, e.sequence, e.run_id, e.body ->> 'message_id', e.body ->> 'role', e.created_at,
+select e.session_id, e.sequence, e.run_id, e.body ->> 'message_id', e.body ->> 'role', coalesce(e.body ->> 'happened_at', e.created_at),
   json_object('role', e.body ->> 'role', 'content', json(coalesce(
     (select json_group_array(json(part)) from (select json_patch(
         json_object('type', 'tool_result', 'tool_use_id', o.body ->> 'tool_use_id', 'content', o.body -> 'content'),

@@ -1,4 +1,5 @@
 import type { Event } from "@skein/protocol";
+import { timeOf } from "@skein/protocol/event-time";
 import { cost, tokens } from "../../terminal/amounts.ts";
 import { longTime } from "../../terminal/times.ts";
 import type { SeenSession } from "../../sessions/session-calls.ts";
@@ -62,11 +63,11 @@ function sessionSummary(screen: Screen, session: SeenSession, firstPrompt: strin
 function showEvents(screen: Screen, events: readonly Event[], json: boolean): number {
   if (json) for (const event of events) screen.json(event);
   else {
-    const rows = events.map(({ sequence, created_at, event_type, data }) => [
-      String(sequence),
-      longTime(new Date(created_at)),
-      event_type,
-      shorten(JSON.stringify(data), 80),
+    const rows = events.map((event) => [
+      String(event.sequence),
+      longTime(new Date(timeOf(event))),
+      event.event_type,
+      shorten(JSON.stringify(event.data), 80),
     ]);
     printTable(screen, ["#", "TIME", "EVENT", "DATA"], rows);
   }

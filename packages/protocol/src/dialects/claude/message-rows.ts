@@ -1,5 +1,6 @@
 import { Content, type ContentBlock, type JsonObject, blocksOf } from "../../content.ts";
 import type { Event } from "../../event.ts";
+import { timeOf } from "../../event-time.ts";
 import { NO_USAGE, type Usage, type UsageTotals, addUsage } from "../../usage.ts";
 import { initData } from "./init-frame.ts";
 import type { SessionMessage } from "./responses.ts";
@@ -109,10 +110,10 @@ export function createMessageRows(): MessageRows {
   return (event) => {
     const content = contentOf(event);
     if (!content) return undefined;
-    const { session_id, sequence, created_at } = event;
+    const { session_id, sequence } = event;
     const { uuid } = content;
     const id = typeof uuid === "string" ? uuid : event.id;
-    return { id, session_id, message_type: typeOf(event, content), content, created_at, sequence };
+    return { id, session_id, message_type: typeOf(event, content), content, created_at: timeOf(event), sequence };
   };
 }
 

@@ -1,4 +1,12 @@
-import { type AnswerInput, type ApiAnswered, type Effect, type Event, KnownError, isKnownError } from "@skein/protocol";
+import {
+  type AnswerInput,
+  type ApiAnswered,
+  type Effect,
+  type Event,
+  KnownError,
+  isKnownError,
+  timeOf,
+} from "@skein/protocol";
 import type { z } from "zod";
 import { type Caller, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
@@ -86,7 +94,7 @@ function effectsOf(events: readonly Event[]): Effect[] {
         input: input ?? null,
         policy,
         outcome: "running",
-        started_at: event.created_at,
+        started_at: timeOf(event),
         completed_at: null,
         duration_ms: null,
       });
@@ -103,7 +111,7 @@ function effectsOf(events: readonly Event[]): Effect[] {
         policy: started?.policy ?? null,
         outcome,
         started_at: started?.started_at ?? null,
-        completed_at: event.created_at,
+        completed_at: timeOf(event),
         duration_ms,
       });
     }

@@ -1,5 +1,5 @@
 import type { Sessions } from "@skein/core";
-import type { ApiStep, Event } from "@skein/protocol";
+import { type ApiStep, type Event, timeOf } from "@skein/protocol";
 import { type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
@@ -40,7 +40,8 @@ async function stepsAfter(
 
 type Of<Type extends Event["event_type"]> = Extract<Event, { event_type: Type }>;
 
-function begun({ data, sequence, created_at }: Of<"step.started">): ApiStep {
+function begun(event: Of<"step.started">): ApiStep {
+  const { data, sequence } = event;
   const { run_id, step, attempt, purpose, model } = data;
   return {
     run_id,
@@ -50,7 +51,7 @@ function begun({ data, sequence, created_at }: Of<"step.started">): ApiStep {
     model,
     sequence,
     state: "running",
-    started_at: created_at,
+    started_at: timeOf(event),
     duration_ms: null,
     stop_reason: null,
     error: null,
@@ -90,7 +91,7 @@ function end(steps: readonly ApiStep[], event: Event): void {
       const { run_id, step } = event.data;
       const open = running.findLast((one) => one.run_id === run_id && one.step === step);
       if (!open) return;
-      const duration_ms = Date.parse(event.created_at) - Date.parse(open.started_at);
+      const duration_ms = Date.parse(timeOf(event)) - Date.parse(open.started_at);
       if (event.event_type === "step.abandoned") {
         Object.assign(open, { state: "abandoned", duration_ms, ...broken(event.data) });
         return;

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { createAgents } from "@skein/core";
 import type { Run, UsageRow } from "@skein/protocol";
-import { createAgent } from "skein";
+import { createAgent, defineTool } from "skein";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { openStore } from "../../../../skein/src/open-store.ts";
 import { finished, folder, say, scripted, session, settled, testServer } from "../../world.ts";
 
@@ -269,6 +270,42 @@ test.each(["memory:", "sqlite"])(
     ];
     for (const [, list] of bad)
       expect((await call("POST", "/v1/sessions/import", { ...file, events: list })).status).toBe(422);
+  },
+);
+
+const add = defineTool({
+  name: "add",
+  description: "Adds.",
+  input: z.object({ a: z.number(), b: z.number() }),
+  run: ({ a, b }) => ({ sum: a + b }),
+});
+
+test.each(["memory:", "sqlite"])(
+  "on %s the runs, messages, steps and tool calls of an imported session have their original times",
+  async (store) => {
+    const { call } = await testServer({
+      store: store === "memory:" ? store : `sqlite:${folder()}/skein.db`,
+      config: { tools: [add] },
+    });
+    const { path } = await session(call, { tools: ["add"] });
+    await say(call, path, scripted("Add.", [{ tools: [{ name: "add", input: { a: 2, b: 2 } }] }, { text: "4" }]));
+    await settled(call, path);
+    const file = (await call("GET", `${path}/export`)).body;
+    const events = (file["events"] as Record<string, unknown>[]).map((event) => ({
+      ...event,
+      created_at: String(event["created_at"]).replace(/^\d{4}/, "2020"),
+    }));
+    const { body } = await call("POST", "/v1/sessions/import", { ...file, events });
+    const copy = `/v1/sessions/${body.id}`;
+    for (const list of ["runs", "messages", "steps", "effects"]) {
+      const { data } = (await call("GET", `${copy}/${list}`)).body;
+      const times = JSON.stringify(data).match(/"\w+_at":"\d{4}/g) ?? [];
+      expect([list, new Set(times.map((time) => time.slice(-4)))]).toEqual([list, new Set(["2020"])]);
+    }
+    const claude = await call("GET", `/api/v1/sessions/${body.id}/messages`);
+    expect(claude.status).toBe(200);
+    expect(JSON.stringify(claude.body)).toMatch(/"created_at":"2020/);
+    expect(JSON.stringify(claude.body)).not.toMatch(/"created_at":"2(?!020)/);
   },
 );
 

@@ -110,7 +110,7 @@ select coalesce((d->>'message_id')::uuid, e.id) as id, e.session_id,
     when 'session.failed' then skein.result_message(e.session_id, e.event_type, d)
     else skein.session_message(e.session_id, e.event_type, d)
   end as content,
-  e.created_at, e.sequence
+  coalesce((d->>'happened_at')::timestamptz, e.created_at) as created_at, e.sequence
 from skein.events e cross join lateral (select skein.shown(e.data, e.blob) as d offset 0) x
 where e.event_type in ('message.created', 'message.copied', 'subagent.messaged', 'runtime.started', 'runtime.noticed', 'step.retried',
   'session.completed', 'session.failed');
