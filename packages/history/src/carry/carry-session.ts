@@ -48,7 +48,7 @@ function writeCarried(session: Session, root: string): { readonly id: string; re
   const write = (from: string, to: string, title: string | null = null): void => {
     const carried = carryLines(recordsOf(from), { sessionId: id, losses });
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
-    const lines = [...titleLines(title, carried, id), ...carried];
+    const lines = [...carried, ...titleLines(title, carried, id)];
     writeFileSync(to, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });
   };
   write(session.path, join(folder, `${id}.jsonl`), session.summary);

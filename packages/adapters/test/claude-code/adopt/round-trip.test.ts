@@ -427,6 +427,13 @@ test("titles that were given in Skein are exported as Claude Code's own title li
   });
 });
 
+test("a title at the beginning of a file, which has no time, does not move an adopted session to today", async () => {
+  const title = JSON.stringify({ type: "custom-title", customTitle: "Old", sessionId: ID });
+  const { events } = await adopted(dataWith([title, typed(1, "hello"), spoke(2, "m1", text("hi"))]), 0);
+  const days = events.flatMap(({ data }) => ("happened_at" in data ? data.happened_at?.slice(0, 10) : []));
+  expect(new Set(days)).toEqual(new Set(["2026-10-01"]));
+});
+
 test("a session is adopted once: adopting it again changes nothing", async () => {
   const root = dataWith([typed(1, "hello"), spoke(2, "m1", text("hi"))]);
   const { store, claude, events } = await adopted(root, ID.slice(0, 8));

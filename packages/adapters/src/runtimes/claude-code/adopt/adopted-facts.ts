@@ -147,7 +147,8 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
 
   for (const message of session.messages) {
     lastTime = time;
-    time = Math.max(time, message.timestamp.getTime());
+    // A line without a time, such as a title at the beginning of the file, has the time of the file.
+    if (!message.timestampIsInferred) time = Math.max(time, message.timestamp.getTime());
     const isOnThread = (message.isActive || message.isCompacted) && !message.isSidechain;
     if (seen.has(message.uuid)) continue;
     if (message.role === "assistant" && !isOnThread) {

@@ -31,6 +31,8 @@ export type TranscriptMessage = UserLine | AnswerLines | OtherLine;
 interface LineBase {
   readonly uuid: string;
   readonly timestamp: Date;
+  /** True if the line has no time. */
+  readonly timestampIsInferred: boolean;
   readonly isSidechain: boolean;
   readonly isActive: boolean;
   readonly isCompacted: boolean;
