@@ -1,4 +1,4 @@
-/** `npm run kill`: processes are killed again and again, and nothing acknowledged may be lost. */
+/** `npm run kill` kills processes again and again, and checks that nothing is lost that a store had acknowledged. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ export interface KillOptions {
   readonly progress?: (text: string) => void;
 }
 
-/** The campaigns, one after the other. */
+/** Runs one campaign after the other, and returns their outcomes. */
 export async function kill({ stores, cycles, seed, delayMs, folder, progress }: KillOptions): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const common = { seed, delayMs, folder, ...(progress && { progress }) };
@@ -82,7 +82,7 @@ export async function kill({ stores, cycles, seed, delayMs, folder, progress }: 
   return outcomes;
 }
 
-/** The server is killed and started again while a process continues writing. */
+/** Crashes and restarts the PostgreSQL server while a process continues writing. */
 async function killServer(
   server: Postgres,
   campaign: Omit<KillOptions, "stores"> & { readonly place: { readonly folder: string } },

@@ -53,7 +53,7 @@ console.log(answer.status, (await answer.json()).error.message);
 await close();
 `;
 
-/** The library and the server, without the packages for SQL and Claude Code's files: the missing parts report what to install. */
+/** Tries the library and the server without `@skein/sql` and `@skein/history`. A request for SQL must say what to install. */
 function serverAlone(folder: string, packed: string): string {
   const files = ["skein", "@skein/server"].flatMap((name) => packedWithDependencies(packed, name));
   installIn(folder, [...new Set(files)]);
@@ -69,7 +69,7 @@ const OLDEST_ZOD = "4.5.0";
 /** A folder with only the packed files and the packages that its program needs. */
 function install(folder: string, packed: string): string {
   const files = packedWithDependencies(packed, "@skein/cli");
-  // An older zod than ours, as a user may have it: types of two versions must not be mixed.
+  // A user may have an older zod than ours. The types must not mix the two versions.
   installIn(folder, [...files, `zod@${OLDEST_ZOD}`, "typescript", "@types/node"]);
   say("installed", `${files.length} files, ${readdirSync(join(folder, "node_modules")).length} folders`);
   return folder;

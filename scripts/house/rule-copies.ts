@@ -86,7 +86,7 @@ export function placesOf(rule: RunRule, tree: SourceTree): readonly { readonly f
   });
 }
 
-/** Implementations of rules outside of the module for runs. */
+/** Finds rules of a run that code outside of `core/src/run` implements. */
 export function ruleCopies(tree: SourceTree): readonly Finding[] {
   return RUN_RULES.flatMap((rule) => {
     const places = placesOf(rule, tree);

@@ -74,7 +74,7 @@ export function readSourceTree(root: string): SourceTree {
   };
 }
 
-/** Code of a package that its users get: `src` without its contract suites. */
+/** Whether the file is in `src` of a package and is not a contract suite, so that users of the package get it. */
 function isProductCode(path: string): boolean {
   return /^(?:packages|apps)\/[^/]+\/src\//u.test(path) && !path.includes("/testing/");
 }
@@ -189,7 +189,7 @@ function packagesIn(root: string, parent: string): readonly Package[] {
     });
 }
 
-/** The target in `src` is used, whatever the condition is called. */
+/** The entries of a package, each with its target in `src`. The name of the target's condition does not matter. */
 function entriesOf(folder: string, { name, exports = {} }: Manifest): ReadonlyMap<string, string> {
   const entries = new Map<string, string>();
   for (const [subpath, targets] of Object.entries(exports)) {

@@ -1,4 +1,4 @@
-/** Names that an entry of a package exports and that no other package imports. */
+/** Finds names that a package exports although no other package imports them. */
 import { importsOf } from "./imports.ts";
 import { type Finding, type SourceTree, packageFolder } from "./source-tree.ts";
 

@@ -18,7 +18,7 @@ export interface Campaign {
   readonly delayMs: readonly [least: number, most: number];
   readonly writers?: number;
   readonly under?: readonly string[];
-  /** Called instead of a plain kill, at the chosen moment. It must end the writer. */
+  /** Called at the moment of the kill. It must end the writer itself. Default: SIGKILL. */
   readonly crash?: (writer: Writer, cycle: number) => Promise<Place | void>;
   readonly progress?: (text: string) => void;
 }
@@ -35,7 +35,7 @@ export interface Outcome {
   readonly violations: readonly string[];
 }
 
-/** Some processes are killed while they open the store, before they write anything. */
+/** The share of processes that are killed while they open the store, before they write anything. */
 const EARLY = 0.1;
 const ENOUGH = 10;
 
@@ -91,7 +91,7 @@ function totals(verdicts: readonly Verdict[]): Omit<Outcome, "name" | "cycles" |
   };
 }
 
-/** Waits until a writer has written something, also on a busy machine: a kill before that would test nothing. */
+/** Waits until a writer has written something, also on a busy machine, because an earlier kill would test nothing. */
 async function begun(writer: Writer): Promise<void> {
   await writer.ready;
   for (const end = Date.now() + 20_000; writer.acknowledged() === 0 && Date.now() < end;) await sleep(5);

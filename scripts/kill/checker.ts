@@ -107,7 +107,7 @@ async function everything<Item>(
   return all;
 }
 
-/** The same data in the form that the checker of the invariants needs. */
+/** Converts sessions and operations to the form that the checker of the invariants needs. */
 function historyOf(sessions: readonly StoredSession[], operations: readonly Operation[]): History {
   const clients = ["create", "prompt", "edit", "delete"];
   return {

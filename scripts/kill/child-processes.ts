@@ -27,7 +27,7 @@ export interface StartOptions {
   readonly program?: "writer.ts" | "short-run.ts";
 }
 
-/** Starts the process that will be killed, or in which a system call will fail. */
+/** Starts a process that a test will kill, or in which a test lets a system call fail. */
 export function startWriter(task: WriterTask | ShortRunTask, journal: string, options: StartOptions = {}): Writer {
   const { under = [], program = "writer.ts" } = options;
   const node = [...process.execArgv, `${import.meta.dirname}/${program}`, JSON.stringify(task)];

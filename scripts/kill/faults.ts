@@ -14,8 +14,8 @@ export interface Fault {
 /**
  * The system calls of a store that change the disk. Reads and opens are tested elsewhere.
  *
- * strace chooses the calls that fail by the path of their file. The names of the filesystem store's files are not known
- * in advance, so its calls of `write` cannot be distinguished from those to the pipe, and are not made to fail.
+ * strace lets calls fail only for files with these paths. The filesystem store has file names that are not known in
+ * advance. So strace cannot tell its `write` calls from those to the pipe, and lets none of them fail.
  */
 const CALLS = {
   sqlite: {
@@ -62,7 +62,7 @@ export async function runWithFault({ store, error, when }: Fault): Promise<Fault
   }
 }
 
-/** Repeats the same work: the first time its first call fails, then its second, until the work has fewer calls than that. */
+/** Repeats the same work. The first time its first call fails, then its second, and so on until no call is left. */
 export async function everyFault(
   store: Fault["store"],
   progress: (text: string) => void,

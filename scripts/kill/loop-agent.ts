@@ -18,6 +18,6 @@ export const agent = {
   },
 };
 
-/** The line that a worker prints when the session that it created exists: the message id of its prompt. */
+/** A worker prints this line when it has created a session. The line has the message id of the session's prompt. */
 export const begunLine = (messageId: string): string => `begun ${messageId}\n`;
 export const begunIn = (said: string): string | undefined => /^begun (\S+)$/m.exec(said)?.[1];

@@ -68,7 +68,7 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
       const news = firstNews(store);
       const begin = client.beginning();
       worker = await startWorker({ ...task, begin });
-      // The start time of Node shows how busy the machine is.
+      // The time counts from here. The start of Node is left out, because it only shows how busy the machine is.
       const ready = Date.now();
       let said = "";
       worker.stdout?.on("data", (chunk: Buffer) => (said += chunk.toString()));
@@ -189,7 +189,7 @@ async function stored(store: Store, sessionId: string): Promise<StoredSession> {
   return { sessionId, session, events: await store.read(sessionId), runs: runs.toReversed(), messages };
 }
 
-/** Resolves with the time at which another process next appended something. */
+/** Resolves with the time of the next append of another process. */
 function firstNews(store: Store): { readonly heard: Promise<number>; stop(): void } {
   let stop = (): void => {};
   const heard = new Promise<number>((resolve) => {

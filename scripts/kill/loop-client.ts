@@ -12,7 +12,7 @@ import type { Random } from "./random.ts";
 export interface LoopClient {
   readonly operations: Operation[];
   readonly sessionIds: readonly string[];
-  /** A session that a worker should create itself, with its lease and its first step. */
+  /** Describes a new session. The worker creates this session itself, takes its lease and begins its first step. */
   beginning(): Beginning;
   /** Called after the worker's death. `messageId` is the message of the prompt, if the worker had reported the session. */
   begun(beginning: Beginning, messageId: string | undefined): Promise<void>;
@@ -83,7 +83,7 @@ export async function createLoopClient(store: Store, count: number, random: Rand
     async begun({ sessionId, title, text }, messageId) {
       const [created] = await persistently(() => store.read(sessionId).catch(gone));
       const wasTold = messageId !== undefined;
-      // The session was never acknowledged and does not exist: it never began.
+      // The worker died before it created the session, so there is nothing to check.
       if (!created && !wasTold) return;
       const asked = { client: "worker", outcome: wasTold ? "ok" : "unknown", key: null, sessionId } as const;
       operations.push({ ...asked, kind: "create", text: title, messageId: null, sequence: wasTold ? 1 : null });

@@ -19,7 +19,7 @@ export interface LoopKillOptions {
   readonly progress?: (text: string) => void;
 }
 
-/** sqlite, postgres, and postgres whose server is crashed and restarted between the kills. */
+/** Runs the campaign on sqlite, on postgres, and on a postgres server that crashes and restarts between the kills. */
 export async function killLoop(options: LoopKillOptions): Promise<readonly LoopOutcome[]> {
   const { cycles, seed, on, adapters, progress } = options;
   const folder = mkdtempSync(join(tmpdir(), "skein-kill-loop-"));

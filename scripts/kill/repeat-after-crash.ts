@@ -89,7 +89,7 @@ function deletedIn(operations: readonly Operation[]): ReadonlySet<string> {
   return new Set(operations.filter(({ kind }) => kind === "delete").map(({ target }) => target));
 }
 
-/** The store shows whether a delete or a put happened. A delete that did not happen is repeated; a put is not. */
+/** Finds out from the store whether a delete or a put happened. If not, repeats the delete. A put is not repeated. */
 async function repeatOther(
   store: Store,
   { op, kind, target, value, expect = 0 }: Operation,
@@ -107,7 +107,7 @@ async function repeatOther(
   };
 }
 
-/** The same ids and keys must be answered with the stored result; the same key for another request must be rejected. */
+/** Checks that a repeated append gets the stored result, and that the same key with another request is rejected. */
 async function repeatAcknowledged(store: Store, operations: readonly Operation[], wrong: Wrong): Promise<void> {
   const facts = createFacts(createIds());
   const deleted = deletedIn(operations);

@@ -126,14 +126,14 @@ const started = performance.now();
 const store = await openStore(storeName, place);
 tell({ is: "ready", openMs: performance.now() - started });
 const random = createRandom(seed);
-// The shared sessions, which all writers prompt: some of earlier processes, some new ones.
+// All writers prompt the shared sessions. Some come from earlier processes, others are new.
 const earlier = (await store.list({ tenant: TENANT, limit: 4 })).items.map(({ id }) => id);
 const shared = [...earlier];
-// The server may be killed before the first session is created.
+// A creation may fail, because the database server is killed too. Then the loop tries again.
 while (shared.length < earlier.length + 4) {
   const target = ids();
-  // The title contains the id, because a creation whose answer was lost may be stored, and the retry makes another
-  // session.
+  // If the answer to a creation is lost, its session may still be stored, and the retry makes another one. So each title
+  // contains the id.
   const events = [facts.created(`shared ${target}`)];
   if (await appended(store, { kind: "create", target, events, expect: 0 })) shared.push(target);
   else await sleep(50);

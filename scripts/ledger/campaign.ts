@@ -23,7 +23,7 @@ export interface LedgerOptions {
 export interface LedgerOutcome {
   readonly sessions: number;
   readonly calls: number;
-  /** Calls without a complete answer, and for how many of them the stream had reported usage. */
+  /** How many calls had no complete answer (`broken`), and how many of these streams had reported usage (`told`). */
   readonly broken: number;
   readonly told: number;
   readonly violations: readonly string[];
@@ -91,7 +91,7 @@ async function stopped(next: Agent, { options, simulator, labels }: Omit<KilledT
         if (event.event_type === "step.generating") begins.resolve();
       }
     };
-    // The watcher gets the error that the agent is closed.
+    // The stream throws when the agent is closed.
     watch().catch(() => undefined);
     return begins.promise;
   });

@@ -53,7 +53,7 @@ export function brokenIn(events: readonly Event[]): readonly UsageTotals[] {
   return countedIn(events.filter(({ event_type }) => event_type !== "step.generated")).map(({ usage }) => usage);
 }
 
-/** Whether the stream had reported its input tokens; usage without input tokens means that nothing was reported. */
+/** Whether the stream had reported its usage. A report always has input tokens. */
 export function isTold({
   input_tokens,
   cache_read_input_tokens: read,
