@@ -24,9 +24,9 @@ export interface LibraryConfig {
   readonly until?: Date;
   /** Skein's own folder for the index; `null` means no index. It must not be inside a data directory. */
   readonly cacheFolder?: string | null;
-  /** The sessions of other agents by their data directory. `withSources` sets it. */
+  /** The sessions of other agents by their data directory. `withSources` sets this field. */
   readonly mirrors?: ReadonlyMap<string, Mirror>;
-  /** Titles for a long-running process (`createTitles`): what was read for them is remembered between calls. */
+  /** For a long-running process: remembers between calls what was read for titles. `createTitles` makes it. */
   readonly titles?: Titles;
   readonly signal?: AbortSignal;
 }

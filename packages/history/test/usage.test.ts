@@ -151,7 +151,7 @@ describe("counting", () => {
     });
   });
 
-  test("a call costs what its model cost on that day", async () => {
+  test("a call costs what its model cost on the day of the call", async () => {
     const data = createDataDirectory();
     const call = (id: string, timestamp: string): Fields =>
       conversation().answer("x", {

@@ -1,5 +1,5 @@
 /**
- * Keeps every line that was ever seen, because Claude Code deletes transcripts after a month.
+ * Keeps every line that any archive run has found, because Claude Code deletes transcripts after a month.
  *
  * The archive is a folder of Skein. It has a folder for each data directory, and in that a folder for each file, with
  * the pieces of the file. The archive only grows: a deleted transcript stays in it, and a rewritten transcript starts a
@@ -26,7 +26,7 @@ export interface ArchiveOptions extends LibraryConfig {
 
 export interface ArchiveResult {
   readonly files: number;
-  /** How many files had new bytes, and how many bytes. */
+  /** How many files had new bytes, and how many new bytes there were. */
   readonly changedFiles: number;
   readonly newBytes: number;
   readonly failed: readonly { readonly path: string; readonly reason: string }[];
@@ -75,8 +75,8 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
       if (bytes > 0) changedFiles += 1;
     } catch (error) {
       const code = codeOf(error);
-      // A file that was deleted in the meantime is skipped. A full disk stops the run, because it would fail for every
-      // file.
+      // A file that was deleted in the meantime is skipped. A full disk stops the run, because every other file would fail
+      // too.
       if (code === "ENOSPC" || code === "EDQUOT") throw error;
       if (code !== "ENOENT")
         failed.push({ path, reason: code ?? (error instanceof Error ? error.message : String(error)) });

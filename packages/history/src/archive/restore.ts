@@ -110,7 +110,7 @@ function isSame(folder: string, path: string): boolean {
   }
 }
 
-/** False if the file exists already. The new file gets the current time: with its old time Claude Code would delete it again. */
+/** False if the file exists already. The new file gets the current time, because Claude Code would delete a file with an old time. */
 function unpackNew(folder: string, target: string): boolean {
   makeFolder(dirname(target));
   const staged = join(dirname(target), `.skein-${randomBytes(6).toString("hex")}`);

@@ -5,7 +5,7 @@ import type { Losses } from "./losses.ts";
 /** Blocks that a user may send to Claude, and blocks that an answer of Claude may have. */
 const userBlocks = new Set(["text", "image", "document", "tool_result"]);
 const answerBlocks = new Set(["text", "tool_use"]);
-/** Lines that Claude Code itself writes and that another agent's session may have. */
+/** Types of lines that Claude Code itself writes and that another agent's session may have. */
 const carried = new Set(["user", "assistant", "system", "custom-title", "relocated"]);
 
 export function carryLines(
@@ -88,7 +88,7 @@ function carryLine(record: Value, losses: Losses): Value | undefined {
   });
   if (blocks.length === 0) return undefined;
   const model = stringOf(message["model"]) ?? "";
-  // The files that Claude Code gets name a model that it knows, so the real name is kept in a separate field.
+  // In the files for Claude Code, the model is one that Claude Code knows. The name of the real model is in a separate field.
   const other = record["type"] === "assistant" && !model.includes("claude") ? { carriedFrom: model || "unknown" } : {};
   return { ...record, message: { ...message, content: blocks }, ...other };
 }

@@ -39,7 +39,7 @@ function parentFileOf(file: DataFile, files: readonly DataFile[]): DataFile | un
   return mains.find((found) => found.encodedPath === file.encodedPath) ?? mains[0];
 }
 
-/** Claude Code 2.1.12 to 2.1.8x recorded some subagents only in progress lines of the parent. */
+/** Claude Code 2.1.12 to 2.1.8x recorded some subagents only in lines of the type `progress` in the parent's file. */
 function inlineAgent(
   wanted: string,
   agentId: string,

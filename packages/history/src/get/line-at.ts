@@ -9,7 +9,7 @@ import { fileOf } from "./message-page.ts";
 export interface LineOptions extends LibraryConfig {
   /** Where the line begins in the file, in bytes. */
   readonly offset: number;
-  /** The line of this subagent's transcript. */
+  /** If given, the line is read from the transcript of this subagent. */
   readonly agentId?: string;
   /** A longer line is cut at this length. */
   readonly maxBytes: number;

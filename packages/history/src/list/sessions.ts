@@ -93,7 +93,7 @@ export async function orderSessions(
   return { discovered, files, details, saved, correct };
 }
 
-/** False if a session that is not translated yet is known to belong to another project. */
+/** False if a session is known to belong to another project before its lines are read. */
 function mayBeOf({ origin }: DataFile, workspace: string | undefined): boolean {
   return workspace === undefined || !origin || origin.cwd === null || isSamePath(origin.cwd, workspace);
 }

@@ -45,7 +45,7 @@ interface Rollouts {
   readonly threads: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The files of each root, because the translation of a fork needs the files of its parent. */
+/** Remembers the files of each root, because the translation of a fork needs the files of its parent. */
 const known = new Map<string, Rollouts>();
 
 /** An active thread takes precedence over its archived copy. */

@@ -105,7 +105,7 @@ interface Output {
   readonly details?: unknown;
 }
 
-/** The result of a call: text, parts, or until 2025 text and exit code as JSON in a string. */
+/** The result of a call: a text or parts. Until 2025, a text could be JSON with the real text and the exit code. */
 export function outputOf(output: unknown): Output {
   if (Array.isArray(output)) return { content: output.map(objectOf).map(partOf), isError: false };
   if (isObject(output)) return { content: stringOf(output["content"]) ?? output, isError: output["success"] === false };

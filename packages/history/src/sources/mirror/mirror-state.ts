@@ -75,7 +75,7 @@ export function saveState(folder: string, state: MirrorState): void {
   saveMark(folder, state);
 }
 
-/** Records which agent's sessions a folder has. */
+/** Writes a small file into the folder that says which agent its sessions belong to. */
 export function saveMark(folder: string, { source, root, claims, problems }: RootMark): void {
   const text = JSON.stringify({ source, root, claims, problems });
   const path = join(folder, "source.json");

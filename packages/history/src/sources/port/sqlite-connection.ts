@@ -63,8 +63,8 @@ function isAtRest(path: string): boolean {
 }
 
 /**
- * Opens the database without locks and without other files. Writes of the agent from now on go to its log first, so
- * `isCurrent` notices them.
+ * Opens the database without locks and without other files. If the agent writes after that, it writes to its log first, so
+ * `isCurrent` notices the change.
  */
 function openUnlocked(path: string): Connection {
   const url = pathToFileURL(path);

@@ -80,7 +80,7 @@ test("Kimi: a fork copies the wire of its session, and the calls count once", ()
   expect(callsIn("kimi", readAll("kimi", older))).toHaveLength(3);
 });
 
-test("Kimi Code: what was undone is not on the thread, and a compaction has its summary", () => {
+test("Kimi Code: undone messages are not on the thread, and a compaction has its summary", () => {
   const said = (text: string): object => ({
     type: "context.append_loop_event",
     event: { type: "content.part", part: { type: "text", text } },

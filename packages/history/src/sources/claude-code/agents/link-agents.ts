@@ -11,7 +11,7 @@ import { resultText } from "../transcript/to-message.ts";
 
 type Linked = Pick<AgentSummary, "toolUseId" | "linkedBy">;
 
-/** The subagents of a session: those with files, and those that are only in progress lines of the parent. */
+/** The subagents of a session: those with files, and those that are only in the parent's lines of the type `progress`. */
 export function linkAgents(
   parentSessionId: string,
   messages: readonly Message[],

@@ -82,7 +82,7 @@ const headBytes = 16 * 1024;
 const firstBytes = 512;
 const head = Buffer.allocUnsafeSlow(headBytes);
 
-/** Returns whether all summaries at the beginning of the file were read, because another line follows them. */
+/** Returns false if the file has only summaries so far, so that more may follow. */
 function readHead(path: string, into: Map<string, string>): boolean {
   let count = 0;
   try {

@@ -152,7 +152,7 @@ function foldUser(state: SessionDetails, bytes: Buffer, start: number, end: numb
   if (!peek.isSidechain) state.messageCount += 1;
   if (state.firstPrompt !== null) return;
   const line = parse(bytes, start, end);
-  // In a subagent's file every line is a side chain. Its first user line is the task that it was given.
+  // In a subagent's file every line is a side chain. The first user line is the subagent's task.
   const prompt =
     line && (humanPrompt(line) ?? humanPrompt({ ...line, isSidechain: peek.isSidechain && state.messageCount > 0 }));
   if (prompt !== undefined) state.firstPrompt = oneLine(prompt);
