@@ -40,16 +40,16 @@ export interface Postgres {
 export interface PostgresOptions {
   /** Settings of the server. The default trades durability for speed, which tests of our own code do not need. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The prefix of the folder's name, by which abandoned folders are found and removed. */
+  /** The prefix of the folder's name. Abandoned folders with the same prefix are removed at the start. */
   readonly prefix?: string;
 }
 
 const FAST = { fsync: "off", full_page_writes: "off" };
-/** As root, initdb and postgres run as the user `nobody`, who exists everywhere. */
+/** PostgreSQL refuses to run as root. If we are root, it runs as the user `nobody`, who exists everywhere. */
 const NOBODY = 65_534;
 const PID_OF_STARTER = "starter.pid";
 
-/** Starts a server. `SKEIN_TEST_POSTGRES_URL` is not used here, only by `testPostgres`. */
+/** Starts a new server. Only `testPostgres` uses the server of `SKEIN_TEST_POSTGRES_URL`. */
 export async function startPostgres({
   settings = FAST,
   prefix = "skein-pg-",
@@ -76,7 +76,7 @@ export async function startPostgres({
       "-c",
       `${name}=${value}`,
     ]);
-    // stdin is a pipe that closes when this process ends, even by kill -9; then the server is stopped.
+    // When this process ends, even by kill -9, the pipe to the shell closes, and the shell stops the server.
     const guard =
       'exec 3<&0; "$@" </dev/null 3<&- & pid=$!; (cat <&3 >/dev/null; kill -QUIT $pid) & exec 3<&-; wait $pid';
     const child = spawn(
@@ -125,7 +125,7 @@ export async function startPostgres({
   };
 }
 
-/** Ends the server, unless the Ctrl-C of a terminal, which reaches every process, has already ended it. */
+/** Sends a signal to the server. A Ctrl-C in the terminal reaches every process, so the server may already be gone. */
 function signalServer(data: string, signal: "SIGQUIT" | "SIGINT"): void {
   try {
     process.kill(postmaster(data), signal);
@@ -136,7 +136,7 @@ function signalServer(data: string, signal: "SIGQUIT" | "SIGINT"): void {
 
 /** Stops or wakes the server and the processes of its connections. */
 function signalAll(pid: number, signal: "SIGSTOP" | "SIGCONT"): void {
-  // The server is stopped first, because it would replace a child that does not answer.
+  // The server comes first. While it runs, it would replace a stopped child.
   process.kill(pid, signal);
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
   for (const child of children) process.kill(Number(child), signal);
@@ -183,7 +183,7 @@ async function onServer(url: string, statement: string): Promise<void> {
   }
 }
 
-/** Removes folders of processes that have ended: their servers ended too, but the files stayed. */
+/** Removes the folders that processes left behind when they were killed. Their servers have ended too. */
 export function sweepAbandoned(prefix: string): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue;
@@ -191,14 +191,14 @@ export function sweepAbandoned(prefix: string): void {
     try {
       if (isAlive(Number(readFileSync(join(folder, PID_OF_STARTER), "utf8")))) continue;
     } catch {
-      // A folder without the file of the process id is being created, or was left unfinished.
+      // Without the file of the process id, the folder is being created now, or nobody finished it. A minute decides.
       if (Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) < 60_000) continue;
     }
     remove(folder);
   }
 }
 
-/** A folder of another user is left to that user. */
+/** Removes a folder. A folder of another user stays, because only that user can remove it. */
 function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
@@ -230,7 +230,7 @@ function usableBinaries(folder: string, who: { readonly uid?: number; readonly g
   };
   const native = join(home, "native");
   if (runs(native)) return native;
-  // The package's install script makes the library links; it did not run if npm ignores scripts.
+  // The links to the libraries are missing if npm ignores install scripts. This script makes them.
   execFileSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: home, stdio: "ignore" });
   if (runs(native)) return native;
   const copy = join(folder, "native");

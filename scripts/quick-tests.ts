@@ -9,7 +9,7 @@ import { type SourceTree, readSourceTree } from "./house/source-tree.ts";
 const STARTS =
   /^(?:node:(?:child_process|cluster|dgram|http|http2|https|net|tls|worker_threads)|pg|ws|fastify|eventsource|s3rver|@redis\/client|@duckdb\/node-api)$/u;
 
-/** The test files of a checkout that import nothing of the list above. */
+/** The test files of a checkout that do not import a module of `STARTS`, not even through other files. */
 export function quickTests(root: string): readonly string[] {
   const tree = readSourceTree(root);
   return [...tree.files.keys()].filter((path) => path.endsWith(".test.ts") && isQuick(tree, path));
@@ -22,7 +22,7 @@ function isQuick(tree: SourceTree, test: string): boolean {
     if (!file) continue;
     for (const { specifier, names, isType } of importsOf(file)) {
       if (isType) continue;
-      // Servers that are started once for all tests are accessed with `inject`.
+      // A test that calls `inject` uses a server that is started once for all tests.
       if (STARTS.test(specifier) || (specifier === "vitest" && names?.includes("inject"))) return false;
       const target = tree.resolve(path, specifier);
       if (target !== undefined) reached.add(target);

@@ -1,5 +1,5 @@
 /**
- * `npm run simulate`: the log, its store and its workers in a simulated world with random faults.
+ * `npm run simulate` runs the log, its store and its workers in a simulated world with random faults.
  *
  * A seed decides everything, so a failure can be repeated: `--seed 17 --mode liveness --trace`.
  */

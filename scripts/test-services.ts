@@ -25,7 +25,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** Migrates in a separate process, because this process was not started with the condition for running from sources. */
+/** Migrates in a separate process. Only that one has the condition `@skein/source`, with which Node runs the sources. */
 function migrate(url: string): void {
   const program = `
     const { createPostgresStore } = await import("@skein/adapters/stores/postgres");

@@ -25,7 +25,7 @@ interface Report {
   }[];
 }
 
-/** Processes that tests start load the same sources again and again: Node's compiled code is cached. */
+/** The tests start many processes that load the same sources. So Node stores its compiled code in this folder. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "../node_modules/.cache/skein-test-compile");
 
 /** If more files than this fail, a busy machine is not the cause. */
@@ -37,12 +37,12 @@ chmodSync(folder, 0o1777);
 process.env["TMPDIR"] = folder;
 const REPORT = "report.json";
 
-// Ctrl-C reaches vitest too: this process waits until vitest has ended, and then cleans up.
+// Ctrl-C also ends vitest. This process ignores the signal, waits for the end of vitest, and then cleans up.
 process.on("SIGINT", () => {});
 
 try {
   const wanted = process.argv.slice(2).filter((arg) => arg !== "--quick");
-  // Read by vitest.config.ts.
+  // vitest.config.ts reads this variable.
   const isQuick = process.argv.includes("--quick");
   if (isQuick) process.env["SKEIN_TEST_QUICK"] = "1";
   const first = await vitest(wanted);
@@ -59,7 +59,7 @@ try {
   const left = readdirSync(folder).filter((name) => name !== REPORT);
   // The files are removed below with the folder. They are named here, because a test should clean up after itself.
   if (left.length > 0) console.log(`Tests left these in their temporary directory: ${left.join(", ")}`);
-  // A file that fails to load counts no tests; without this, the summary would be "0 failed".
+  // If a file cannot be loaded, vitest counts no failed test. The summary must still say that something failed.
   const failed = last.report.numFailedTests || (last.status === 0 ? 0 : 1);
   const skipped = first.report.numPendingTests > 0 ? `, ${first.report.numPendingTests} skipped` : "";
   console.log(`\n${passed} passed, ${failed} failed${skipped}`);

@@ -6,8 +6,8 @@ import { join } from "node:path";
 export interface Disk {
   readonly mountPoint: string;
   /**
-   * Simulates a power failure: returns a disk, mounted instead of this one, that has only the data that had reached the
-   * disk. Data in the memory of the operating system is lost.
+   * Simulates a power failure. Replaces this disk by a new one that has only the data that had reached the disk. Data in
+   * the memory of the operating system is lost.
    */
   cut(): Disk;
   remove(): void;
@@ -69,7 +69,7 @@ function mounted(folder: string, image: string): Disk {
     mountPoint,
     cut() {
       const copy = join(folder, `disk-${(made += 1)}.img`);
-      // The copy shows one moment only if nothing was written while it was made.
+      // Copies again if something was written meanwhile, because then the copy mixes two moments.
       for (;;) {
         const before = sectorsWritten(device);
         copyFileSync(image, copy, constants.COPYFILE_FICLONE);

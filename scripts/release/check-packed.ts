@@ -15,7 +15,7 @@ export function checkPacked(folder: string, packed: readonly Packed[]): readonly
   const bin = (name: string): string => join(folder, "node_modules/.bin", name);
   const complaints = packed.flatMap((one) => [
     ...complaint(bin("publint"), ["run", one.file, "--level", "warning", "--strict"], one),
-    // A package that is only a command exports nothing.
+    // `@skein/cli` is only a command. It exports nothing that could be checked.
     ...(one.name === "@skein/cli" ? [] : complaint(bin("attw"), [one.file, "--profile", "esm-only"], one)),
   ]);
   if (complaints.length > 0) throw new Error(complaints.join("\n"));

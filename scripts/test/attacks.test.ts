@@ -11,7 +11,7 @@ describe("the table of attacks", () => {
     "the attack %s names a test that its file contains",
     (_, { file, test: name }) => {
       const text = readFileSync(join(root, "packages", file), "utf8");
-      // The tests of contracts are in core.
+      // A file that calls `describeSandbox` also has the tests of the sandbox contract, which are in core.
       const contract = text.includes("describeSandbox")
         ? readFileSync(join(root, "packages/core/src/testing/sandbox-contract.ts"), "utf8")
         : "";

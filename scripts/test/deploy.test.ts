@@ -99,7 +99,7 @@ test("the compose file gives Restate the settings of the local cluster for detec
 test.skipIf(noRestate)("Restate itself reads every variable that the compose file gives it", () => {
   for (const [service, { environment = {} }] of Object.entries(compose.services)) {
     if (!service.startsWith("restate-")) continue;
-    // Values without quotes, and lists on one line.
+    // Removes quotes and spaces, so that every value and every list is plain text on one line.
     const config = configFrom(environment).replaceAll(/["\s]/g, "");
     for (const [variable, value] of Object.entries(environment)) {
       const name = variable.replace("RESTATE_", "").toLowerCase().replaceAll("_", "-").split("--").at(-1);

@@ -83,7 +83,8 @@ test("docs/reference/settings.md has every key of skein.config.ts and every envi
   expect(named.filter((name) => !isVariable(name)).toSorted()).toEqual(
     [...keys.matchAll(/"(\w+)"/g)].map(([, key = ""]) => key).toSorted(),
   );
-  // The folders of other agents are in the guide to the history, the keys of other models in the reference of agents.
+  // The variables of other files are documented elsewhere: folders of coding agents in the guide to the history, keys of
+  // other models in the reference of agents.
   const files = ["packages/skein/src/config.ts", ...globSync("packages/cli/src/terminal/*.ts", { cwd: root })];
   const read = new Set(
     files.flatMap((file) => [...text(file).matchAll(/\benv\["([A-Z_\d]+)"\]/g)].map(([, name = ""]) => name)),
@@ -160,7 +161,7 @@ describe("code in documents is valid", () => {
     }
   });
 
-  test("the code of the README is an example that runs", () => {
+  test("the code of the README is the example first-session.ts, which runs", () => {
     const [readme] = snippets.filter(({ page }) => page === "./README.md");
     expect(text("examples/first-session.ts")).toContain(readme?.code ?? "nothing");
     const args = ["--conditions=@skein/source", "examples/first-session.ts"];

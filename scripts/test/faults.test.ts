@@ -12,8 +12,11 @@ describe.skipIf(missing !== undefined)(missing ?? "a system call fails", () => {
     ["sqlite", "EIO", "71+"],
     ["filesystem", "EIO", "3"],
     ["filesystem", "ENOSPC", "6+"],
-  ] as const)("%s: %s at call %s loses nothing acknowledged, and the store opens", async (store, error, when) => {
-    const outcome = await runWithFault({ store, error, when });
-    expect(outcome).toMatchObject({ hit: true, violations: [] });
-  });
+  ] as const)(
+    "%s: after %s at call %s, every acknowledged event is stored and the store opens",
+    async (store, error, when) => {
+      const outcome = await runWithFault({ store, error, when });
+      expect(outcome).toMatchObject({ hit: true, violations: [] });
+    },
+  );
 });

@@ -23,7 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/adapters/src/runtimes": ["@skein/core", "@skein/protocol", "@skein/history/format"],
 };
 
-/** Node's own modules: allowed in folders that do I/O, rejected in the others. */
+/** Some modules of Node. They are allowed in folders that do I/O, and rejected in others. */
 const NODE: readonly (readonly [folder: string, module: string, refused: RegExp | null])[] = [
   ["packages/protocol/src", "node:fs", /runs in browsers/],
   ["packages/protocol/src", "node:fs/promises", /runs in browsers/],
@@ -40,7 +40,7 @@ const NODE: readonly (readonly [folder: string, module: string, refused: RegExp 
   ["packages/server/src", "node:http", null],
 ];
 
-/** Optional parts of the library: a static import would make every user install them. */
+/** Optional parts of the library. If the library imported them statically, every user would have to install them. */
 const OPTIONAL: readonly (readonly [folder: string, module: string, refused: RegExp | null])[] = [
   "@skein/adapters/mcp",
   "@skein/adapters/buses/redis",
@@ -72,7 +72,7 @@ const planted: readonly Planted[] = [
 ].map((plant, number) => ({ ...plant, file: `${plant.folder}/planted-${number}.ts` }));
 
 function isAllowed(module: string, allowed: readonly string[]): boolean {
-  // An allowed package is allowed with its subpaths; a runtime may use one subpath but not the package.
+  // An entry allows a package with all its subpaths, or (for runtimes) only one subpath.
   return allowed.some((name) => module === name || module.startsWith(`${name}/`));
 }
 
@@ -108,7 +108,7 @@ const said = (file: string): string =>
     .map(({ message, help }) => `${message} ${help ?? ""}`)
     .join("\n");
 
-describe("an import that the table does not allow is refused, with the rule's own message", () => {
+describe("the linter refuses an import that the table does not allow, and names the rule", () => {
   const refused = planted.filter((plant) => plant.refused);
   test.each(refused)("$folder may not import $module", ({ file, refused: sentence }) => {
     expect(said(file)).toMatch(sentence as RegExp);
