@@ -302,7 +302,7 @@ describe("the list", () => {
     }
   });
 
-  test("a list finds a title far from the end of the file, and one in custom-title.json", async () => {
+  test("a list finds a title far from the end of the file, and a title in custom-title.json", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [{ type: "custom-title", customTitle: "Far" }, talk.user("x".repeat(300_000))]);
@@ -340,7 +340,7 @@ describe("the list", () => {
   });
 
   test.each(DAMAGED)(
-    "a list counts the whole records in damaged lines, and takes titles from them: %s",
+    "a list counts the complete records in damaged lines, and takes titles from these records: %s",
     async (_, damaged, mended) => {
       const [broken, whole] = [createDataDirectory(), createDataDirectory()];
       broken.write(`projects/-work-app/${sessionId(1)}.jsonl`, damaged.join("\n"));

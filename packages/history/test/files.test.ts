@@ -101,7 +101,7 @@ test("plans are listed with their structure, also from the folder in plansDirect
   expect((await listPlans(data.config)).map(({ title }) => title)).toEqual(["Other"]);
 });
 
-test("todo lists and task lists are listed, and unreadable ones with their problem", async () => {
+test("todo lists and task lists are listed, and unreadable lists are listed with the problem", async () => {
   const data = createDataDirectory();
   data.write(`todos/${sessionId(1)}-agent-${sessionId(1)}.json`, JSON.stringify([{ content: "a", status: "pending" }]));
   data.write(`todos/${sessionId(2)}-agent-${sessionId(2)}.json`, "{broken");

@@ -63,7 +63,7 @@ describe("the index of a file", () => {
     expect(weightsOf("comma", "absent")).toEqual([]);
   });
 
-  test("a part of a file has the latest time of its best texts, as far as their lines have a time", () => {
+  test("the time of a part of a file is the latest time of its best texts, and is unknown if a line of them has no time", () => {
     const timed = encoded(
       [
         { type: "user", timestamp: "2026-11-01T10:00:00.000Z", message: { content: "Fix the parser" } },

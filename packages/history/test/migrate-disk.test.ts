@@ -45,7 +45,7 @@ test("a move to another disk checks the copy, and undo moves the session back", 
   expect(files).toEqual(expected);
 });
 
-test("if the disk is full, a move fails without a partial file, leaves the source unchanged, and succeeds later", async ({
+test("a move to a full disk fails, leaves no partial file and an unchanged source, and succeeds when there is space", async ({
   skip,
 }) => {
   const disk = smallDisk(2);

@@ -96,7 +96,7 @@ test("a killed move that rewrites files in place is finished by the next run", a
   expect(await sweep({ places: inPlace, mode: "move" }, "killed", every(19))).toBeGreaterThan(5);
 });
 
-test("a disk that is full from any call on leaves each session complete, and the next run with space finishes it", async () => {
+test("if the disk is full from any call on, each session stays complete, and the next run with space finishes the move", async () => {
   expect(await sweep({ places: elsewhere, mode: "move" }, "full", every(23))).toBeGreaterThan(7);
 });
 

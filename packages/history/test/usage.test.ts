@@ -37,7 +37,7 @@ describe("counting", () => {
     ]);
   });
 
-  test("usage belongs to the project that a list shows, also for relocated sessions and worktrees", async () => {
+  test("usage counts for the project that a list shows, also for relocated sessions and worktrees", async () => {
     const data = createDataDirectory();
     const talk = (start: string): readonly Fields[] => {
       const { user, answer } = conversation(start, { cwd: "/work/tree" });
@@ -86,7 +86,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).totals.calls).toBe(expected);
   });
 
-  test("usage includes subagents of every layout and progress lines, but not the results that repeat them", async () => {
+  test("usage includes subagents of every layout and lines of the type progress, but not the results that repeat them", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const inline = {
@@ -193,7 +193,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).bySession[0]?.costStateUsd).toBe(2.5);
   });
 
-  test("records glued into one line count, and a torn last line does not", async () => {
+  test("records that are glued into one line count, and a last line that is cut off does not", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const [one, two, three] = [talk.answer("1"), talk.answer("2"), talk.answer("3")];

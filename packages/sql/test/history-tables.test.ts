@@ -38,7 +38,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("history has the calls of every agent, with the tokens that the agent counts, and claude has only Claude Code's calls", async () => {
+test("the schema history has the calls of every agent, with the tokens that the agent counts, and the schema claude has only Claude Code's calls", async () => {
   const sums = "sum(input_tokens), sum(output_tokens), sum(cache_read_input_tokens), sum(cache_creation_input_tokens)";
   expect(await rows(`SELECT source, ${sums} FROM history.responses GROUP BY ALL ORDER BY source`)).toEqual([
     ["claude-code", 6, 20, 1000, 100],

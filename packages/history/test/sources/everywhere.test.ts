@@ -244,7 +244,7 @@ test("a given root without data of the requested agent is an error that names th
   expect((await listSessions(config)).data.length).toBeGreaterThan(0);
 });
 
-test("a given root above the data of agents is reported with these folders and their agents", async () => {
+test("if a given root is above the data of agents, the problem names the folders with the data and their agents", async () => {
   const { folder } = agentData("kimi");
   const codex = join(folder, "codex");
   cpSync(agentData("codex").folder, codex, { recursive: true });

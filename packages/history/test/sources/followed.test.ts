@@ -78,7 +78,7 @@ test("when an answer gets its tokens, only this answer is reported again; when a
   expect(await news()).toEqual(["and on"]);
 });
 
-test("a half written line of another agent is reported when it is complete, and an unreadable whole line immediately", async () => {
+test("a half-written line of another agent is reported when it is complete, and a complete line that cannot be read is reported immediately", async () => {
   const { data, news } = await follow("codex", "0198c0de-0000-7000-8000-00000000000a");
   const rollout = fileIn(data, /0a\.jsonl$/);
   const line = `${JSON.stringify(item("user", "in two pieces"))}\n`;

@@ -3,7 +3,7 @@ import { type Entry, type LibraryType, type ConformanceList, departure, section,
 const COPIED = "a copy leaves the source as it is, and the session is found in both places";
 const WHOLE = "a workspace is moved with its memory, all prompts and its settings, and undo restores every byte";
 const FULL =
-  "if the disk is full, a move fails without a partial file, leaves the source unchanged, and succeeds later";
+  "a move to a full disk fails, leaves no partial file and an unchanged source, and succeeds when there is space";
 
 /** Fields of an entity. `name` is the specification's text for the entity; the value is the type in the library's result. */
 function fields(

@@ -44,7 +44,7 @@ test("Claude Desktop: the transcript of the Code tab is found in each data direc
   expect(readAll("claude-desktop", root).map(threadOf)).toEqual([["q"]]);
 });
 
-test("Claude Desktop: if a sandbox has several transcripts, the one that the sidecar names is the session, and a new title counts as a change", () => {
+test("Claude Desktop: if a sandbox has several transcripts, the sidecar says which one is the session, and a new title counts as a change", () => {
   const folder = `${MODE}/local_1/.claude/projects/-sessions-fox`;
   const sidecar = { cliSessionId: "b", title: "Title", userSelectedFolders: ["/srv/chosen"] };
   const root = folderWith({

@@ -65,7 +65,7 @@ test("Codex: if an event has no last response, the difference of two sums counts
   ]);
 });
 
-test("Codex: counters that were reset because the context was full are not a call", () => {
+test("Codex: counters that were reset because the context was full do not count as a call", () => {
   const reset = counts(0, 0, { total_tokens: 272_000 });
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10)), count(reset), says("y"), count(counts(60, 6))];
   expect(sums(lines)).toEqual([
@@ -218,7 +218,7 @@ test("Codex: a fork that names a line of another thread begins with the conversa
   expect(originalIn("codex", read, String(old?.["from"]))).toContain('"first"');
 });
 
-test("Codex: what one agent writes to another is not the model's answer", () => {
+test("Codex: a message from one agent to another is not an answer of the model", () => {
   const delivered = line("response_item", {
     type: "agent_message",
     author: "/root",

@@ -226,7 +226,7 @@ test("Copilot: if a session has a folder and an older file, only the folder is r
   expect(readAll("copilot", folder)[0]?.unit.stamp).not.toBe(named?.unit.stamp);
 });
 
-test("Copilot: a session without events is read from the turns of the database, and one with events from its events", () => {
+test("Copilot: a session without events is read from the turns of the database, and a session with events from its events", () => {
   const other = "c0000000-0000-4000-8000-00000000000e";
   const folder = folderWith({
     [PLACE]: [start(), user("from the events"), answer("m1", 10)],

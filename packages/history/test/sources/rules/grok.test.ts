@@ -75,7 +75,7 @@ test("Grok: the tokens of a subagent are in the turn of its parent, and are not 
   expect(callsIn("grok", [fork])).toHaveLength(1);
 });
 
-test("Grok: the folder, the branch and the title come from the summary; without it, the folder comes from the folder's name or its file .cwd", () => {
+test("Grok: the folder, the branch and the title come from the summary; without a summary, the folder comes from the name of the project's folder or from its file .cwd", () => {
   const chat = [
     { type: "user", content: "added", synthetic_reason: "reminder" },
     { type: "user", content: "q" },

@@ -47,7 +47,7 @@ test.each<[SourceName, Environment, readonly string[]]>([
   expect(rootsOf(name, env)).toEqual(expected);
 });
 
-test("on macOS and Windows, data is looked for in the system's folders for applications", () => {
+test("on macOS and Windows, the system's folders for the data of applications are searched", () => {
   expect(rootsOf("claude-desktop", {}, "darwin")).toEqual([
     "/home/ada/Library/Application Support/Claude",
     "/home/ada/Library/Application Support/Claude-3p",
