@@ -36,7 +36,7 @@ test("the check finds a single missing acknowledged event", { timeout: 60_000 },
     folder: join(folder, "damaged-journals"),
     delayMs: [150, 150],
     async crash(writer) {
-      // By then, the first prompt was acknowledged.
+      // After 40 operations, the first prompt is certainly acknowledged.
       while (writer.acknowledged() < 40) await sleep(20);
       await writer.kill();
       const db = new DatabaseSync(join(place.folder, "skein.db"));
@@ -49,7 +49,7 @@ test("the check finds a single missing acknowledged event", { timeout: 60_000 },
   expect(outcome.violations.length).toBeGreaterThan(0);
 });
 
-test("the journal of a killed process is read up to its last line, which was cut", () => {
+test("readJournal ignores the last line of a journal if the kill has cut it", () => {
   const journal = join(folder, "cut.jsonl");
   writeFileSync(journal, `${JSON.stringify({ is: "begun", op: 1, kind: "delete", target: "a" })}\n{"is":"ok","o`);
   expect(readJournal(journal).operations).toMatchObject([{ op: 1, answer: undefined }]);

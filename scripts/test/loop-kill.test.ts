@@ -45,7 +45,7 @@ test.each([
       sessions: 6,
       delayMs: [30, 400],
     });
-    // On a busy machine, a process may take long to start; that does not count as a violation.
+    // A slow start of a process is no violation here, because the machine may be busy.
     expect(outcome.violations.filter(({ invariant }) => invariant !== "resume")).toEqual([]);
     expect(outcome.effects).toBeGreaterThan(0);
   },
@@ -70,7 +70,7 @@ async function twoWorkers(effectMs: number) {
   return { task, store, effects, first, client: await createLoopClient(store, 2, createRandom(3)) };
 }
 
-test("a second worker takes over the session of a dead worker within the length of its lease plus one second", async () => {
+test("a dead worker loses its session within its lease plus 1.5 s, and a second worker continues the session", async () => {
   const { task, store, effects, first, client } = await twoWorkers(300);
   await client.feed();
   const second = await startWorker(task);
@@ -100,8 +100,7 @@ test("a worker that was stopped for longer than its lease writes nothing afterwa
   first.kill("SIGCONT");
   await sleep(1500);
   expect(await counts()).toEqual(before);
-  // An effect that the worker had begun before it was stopped may still happen; another worker must not have begun it
-  // again.
+  // The stopped worker may still finish an effect that it had begun. The other worker must not have repeated this effect.
   const once = effects.effects.filter(({ policy }) => policy === "once").map(({ toolUseId }) => toolUseId);
   expect(new Set(once).size).toBe(once.length);
 });

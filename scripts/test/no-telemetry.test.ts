@@ -1,6 +1,6 @@
 /**
- * Skein calls only configured addresses. All connections of its processes are traced, also those of native code such as
- * DuckDB, in a network namespace with only loopback, so that nothing leaves the machine.
+ * Tests that Skein calls only configured addresses. strace records all connections of its processes, also those of native
+ * code such as DuckDB. The processes run in a network namespace that has only loopback, so nothing leaves the machine.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ const canWatch = spawnSync("unshare", [...IN_NAMESPACE, "strace", "-f", "-e", "t
 
 interface Watched {
   readonly stdout: string;
-  /** Addresses beyond loopback that were called, or used to resolve a name. */
+  /** Addresses beyond loopback that were called, including name servers. */
   readonly addresses: readonly string[];
 }
 
@@ -39,12 +39,12 @@ function watch(...args: readonly string[]): Watched {
 }
 
 test.skipIf(!canWatch)("a call to an address and a DNS query are detected", () => {
-  // An address of the block that is reserved for documentation, and a name that never resolves.
+  // The address is reserved for documentation, and the name never resolves.
   const code = `await fetch("http://192.0.2.7/").catch(() => {});
     await fetch("http://skein.invalid/").catch(() => {});`;
   const { addresses } = watch("--input-type=module", "--eval", code);
   expect(addresses).toContain("192.0.2.7");
-  // The name server of this machine, if it is not on loopback.
+  // If this machine asks a name server beyond loopback, the query for the name must have been detected too.
   const servers = [...readFileSync("/etc/resolv.conf", "utf8").matchAll(/^nameserver (\S+)$/gm)].map(([, one]) => one);
   const beyond = servers.filter((server) => !server?.startsWith("127."));
   expect(beyond.length === 0 || addresses.some((address) => beyond.includes(address))).toBe(true);

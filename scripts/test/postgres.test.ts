@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startPostgres } from "../postgres.ts";
 
-test("PostgreSQL that the Ctrl-C of a terminal has ended is stopped without an error, and its folder is removed", async () => {
+test("stopping PostgreSQL throws no error after Ctrl-C has already ended it, and removes its folder", async () => {
   const prefix = `skein-pg-ended-${process.pid}-`;
   const server = await startPostgres({ prefix });
   const folder = join(tmpdir(), readdirSync(tmpdir()).find((name) => name.startsWith(prefix)) ?? "");

@@ -8,7 +8,7 @@ const missing = whyNoDisk();
 /** A short run: `npm run powercut` cuts 20 times per store. */
 describe.skipIf(missing !== undefined)(missing ?? "the power goes", () => {
   test.each(["sqlite", "filesystem"] as const)(
-    "%s keeps everything acknowledged through a power failure",
+    "after a power failure, %s still has every acknowledged event",
     { timeout: 120_000 },
     async (store) => {
       const outcome = await cutPower({ store, cuts: 1, seed: 3, delayMs: [200, 300] });

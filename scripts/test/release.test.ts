@@ -60,7 +60,7 @@ const exampleOf = (name: string): string =>
 
 test("the example of every package's README runs", async () => {
   const home = mkdtempSync(join(tmpdir(), "skein-readme-"));
-  // The examples are inside the repository, so that package names are resolved as there.
+  // The folder is inside the repository, so that the examples find the packages of the repository.
   const folder = mkdtempSync(join(root, "examples/.readmes-"));
   onTestFinished(() => [home, folder].forEach((one) => rmSync(one, { recursive: true, force: true })));
   for (const name of folders) writeFileSync(join(folder, `${name}.ts`), exampleOf(name));

@@ -26,7 +26,7 @@ test("Node's fetch gets events as they happen, a stream without events stays ope
 });
 
 test.each(["nginx", "haproxy"] as const)(
-  "events arrive through %s as they happen, if it is installed",
+  "events arrive as they happen through the proxy %s, if the proxy is installed",
   async (name) => {
     if (!isInstalled(name)) return;
     const proxy = await startProxy(name, served.url, folder);

@@ -26,7 +26,7 @@ describe.each(globSync(".github/workflows/*.yml", { cwd: root }))("%s", (file) =
   const workflow = parse(text(file)) as Workflow;
   const jobs = Object.entries(workflow.jobs);
 
-  test("a workflow may only read the repository, and every job ends by itself", () => {
+  test("a workflow may only read the repository, and every job has a time limit", () => {
     expect(workflow.permissions).toEqual({ contents: "read" });
     expect(Object.keys(workflow.on).length).toBeGreaterThan(0);
     expect(jobs.filter(([, job]) => job["timeout-minutes"] === undefined).map(([name]) => name)).toEqual([]);

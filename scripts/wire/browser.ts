@@ -117,7 +117,7 @@ async function startBrowser(profile: string) {
       const { sessionId } = (await send("Target.attachToTarget", { targetId, flatten: true })) as { sessionId: string };
       await send("Page.enable", {}, sessionId);
       await send("Page.navigate", { url }, sessionId);
-      // The page is loaded when its address is set.
+      // Waits until the browser has left about:blank for the page.
       for (;;) {
         const { result } = (await send("Runtime.evaluate", { expression: "location.href" }, sessionId)) as Evaluated;
         if (result.value === url) break;

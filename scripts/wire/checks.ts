@@ -36,7 +36,7 @@ export async function live(served: Served, name: string, url: string): Promise<F
   again.close();
   const rest = again.frames.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
   const goesOn = rest.length === ids.length - Number(middle) && rest[0] === Number(middle) + 1;
-  // A buffering proxy would deliver everything at the end.
+  // Through a proxy that buffers, all drafts would arrive together at the end.
   const isLive = drafts.length >= PIECES / 2 && spread > (PIECES * PAUSE_MS) / 4;
   return {
     what: `live through ${name}`,
@@ -128,11 +128,11 @@ const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 const WARM_UP = 5000;
 
 /**
- * Checks that the time of a rejection does not reveal how much of a key was correct. The keys alternate, so that other
- * load affects both.
+ * Checks that the time of a rejection does not reveal how much of a key was right. Keys with a wrong first letter and
+ * keys with a wrong last letter are sent in random order, so that other load affects both kinds.
  */
 export async function keyTiming({ url, keys }: Served, requests: number): Promise<Finding> {
-  // Many wrong keys of each kind: with a single pair, one key might be slower to look up by chance.
+  // Each kind has many keys, because a single key may be slow to look up by chance.
   const wrongFirst = LETTERS.filter((letter) => !keys.admin.startsWith(letter)).map(
     (letter) => letter + keys.admin.slice(1),
   );
@@ -154,7 +154,7 @@ export async function keyTiming({ url, keys }: Served, requests: number): Promis
   return {
     what: `time of a rejection, ${requests.toLocaleString("en")} requests`,
     passed: difference < 3 * sigma,
-    says: `wrong first byte ${first.mean.toFixed(2)} µs, wrong last byte ${last.mean.toFixed(2)} µs, ${(difference / sigma).toFixed(2)} σ apart`,
+    says: `keys with a wrong first letter ${first.mean.toFixed(2)} µs, with a wrong last letter ${last.mean.toFixed(2)} µs, ${(difference / sigma).toFixed(2)} σ apart`,
   };
 }
 

@@ -22,7 +22,7 @@ for (const args of [
   ["history", "usage", "--by", "month"],
   ["history", "search", "the"],
   ["sql", "SELECT count(*) FROM claude.messages"],
-  // DuckDB would fetch an extension for each of these statements, unless fetching is turned off.
+  // DuckDB would download an extension for this statement if Skein did not forbid it.
   ["sql", "SELECT * FROM read_xlsx('a.xlsx')"],
   ["doctor", "--json"],
 ])
@@ -34,7 +34,7 @@ for (const args of [
 await command();
 await library();
 
-/** `skein serve`, until a question has been answered and a signal ends it. */
+/** Starts `skein serve`, requests one page, and ends the server with a signal. */
 async function command(): Promise<void> {
   const server = spawn(process.execPath, [...skein, "serve", "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(server, "exit");
