@@ -1,7 +1,9 @@
 import type { Draft, Event } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
+import { distinctNames } from "../src/api/distinct-names.ts";
 import { fold, foldDraft } from "../src/session/fold.ts";
-import { type SessionView, emptyView, stepLabel, stepName } from "../src/session/view.ts";
+import { stateOfStep } from "../src/session/step-state.ts";
+import { type SessionView, emptyView, endOfStep, stepLabel, stepName } from "../src/session/view.ts";
 
 const RUN = "01a1e4b7-0d2a-7019-98c1-6ecd88e8c128";
 const SESSION = "01a1e4b7-0d2a-7019-98c1-6ecd88e8c129";
@@ -99,6 +101,38 @@ describe("the view of a session", () => {
     expect([...view.asides]).toMatchObject([["title", { calls: 1, totals: { input_tokens: 10, output_tokens: 5 } }]]);
   });
 
+  test.each([
+    [
+      "cancelled",
+      { event_type: "step.abandoned", data: { run_id: RUN, step: 1, model: "m", usage, cost, reason: "cancelled" } },
+      "cancelled",
+    ],
+    ["failed", { event_type: "step.error", data: { run_id: RUN, step: 1, error: { message: "x" } } }, "failed"],
+    [
+      "ended with its run",
+      { event_type: "session.failed", data: { run_id: RUN, outcome: "cancelled", error: { message: "x" } } },
+      "cancelled",
+    ],
+  ])("a model call that was %s has an end, and its effect is not unknown", (_, end, state) => {
+    const view = viewOf(prompt, started, step(1), { event_type: "memory.saved", data: {} }, end);
+    const [one] = view.steps;
+    expect(one && stateOfStep(one)).toBe(state);
+    expect(one && (endOfStep(one) ?? 0) - one.at).toBe(2000);
+  });
+
+  test("an adopted step began before its answer, not when it was adopted", () => {
+    const happened_at = "2023-01-02T03:04:05.000Z";
+    const answer = said(1, []);
+    const view = viewOf(prompt, started, step(1), { ...answer, data: { ...answer.data, happened_at } });
+    expect(view.steps[0]).toMatchObject({ at: Date.parse(happened_at) - 100, generatedAt: Date.parse(happened_at) });
+  });
+
+  test("a step that the simulation answered is marked", () => {
+    const answer = said(1, []);
+    const view = viewOf(prompt, started, step(1), { ...answer, data: { ...answer.data, simulated: true } }, step(2));
+    expect(view.steps.map(({ isSimulated }) => isSimulated)).toEqual([true, false]);
+  });
+
   test("the name of a step has the number of its run, unless the beginning of the log is missing", () => {
     const later = (fact: { event_type: string; data: object }) => ({
       ...fact,
@@ -169,4 +203,10 @@ describe("the view of a session", () => {
     expect(view.items.map(({ kind }) => kind)).toEqual(["prompt", "step"]);
     expect(view.calls.get("t1")).toMatchObject({ state: "done", result: "done" });
   });
+});
+
+test("agents with the same name are told apart by the end of their id and their time", () => {
+  const agent = (id: string, name: string) => ({ id, name, created_at: "2023-01-02T12:00:00.000Z" });
+  const names = distinctNames([agent(RUN, "Helper"), agent(SESSION, "Helper"), agent("one", "Fixer")]);
+  expect([...names.values()]).toEqual(["Helper …c128, made 2 Jan 2023", "Helper …c129, made 2 Jan 2023", "Fixer"]);
 });

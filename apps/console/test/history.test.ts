@@ -41,7 +41,7 @@ describe("cost and tokens of a transcript count the same calls", () => {
   const details = { cost_micros: 70, usage, subagents: ["a1", "b2"] };
   const shown = viewOfMessages(
     [message(1, { role: "assistant", message_id: "m", model: "a-model-without-a-price", usage: counts })],
-    false,
+    { withRewound: false, agent: "Codex" },
   );
   const whole = { agentId: null, isPartial: true };
 
@@ -119,10 +119,12 @@ describe("a transcript is converted to messages, steps and calls", () => {
     input: { file_path: "a", old_string: "x", new_string: "y" },
   };
 
+  const shown = { withRewound: false, agent: "Codex" };
+
   test("an answer whose lines are on two pages is one step and is counted once", () => {
     const view = viewOfMessages(
       [prompt(1, "Hi"), answer(2, [{ type: "text", text: "One" }]), answer(3, [call])],
-      false,
+      shown,
     );
     expect(view.items.map(({ kind }) => kind)).toEqual(["prompt", "step"]);
     expect(view.steps[0]?.content).toHaveLength(2);
@@ -131,13 +133,13 @@ describe("a transcript is converted to messages, steps and calls", () => {
 
   test("a result completes its call and counts the changed file", () => {
     const result = { type: "tool_result", tool_use_id: "t1", content: "done" };
-    const view = viewOfMessages([answer(2, [call]), message(3, { role: "user", content: [result] })], false);
+    const view = viewOfMessages([answer(2, [call]), message(3, { role: "user", content: [result] })], shown);
     expect(view.calls.get("t1")).toMatchObject({ state: "done", result: "done", endedSequence: 3 });
     expect([...view.files.keys()]).toEqual(["a"]);
     expect(view.items).toHaveLength(1);
   });
 
-  test("rewound messages are one line until they are requested, and notes of Claude Code are folded", () => {
+  test("rewound messages are one line until they are requested, and texts that the agent added are folded under its name", () => {
     const messages = [
       prompt(1, "First", { is_rewound: true }),
       prompt(2, "Second", { is_rewound: true }),
@@ -147,11 +149,13 @@ describe("a transcript is converted to messages, steps and calls", () => {
       message(6, { type: "a-type-of-a-newer-version" }),
     ];
     const texts = (withRewound: boolean) =>
-      viewOfMessages(messages, withRewound).items.map((item) => (item.kind === "mark" ? item.text : item.kind));
+      viewOfMessages(messages, { ...shown, withRewound }).items.map((item) =>
+        item.kind === "mark" ? item.text : item.kind,
+      );
     expect(texts(false)).toEqual([
       "2 messages were rewound here",
       "prompt",
-      "Claude Code added a text for the model",
+      "Codex added a text for the model",
       "Compacted: the model no longer saw the messages above",
     ]);
     expect(texts(true).filter((one) => one === "prompt")).toHaveLength(3);

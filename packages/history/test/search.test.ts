@@ -110,6 +110,22 @@ describe("queries", () => {
     expect(requiredLiteral(pattern)).toBe(literal);
   });
 
+  test("the system prompt and the tools that Claude Code records are not searched", async () => {
+    const data = createDataDirectory();
+    const attachment = (type: string, more: object) =>
+      JSON.stringify({ type: "attachment", uuid: type, attachment: { type, ...more } });
+    data.write(
+      `projects/-p/${sessionId(1)}.jsonl`,
+      [
+        attachment("prompt_snapshot", { systemPrompt: ["Run the needle tests."], tools: [{ name: "needle" }] }),
+        attachment("deferred_tools_record", { tools: ["needle"] }),
+        attachment("edited_text_file", { snippet: "a needle" }),
+        "",
+      ].join("\n"),
+    );
+    expect(await found(data, "needle")).toEqual(["other:needle"]);
+  });
+
   test("an empty query finds nothing", async () => {
     expect((await searchSessions("  ", library().config)).pagination.total).toBe(0);
   });

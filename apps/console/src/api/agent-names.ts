@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useAgents, useApi } from "./context.tsx";
+import { distinctNames } from "./distinct-names.ts";
 
 interface AgentNames {
   nameOf(id: string): string;
@@ -14,7 +15,7 @@ interface AgentNames {
 export function useAgentNames(ids: readonly string[]): AgentNames {
   const api = useApi();
   const agents = useAgents();
-  const here = new Map((agents.data ?? []).map(({ id, name }) => [id, name]));
+  const here = distinctNames(agents.data ?? []);
   const others = agents.data ? ids.filter((id) => id !== "" && !here.has(id)).toSorted() : [];
   const found = useQuery({
     queryKey: ["agents", "elsewhere", ...others],

@@ -1,5 +1,6 @@
 import { Dialog, DialogDismiss, DialogHeading } from "@ariakit/react/dialog";
 import type { HistoryDetails } from "../api/api.ts";
+import { sourceName } from "../sessions/listed-row.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { continueCommand } from "./continue-command.ts";
@@ -9,7 +10,7 @@ export function ContinueDialog({ details, onClose }: { details: HistoryDetails; 
   const command = continueCommand(details.resume);
   return (
     <Dialog open onClose={onClose} className="dialog" backdrop={<div className="scrim" />}>
-      <DialogHeading className="dialog-title">Continue in Claude Code</DialogHeading>
+      <DialogHeading className="dialog-title">Continue in {visibleLine(sourceName(details.source))}</DialogHeading>
       <p className="muted">Run this in a terminal on the machine that has the session:</p>
       <div className="cmd">
         <pre>{visibleLine(command)}</pre>

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import type { HistoryDetails } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { historySums } from "./history-sums.ts";
+import { sourceName } from "../sessions/listed-row.ts";
 import { OutlinePanel } from "../session/outline-panel.tsx";
 import type { PanelProps } from "../session/panel-props.ts";
 import { TokenSection } from "../session/token-section.tsx";
@@ -95,7 +96,7 @@ function Facts({
         <FactList>
           <Fact name="Project">{visibleLine(details.project_path)}</Fact>
           {details.git_branch !== null && <Fact name="Branch">{visibleLine(details.git_branch)}</Fact>}
-          <Fact name="Claude Code">{visibleLine(details.version)}</Fact>
+          <Fact name={visibleLine(sourceName(details.source))}>{visibleLine(details.version)}</Fact>
           <Fact name="Begun">{fullTime(details.created_at)}</Fact>
           <Fact name="Last active">{fullTime(details.last_activity_at)}</Fact>
           <Fact name="File">{bytes(details.size_bytes)}</Fact>
@@ -134,14 +135,14 @@ function showMessage(view: PanelProps["view"], messageId: string, onShow: (seque
   if (item) onShow(item.sequence);
 }
 
-/** Files that the session changed. Claude Code kept a copy of each file before each change. */
+/** Files that the session changed. Claude Code keeps a copy of each file before each change. */
 function Versions({ id }: { id: string }) {
   const api = useApi();
   const files = useQuery({ queryKey: ["history", id, "files"], queryFn: () => api.historyFiles(id), retry: false });
   if (files.data?.length === 0)
     return (
       <Nothing title="No copies of files" state="idle">
-        Claude Code keeps copies of files before it changes them. This session has none.
+        This session has no copies of files from before its changes.
       </Nothing>
     );
   return (

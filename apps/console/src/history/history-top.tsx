@@ -27,7 +27,7 @@ const FORMATS = [
   ["json", "Export as JSON"],
 ] as const;
 
-/** The header of a session of Claude Code: its title, and how to continue it. */
+/** The header of a session of another agent: its title, and how to continue it. */
 export function HistoryTop({ id, details, withRewound, onRewound, onInspector, onProblem }: HistoryTopProps) {
   const api = useApi();
   const changed = useChanged();
@@ -53,12 +53,13 @@ export function HistoryTop({ id, details, withRewound, onRewound, onInspector, o
   };
   const title = details?.title ?? (details ? "A session without a prompt" : "");
   usePageTitle(title);
+  const agent = details ? visibleLine(sourceName(details.source)) : "its agent";
   const branches = details?.branches?.length ?? 0;
   return (
     <header className="top">
       <BackToSessions />
       <h1 className="cut">{visibleLine(title)}</h1>
-      {details && <span className="chip desk-only">{visibleLine(sourceName(details.source))}</span>}
+      {details && <span className="chip desk-only">{agent}</span>}
       <span className="grow" />
       {details?.usage != null && (
         <span className="meta desk-only num strong">
@@ -77,7 +78,7 @@ export function HistoryTop({ id, details, withRewound, onRewound, onInspector, o
         </button>
       )}
       <button type="button" className="btn desk-only" onClick={() => setContinuing(true)}>
-        Continue in Claude Code…
+        Continue in {agent}…
       </button>
       {details?.is_adopted ? (
         <Link className="btn solid" href={`/sessions/${id}`}>
@@ -94,7 +95,7 @@ export function HistoryTop({ id, details, withRewound, onRewound, onInspector, o
         </MenuButton>
         <Menu className="menu" gutter={6} unmountOnHide>
           <MenuItem className="menu-item" onClick={() => setContinuing(true)}>
-            Continue in Claude Code…
+            Continue in {agent}…
           </MenuItem>
           {branches > 0 && (
             <MenuItem className="menu-item" onClick={() => onRewound(!withRewound)}>

@@ -5,11 +5,15 @@ import { newStep } from "../session/fold-steps.ts";
 import { type Mark, type SessionView, type Step, emptyView } from "../session/view.ts";
 
 /**
- * Converts messages of a Claude Code transcript to the view of a session. Positions in the file are used as sequences.
+ * Converts messages of another agent's transcript to the view of a session. Positions in the file are used as
+ * sequences.
  */
-export function viewOfMessages(messages: readonly HistoryMessage[], withRewound: boolean): SessionView {
+export function viewOfMessages(
+  messages: readonly HistoryMessage[],
+  { withRewound, agent }: { readonly withRewound: boolean; readonly agent: string },
+): SessionView {
   const view = emptyView();
-  const fold = { view, prompts: 0, steps: 0 };
+  const fold = { view, agent, prompts: 0, steps: 0 };
   let rewound = 0;
   for (const message of messages) {
     view.sequence = message.offset;
@@ -17,7 +21,7 @@ export function viewOfMessages(messages: readonly HistoryMessage[], withRewound:
       rewound += 1;
       continue;
     }
-    if (rewound > 0) mark(view, message, rewoundWords(rewound));
+    if (rewound > 0) mark(view, message, { about: "rewound", text: rewoundWords(rewound) });
     rewound = 0;
     add(fold, message);
   }
@@ -27,6 +31,8 @@ export function viewOfMessages(messages: readonly HistoryMessage[], withRewound:
 
 interface Fold {
   readonly view: SessionView;
+  /** The agent's name for people. */
+  readonly agent: string;
   prompts: number;
   steps: number;
 }
@@ -40,12 +46,13 @@ function add(fold: Fold, message: HistoryMessage): void {
     const rest = message.content.filter(({ type }) => type !== "tool_result") as ContentBlock[];
     if (message.prompt !== null) return prompt(fold, message, rest);
     const note = textOf(rest).trim();
-    if (note !== "") mark(view, message, "Claude Code added a text for the model", note);
+    if (note !== "")
+      mark(view, message, { about: "note", text: `${fold.agent} added a text for the model`, detail: note });
     return;
   }
   if (message.prompt !== null) return prompt(fold, message, [{ type: "text", text: message.prompt }]);
   if (message.subtype === "compact_boundary")
-    mark(view, message, "Compacted: the model no longer saw the messages above");
+    mark(view, message, { about: "compacted", text: "Compacted: the model no longer saw the messages above" });
 }
 
 function prompt(fold: Fold, message: HistoryMessage, content: ContentBlock[]): void {
@@ -101,9 +108,16 @@ function spend(view: SessionView, step: Step, { usage, model }: HistoryMessage):
   else view.unpricedCalls += 1;
 }
 
-function mark(view: SessionView, message: HistoryMessage, text: string, detail: string | null = null): void {
+interface NewMark {
+  /** Part of the key: a message may have several marks, and the name of the agent is loaded later than the messages. */
+  readonly about: "rewound" | "note" | "compacted";
+  readonly text: string;
+  readonly detail?: string | null;
+}
+
+function mark(view: SessionView, message: HistoryMessage, { about, text, detail = null }: NewMark): void {
   const item: Mark = { ...placeOf(message), kind: "mark", tone: "plain", text, detail };
-  view.items.push({ ...item, key: `${item.key}-${text.length}` });
+  view.items.push({ ...item, key: `${item.key}-${about}` });
 }
 
 function placeOf({ offset, created_at, is_rewound }: HistoryMessage) {

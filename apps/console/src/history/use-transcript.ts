@@ -3,6 +3,7 @@ import type { Api, HistoryMessage } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { serverNow } from "../api/server-clock.ts";
 import { streamInTurns } from "../api/stream-turns.ts";
+import { sourceName } from "../sessions/listed-row.ts";
 import type { SessionView } from "../session/view.ts";
 import { viewOfMessages } from "./history-view.ts";
 
@@ -41,16 +42,18 @@ interface TranscriptOptions {
   /** A position in the file that the first page must include. */
   readonly at: number | null;
   readonly withRewound: boolean;
+  /** The agent whose session it is, once it is known. */
+  readonly source: string | undefined;
 }
 
 /** A session without a message for this long is over, and is read from its beginning. */
 const OVER_MS = 10 * 60_000;
 
 /**
- * Reads a transcript of Claude Code, and follows the file as it grows. A session that may still run is read from its
+ * Reads a transcript of another agent, and follows the file as it grows. A session that may still run is read from its
  * end, any other session from its beginning. A link to a position is read around this position.
  */
-export function useTranscript({ id, agentId, at, withRewound }: TranscriptOptions): Transcript {
+export function useTranscript({ id, agentId, at, withRewound, source }: TranscriptOptions): Transcript {
   const api = useApi();
   const [loaded, setLoaded] = useState<Loaded>();
   const [error, setError] = useState<unknown>(null);
@@ -105,7 +108,11 @@ export function useTranscript({ id, agentId, at, withRewound }: TranscriptOption
     isBusy.current = false;
   }, [extend]);
 
-  const view = useMemo(() => viewOfMessages(loaded?.messages ?? [], withRewound), [loaded, withRewound]);
+  const agent = source === undefined ? "The agent" : sourceName(source);
+  const view = useMemo(
+    () => viewOfMessages(loaded?.messages ?? [], { withRewound, agent }),
+    [loaded, withRewound, agent],
+  );
   return {
     view,
     version: view.version + (loaded?.after ?? 0),

@@ -17,13 +17,13 @@ import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
 /**
- * One session of Claude Code, read from its own files. The page shows new messages as the files grow. A session that may
+ * One session of another agent, read from its own files. The page shows new messages as the files grow. A session that may
  * still run is shown from its end, a finished session from its beginning.
  */
 export function HistoryPage({ id }: { id: string }) {
   const api = useApi();
   const [agentId] = useQueryValue("agent");
-  const [at] = useQueryValue("at");
+  const at = useOffset();
   const [tab, setTab] = useQueryValue("tab");
   const [raw, setRaw] = useQueryValue("line");
   const [withRewound, setRewound] = useState(false);
@@ -40,7 +40,7 @@ export function HistoryPage({ id }: { id: string }) {
     // The first request lets the server count the usage in the background. The page asks until the usage is known.
     refetchInterval: ({ state }) => (state.data?.usage === null ? 2000 : false),
   });
-  const read = useTranscript({ id, agentId, at: at === null ? null : Number(at), withRewound });
+  const read = useTranscript({ id, agentId, at, withRewound, source: details.data?.source });
   const { view, version } = read;
   const show = useCallback((sequence: number) => {
     transcript.current?.show(sequence);
@@ -57,7 +57,7 @@ export function HistoryPage({ id }: { id: string }) {
     End: () => transcript.current?.follow(),
   });
   if (read.phase === "failed")
-    return <UnreadableSession error={read.error} whyGone="Claude Code deletes sessions after 30 days." />;
+    return <UnreadableSession error={read.error} whyGone="Its agent may have deleted this session." />;
   const panel = { view, version, session: undefined, sessionId: id, onShow: show, onRaw: openRaw };
   return (
     <>
@@ -81,7 +81,7 @@ export function HistoryPage({ id }: { id: string }) {
           <Reading
             read={read}
             agentId={agentId}
-            at={at === null ? null : Number(at)}
+            at={at}
             allOpen={allOpen}
             handle={transcript}
             onRaw={openRaw}
@@ -102,6 +102,12 @@ export function HistoryPage({ id }: { id: string }) {
       {raw !== null && <RawLine id={id} agentId={agentId} offset={Number(raw)} onClose={() => setRaw(null)} />}
     </>
   );
+}
+
+/** The position in the file that the URL names. */
+function useOffset(): number | null {
+  const [at] = useQueryValue("at");
+  return at === null ? null : Number(at);
 }
 
 interface ReadingProps {

@@ -35,7 +35,7 @@ export function foldStep(view: SessionView, event: Event): boolean {
       if (step) {
         step.state = "failed";
         step.error = event.data.error;
-        interrupt(step, event.data);
+        breakOff(step, event, event.data);
       }
       touch(step);
       if (event.data.lost) spend(view, event.data.lost);
@@ -48,7 +48,7 @@ export function foldStep(view: SessionView, event: Event): boolean {
         step.usage = event.data.usage;
         step.cost = event.data.cost;
         step.reservedMicros = event.data.reserved_micros ?? 0;
-        interrupt(step, event.data);
+        breakOff(step, event, event.data);
       }
       touch(step);
       spend(view, event.data);
@@ -63,12 +63,14 @@ export function foldStep(view: SessionView, event: Event): boolean {
   }
 }
 
-/** The text of an interrupted answer. */
-function interrupt(
+/** The end of a step without a complete answer, and the text of an interrupted answer. */
+function breakOff(
   step: Step,
+  event: Event,
   { message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">,
 ): void {
   step.draft = "";
+  step.brokenAt = Date.parse(timeOf(event));
   if (message_id === undefined || !content) return;
   step.messageId = message_id;
   step.content = content;
@@ -99,10 +101,12 @@ export function newStep(
     cost: null,
     stopReason: null,
     generatedAt: null,
+    brokenAt: null,
     durationMs: null,
     error: null,
     messagesCount: 0,
     reservedMicros: 0,
+    isSimulated: false,
     ...values,
   };
 }
@@ -129,7 +133,9 @@ function started(view: SessionView, event: Event, data: FactData<"step.started">
   step.model = data.model;
   step.error = null;
   step.draft = "";
+  step.brokenAt = null;
   step.messagesCount = data.messages_count;
+  step.isSimulated = data.simulated === true;
   touch(step);
 }
 
@@ -149,6 +155,9 @@ function generated(view: SessionView, event: Event, data: FactData<"step.generat
   step.stopReason = data.stop_reason;
   step.generatedAt = Date.parse(timeOf(event));
   step.durationMs = data.duration_ms;
+  step.isSimulated = data.simulated === true;
+  // Of an adopted step, only the answer has its original time.
+  step.at = Math.min(step.at, step.generatedAt - data.duration_ms);
   for (const block of data.content) if (isToolUse(block)) addCall(view, step, block);
   touch(step);
 }

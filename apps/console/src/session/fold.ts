@@ -222,7 +222,8 @@ function ended(view: SessionView, event: Extract<Event, { event_type: "session.c
     run.costMicros = event.data.cost_micros;
   }
   for (const step of view.steps)
-    if (step.runId === event.data.run_id && step.state === "running") closeStep(step, outcome);
+    if (step.runId === event.data.run_id && step.state === "running")
+      closeStep(step, outcome, Date.parse(timeOf(event)));
   const stop = STOPS[event.data.stop_reason];
   if (event.event_type === "session.completed") {
     if (stop !== undefined) mark(view, event, stop, { tone: "waiting" });
@@ -232,8 +233,11 @@ function ended(view: SessionView, event: Extract<Event, { event_type: "session.c
   else mark(view, event, stop ?? "The run failed", { tone: "failed", detail: event.data.error.message });
 }
 
-function closeStep(step: SessionView["steps"][number], outcome: string): void {
-  step.state = outcome === "completed" ? "done" : "failed";
+const CLOSED = { completed: "done", failed: "failed", cancelled: "interrupted" } as const;
+
+function closeStep(step: SessionView["steps"][number], outcome: keyof typeof CLOSED, at: number): void {
+  step.state = CLOSED[outcome];
+  step.brokenAt = at;
   step.draft = "";
   step.version += 1;
 }

@@ -4,7 +4,7 @@ import { Icon } from "../ui/icon.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { callWords } from "./call-words.ts";
 import type { PanelProps } from "./panel-props.ts";
-import { stateOfStep } from "./step-view.tsx";
+import { stateOfStep } from "./step-state.ts";
 import { type Item, type Step, stepLabel } from "./view.ts";
 
 /** The outline of the session: a link for each message and step. */

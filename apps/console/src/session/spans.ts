@@ -1,6 +1,6 @@
 import { visibleLine } from "../text/safe-text.ts";
 import { callWords } from "./call-words.ts";
-import { type Call, type SessionView, stepLabel, stepName } from "./view.ts";
+import { type Call, type SessionView, endOfStep, stepLabel, stepName } from "./view.ts";
 
 /** A piece of the timeline. Times are milliseconds from the beginning, with long pauses shortened. */
 export interface Span {
@@ -41,7 +41,7 @@ export function spansOf(view: SessionView, now: number | undefined): Spans {
   const raw: Raw[] = [];
   for (const step of view.steps) {
     if (step.purpose === "copied") continue;
-    const end = step.generatedAt ?? (step.state === "running" ? now : undefined) ?? step.at;
+    const end = endOfStep(step) ?? (step.state === "running" ? now : undefined) ?? step.at;
     raw.push({
       key: step.key,
       kind: step.state === "failed" ? "failed" : "model",

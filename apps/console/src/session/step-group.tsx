@@ -2,7 +2,7 @@ import { plural } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import type { State } from "../ui/state.ts";
 import { StateMark } from "../ui/status.tsx";
-import { stateOfStep } from "./step-view.tsx";
+import { stateOfStep } from "./step-state.ts";
 import type { Item, SessionView, Step } from "./view.ts";
 
 /** Runs with more steps than this are folded, except for the last few steps. */
@@ -41,7 +41,7 @@ export function StepGroup({ steps, onOpen }: { steps: readonly Item[]; onOpen: (
   );
 }
 
-const ORDER: readonly State[] = ["unknown", "failed", "waiting", "running"];
+const ORDER: readonly State[] = ["unknown", "failed", "waiting", "running", "cancelled"];
 
 function worst(steps: readonly Step[]): State {
   const states = new Set(steps.map(stateOfStep));

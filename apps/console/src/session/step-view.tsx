@@ -4,13 +4,13 @@ import { Link } from "wouter";
 import { Markdown } from "../text/markdown.tsx";
 import { duration, money, percent, short } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
-import type { State } from "../ui/state.ts";
 import { StateMark } from "../ui/status.tsx";
 import { fullTime } from "../ui/times.ts";
 import { useNow } from "../ui/use-now.ts";
 import { type CallsOpen, CallView } from "./call-view.tsx";
 import { ContentView } from "./content-view.tsx";
 import { useDrafts } from "./live-session.ts";
+import { stateOfStep } from "./step-state.ts";
 import { type Step, stepName } from "./view.ts";
 
 interface StepViewProps {
@@ -94,20 +94,27 @@ function LiveText({ step }: { step: Step }) {
 function StepMeta({ step }: { step: Step }) {
   const now = useNow(1000, step.state === "running");
   if (step.purpose === "copied") return null;
-  const took = step.durationMs ?? (step.state === "running" ? now - step.at : null);
+  const end = step.state === "running" ? now : step.brokenAt;
+  const took = step.durationMs ?? (end === null ? null : end - step.at);
   const { usage, cost } = step;
   const read = usage?.cache_read_input_tokens ?? 0;
   const sent = usage ? usage.input_tokens + read + (usage.cache_creation_input_tokens ?? 0) : 0;
+  // A call that was cancelled before its answer began has no counts.
+  const isCounted = usage !== null && sent + usage.output_tokens > 0;
   return (
     <span className="meta num">
       {took !== null && <span>{duration(took)}</span>}
-      {usage && (
+      {isCounted && (
         <span className="opt2">
           {short(sent)} in{read > 0 && `, ${percent(read, sent)} cached`}
         </span>
       )}
-      {usage && <span>{short(usage.output_tokens)} out</span>}
-      {cost ? <span>{money(cost.total_micros)}</span> : usage && <span>no price</span>}
+      {isCounted && <span>{short(usage.output_tokens)} out</span>}
+      {step.isSimulated ? (
+        <span title="The built-in simulation answered, not a model">simulated</span>
+      ) : (
+        isCounted && <span>{cost ? money(cost.total_micros) : "no price"}</span>
+      )}
     </span>
   );
 }
@@ -120,15 +127,4 @@ function Retries({ step }: { step: Step }) {
       {step.retries.length === 1 ? "Tried again" : `Tried again ${step.retries.length} times`}: {last?.error.message}
     </p>
   );
-}
-
-/** The state of a step is the worst state of its calls. */
-export function stateOfStep(step: Step): State {
-  if (step.state === "failed") return "failed";
-  if (step.state === "lost" || step.state === "interrupted") return "unknown";
-  const states = new Set(step.calls.map(({ state }) => state));
-  if (states.has("unknown")) return "unknown";
-  if (states.has("waiting")) return "waiting";
-  if (step.state === "running" || states.has("running")) return "running";
-  return "done";
 }

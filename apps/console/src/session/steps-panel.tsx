@@ -14,7 +14,7 @@ const STATES: Readonly<Record<ApiStep["state"], State>> = {
   running: "running",
   generated: "done",
   failed: "failed",
-  abandoned: "unknown",
+  abandoned: "cancelled",
 };
 const PURPOSES: Readonly<Record<ApiStep["purpose"], string>> = {
   step: "Step",

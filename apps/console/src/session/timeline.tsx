@@ -31,7 +31,7 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
   const [zoom, setZoom] = useState<readonly [from: number, to: number]>();
   const drag = useRef<{ x: number; zoom: readonly [number, number] } | null>(null);
   const svg = useRef<SVGSVGElement>(null);
-  const [first, last] = [0, Math.max(LEAST_MS, ...spans.map(({ to }) => to))];
+  const [first, last] = [0, Math.max(LEAST_MS, lastRunEnd(view, gaps.place), ...spans.map(({ to }) => to))];
   if (spans.length === 0) return <div className="tl" />;
   const [from, to] = zoom ?? [first, last];
   const x = scaleLinear([from, to], [0, WIDTH]);
@@ -172,6 +172,12 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
     </div>
   );
 });
+
+/** The position of the end of the last run; 0 while it is in progress. */
+function lastRunEnd(view: SessionView, place: (at: number) => number): number {
+  const end = view.runs.at(-1)?.endedAt ?? null;
+  return end === null ? 0 : place(end);
+}
 
 /** Says that the timeline leaves out long pauses. */
 function PauseNote({ isNeeded }: { isNeeded: boolean }) {

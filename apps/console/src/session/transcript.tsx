@@ -7,7 +7,7 @@ import { groupSteps, StepGroup } from "./step-group.tsx";
 import { MarkView, UnknownView } from "./mark-view.tsx";
 import { PromptView } from "./prompt-view.tsx";
 import { StepView } from "./step-view.tsx";
-import type { Item, SessionView } from "./view.ts";
+import { type Item, type SessionView, endOfStep } from "./view.ts";
 
 /** The visible part, for the timeline and the outline. */
 export interface Visible {
@@ -325,5 +325,5 @@ function endOf(item: Item | undefined): number {
   if (item?.kind !== "step") return item?.at ?? 0;
   if (item.state === "running") return Math.ceil(serverNow() / 1000) * 1000;
   const ends = item.calls.map(({ endedAt }) => endedAt ?? 0);
-  return Math.max(item.at, item.generatedAt ?? 0, ...ends);
+  return Math.max(item.at, endOfStep(item) ?? 0, ...ends);
 }

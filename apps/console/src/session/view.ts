@@ -63,7 +63,8 @@ export interface Prompt extends Versioned {
 }
 
 /** One model call and the tool calls that the model asked for. */
-export interface Step extends Versioned {
+export interface Step extends Omit<Versioned, "at"> {
+  at: number;
   readonly kind: "step";
   readonly runId: string;
   /** The number of the run in the session, starting at 1; 0 if it is unknown. */
@@ -87,9 +88,13 @@ export interface Step extends Versioned {
   cost: CallCost | null;
   stopReason: string | null;
   generatedAt: number | null;
+  /** When a step without a complete answer ended. */
+  brokenAt: number | null;
   durationMs: number | null;
   error: Failure | null;
   messagesCount: number;
+  /** The built-in simulation answered, not a model. */
+  isSimulated: boolean;
 }
 
 /** An event that the transcript shows as one line, such as a compaction. */
@@ -227,6 +232,11 @@ export function stepName({ run, number }: Pick<Step, "run" | "number">): string 
 /** The name of a step where there is little room: 3 in the first run, 2.3 in the second. */
 export function stepLabel({ run, number }: Pick<Step, "run" | "number">): string {
   return run > 1 ? `${run}.${number}` : String(number);
+}
+
+/** When a step had its answer, or broke off; null if this is not known. */
+export function endOfStep({ generatedAt, brokenAt }: Step): number | null {
+  return generatedAt ?? brokenAt;
 }
 
 /** The position of an item: its key, its sequence in the log, its time. */

@@ -2,6 +2,7 @@ import { Menu, MenuButton, MenuItem, MenuProvider } from "@ariakit/react/menu";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Agent } from "../api/api.ts";
+import { distinctNames } from "../api/distinct-names.ts";
 import { useApi } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { shortModel } from "../ui/amounts.ts";
@@ -38,7 +39,11 @@ export function Filters({ agents, models, hasHistory }: FiltersProps) {
     <div className="filters">
       {hasHistory && <SourceChoice />}
       <Choice name="status" label="Status" values={STATUSES} />
-      <Choice name="agent" label="Agent" values={agents.map(({ id, name }) => [id, visibleLine(name)])} />
+      <Choice
+        name="agent"
+        label="Agent"
+        values={[...distinctNames(agents)].map(([id, name]) => [id, visibleLine(name)])}
+      />
       <Choice name="model" label="Model" values={models.map((model) => [model, shortModel(visibleLine(model))])} />
       <Choice name="subagents" label="Subagents" values={[["1", "Shown"]]} />
       <span className="grow" />

@@ -25,6 +25,7 @@ interface SessionListProps {
   readonly hasSources: boolean;
 }
 
+const LENGTH = "The duration of the last run";
 const LENGTH_OF_TRANSCRIPTS = "For other agents: from the first to the last message, with the pauses between prompts";
 
 /** A virtual list: only visible rows are in the DOM, and only their pages are loaded. */
@@ -72,7 +73,7 @@ export function SessionList({ rows, search, handle, isGrouped, hasSources }: Ses
             key={name}
             role="columnheader"
             className="r"
-            title={name === "Length" && hasSources ? LENGTH_OF_TRANSCRIPTS : undefined}
+            title={name === "Length" ? (hasSources ? `${LENGTH}. ${LENGTH_OF_TRANSCRIPTS}` : LENGTH) : undefined}
           >
             {name}
           </span>

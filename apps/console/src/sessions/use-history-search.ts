@@ -8,12 +8,17 @@ import { type ListedRow, shortPath, sourceName } from "./listed-row.ts";
 /** Shorter words are not searched, because nearly every session contains them. */
 const SHORTEST = 2;
 
+interface FoundRow extends ListedRow {
+  /** Whether the match is in the transcript of a subagent. */
+  readonly isSubagent: boolean;
+}
+
 /** Sessions of other agents that contain the words. Each session comes once, with its best match. */
 export function useHistorySearch(
   search: string,
   source: string | undefined,
 ): {
-  readonly rows: readonly ListedRow[];
+  readonly rows: readonly FoundRow[];
   readonly excerpts: ReadonlyMap<string, string>;
   readonly isSearching: boolean;
 } {
@@ -39,7 +44,7 @@ export function useHistorySearch(
   }, [found.data, found.isFetching, isAsked]);
 }
 
-function rowOfMatch(match: HistoryMatch): ListedRow {
+function rowOfMatch(match: HistoryMatch): FoundRow {
   const place = match.agent_id === null ? `at=${match.offset}` : `agent=${match.agent_id}&at=${match.offset}`;
   return {
     id: match.session_id,
@@ -55,6 +60,11 @@ function rowOfMatch(match: HistoryMatch): ListedRow {
     at: match.created_at,
     isFork: false,
     hasUnknownEffect: false,
-    tags: [],
+    tags: [
+      ...(match.agent_id === null ? [] : ["subagent"]),
+      // Only the agent's own records have the words, such as the instructions that it gave the model.
+      ...(match.kind === "other" ? ["not in a message"] : []),
+    ],
+    isSubagent: match.agent_id !== null,
   };
 }

@@ -68,7 +68,8 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
     ...said.matches
       .filter(({ session }) => session.title?.toLowerCase().includes(words.toLowerCase()) !== true)
       .map((match) => rowOfMatch(match, shown(match.session))),
-    ...found.rows.filter(({ title }) => !title.toLowerCase().includes(words.toLowerCase())),
+    // The title of a subagent is not the title under which its session is listed.
+    ...found.rows.filter((row) => row.isSubagent || !row.title.toLowerCase().includes(words.toLowerCase())),
   ];
   return {
     total: titled.total === undefined ? undefined : count + more.length,
@@ -82,7 +83,8 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
     want: titled.want,
     excerptOf: (id) => excerpts.get(id) ?? found.excerpts.get(id) ?? "",
     hasHistory,
-    hasSources: withHistory && (history.isLoading || (history.total ?? 0) > 0) && isSkeinWanted,
+    hasSources:
+      withHistory && (history.isLoading || (history.total ?? 0) > 0 || found.rows.length > 0) && isSkeinWanted,
     isSearching: said.isSearching || found.isSearching,
     isReadingHistory:
       !isOnlySkein(asked) && (me.isLoading || (hasHistory && history.total === undefined && history.error === null)),

@@ -2,7 +2,9 @@ import { Dialog, DialogHeading } from "@ariakit/react/dialog";
 import { useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { sentenceOf } from "../api/api.ts";
+import { distinctNames } from "../api/distinct-names.ts";
 import { useAgents, useApi, useChanged } from "../api/context.tsx";
+import { visibleLine } from "../text/safe-text.ts";
 import { messageKey } from "../ui/message-key.ts";
 
 /** The form for a new session: an agent and the first message. Opens the new session. */
@@ -12,6 +14,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
   const [, go] = useLocation();
   const agents = useAgents();
   const usable = (agents.data ?? []).filter(({ status }) => status === "active");
+  const names = distinctNames(usable);
   const prompt = useRef<HTMLTextAreaElement>(null);
   const [chosen, setChosen] = useState("");
   const [text, setText] = useState("");
@@ -55,7 +58,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
           <select className="select" value={agentId ?? ""} onChange={(event) => setChosen(event.target.value)}>
             {usable.map((agent) => (
               <option key={agent.id} value={agent.id}>
-                {agent.name} · {agent.config.model}
+                {visibleLine(names.get(agent.id) ?? agent.name)} · {visibleLine(agent.config.model)}
               </option>
             ))}
           </select>

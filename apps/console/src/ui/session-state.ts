@@ -25,15 +25,12 @@ export function shortId(id: string): string {
   return `${id.slice(0, 8)}…${id.slice(-4)}`;
 }
 
-/**
- * The duration of the session, from its creation to the end of its last run. An adopted session may be newer than its
- * runs. Its duration is that of its last run.
- */
+/** The duration of the session's last run, as on its page. */
 export function lengthOf(
-  session: Pick<Session, "created_at" | "started_at" | "finished_at" | "updated_at" | "activity">,
+  session: Pick<Session, "started_at" | "finished_at" | "updated_at" | "activity">,
   now: number,
 ): number {
   if (session.started_at === null) return 0;
   const end = session.activity === "idle" ? Date.parse(session.finished_at ?? session.updated_at) : now;
-  return Math.max(0, end - Math.min(Date.parse(session.created_at), Date.parse(session.started_at)));
+  return Math.max(0, end - Date.parse(session.started_at));
 }

@@ -48,6 +48,24 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("words that only a subagent said are found, also if its own title has them", async () => {
+      const { world } = shared;
+      const id = "5a0c1d2e-0000-4000-8000-00000000a003";
+      const folder = join(world.claudeFolder, "projects/-home-ada-words");
+      mkdirSync(join(folder, id, "subagents"), { recursive: true });
+      const line = (uuid: string, content: string, more: object = {}): string =>
+        `${JSON.stringify({ type: "user", uuid: `5a0c1d2e-0000-4000-8000-00000000b00${uuid}`, parentUuid: null, sessionId: id, cwd: "/home/ada/words", timestamp: "2026-01-02T03:04:05.000Z", message: { role: "user", content }, ...more })}\n`;
+      writeFileSync(join(folder, `${id}.jsonl`), line("1", "Ask somebody else"));
+      writeFileSync(
+        join(folder, id, "subagents/agent-a1.jsonl"),
+        line("2", "Look for the quokka", { isSidechain: true, agentId: "a1" }),
+      );
+      const page = await world.open("/sessions?q=quokka");
+      await page.locator('a[href*="agent=a1"]', { hasText: "Look for the quokka" }).click();
+      await page.waitForURL(/history.*agent=a1/);
+      await page.close();
+    });
+
     test("a finished session opens at its beginning, a session in use opens at its end, and a button leads to the other end", async ({
       expect,
     }) => {

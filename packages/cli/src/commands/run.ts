@@ -13,6 +13,7 @@ import {
   createRunPrinter,
   print,
   printJson,
+  SIMULATED_BY_SERVER,
   sayIfSimulated,
   sessionOf,
   summaryOf,
@@ -178,6 +179,8 @@ async function conclude(
   const { items } = await (await agent.sessions()).runs(sessionId, { limit: 50 });
   const run = items.find(({ id }) => id === result.runId);
   if (isOver && result.awaiting.length === 0) await showLastAnswer(call, agent, { sessionId, runId: result.runId });
+  if (run && run.simulated_calls > 0 && values.server !== undefined)
+    screen.note(screen.paint.note.dim(`${SIMULATED_BY_SERVER}\n`));
   if (run) screen.note(summaryOf(screen, run, result.error));
   if (result.awaiting.length > 0) {
     screen.note(waitLines(screen, result.awaiting, values));

@@ -203,7 +203,11 @@ function callLine({ name, input }: { readonly name: string; readonly input: unkn
   return shorten(`${name}(${shown.join(", ")})`, columns);
 }
 
-/** Without an API key, the user is told that answers are simulated. */
+/** The note after a run whose server answered with its simulation. */
+export const SIMULATED_BY_SERVER =
+  "The model of this server is a simulation. Its answers are made up and cost nothing.";
+
+/** Without an API key, the user is told that answers are simulated. A server knows this only once it has answered. */
 export function sayIfSimulated(
   screen: Screen,
   config: Config,

@@ -26,6 +26,7 @@ export function textsOf(line: Value): readonly LineText[] {
   if (type === "attachment") {
     const prompt = humanPrompt(line);
     if (prompt !== undefined) return [{ kind: "prompt", text: prompt, toolName: undefined }];
+    if (prepared.has(stringOf(objectOf(line["attachment"])["type"]) ?? "")) return [];
     return [other(stringsIn(line["attachment"]))];
   }
   if (type === "progress") return [other(stringsIn(line["data"]))];
@@ -64,6 +65,9 @@ const unsearched: ReadonlySet<string> = new Set([
   "relocated",
   "worktree-state",
 ]);
+
+/** Attachments with the system prompt and the tools of a request. Nobody searches for these texts. */
+const prepared: ReadonlySet<string> = new Set(["prompt_snapshot", "prompt_render_point", "deferred_tools_record"]);
 
 function blockText(block: Value, isPrompt: boolean): LineText {
   const { type } = block;
