@@ -113,7 +113,7 @@ async function measured(server: Served, name: FloodName, turns: number): Promise
   ];
 }
 
-/** Waits until the flood has begun to work, up to a time limit. */
+/** Waits until the condition is true, at most 15 s. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 150 && !(await isSo()); tries++) await delay(100);
 }

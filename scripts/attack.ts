@@ -1,4 +1,4 @@
-/** `npm run attack` runs every attack on the walls of a server as tests, and prints a table. It sends nothing beyond loopback. */
+/** `npm run attack` tries every attack on the walls of a server, and prints a table. Nothing is sent beyond loopback. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -10,7 +10,7 @@ import { writeCopilot, writeGemini, writeOpencode, writePi, writeRollouts } from
 import type { Row } from "./rows.ts";
 
 const sessions = 10_000;
-/** Gives the sessions of the other agents the size that Claude Code's really have: the corpus sets a minimum for them. */
+/** Makes a session of another agent as large as a generated session of Claude Code, which has a minimum size. */
 const bytes = 460_000_000;
 const claudeBytes = 20_000;
 

@@ -4,7 +4,7 @@ import type { KnownThings } from "./known-things.ts";
 const ADD = { type: "object", properties: { a: { type: "number" } } };
 const TOOLS = [{ name: "ask_browser", description: "Asks the page.", input_schema: ADD }];
 
-/** Three prompts. The run of the first one ends, the second one calls a tool of the server, the third waits for a client. */
+/** Three prompts: for a run that only answers, one that calls a tool of the server, and one that waits for a client. */
 const PROMPTS = [
   `Hello. ${script([{ text: "Good morning." }], "fuzz-text")}`,
   `Add. ${script([{ tools: [{ name: "add", input: { a: 1, b: 2 } }] }, { text: "3" }], "fuzz-tool")}`,

@@ -30,7 +30,7 @@ const IN_TREE = "0.0.0";
 /** The condition under which the workspace reads its sources, which are not packed. */
 const SOURCE = "@skein/source";
 
-/** Converts a package.json for publication. All packages get one version, and depend on each other in exactly this version. */
+/** The package.json for publication. All packages have one version, and depend on each other in exactly this version. */
 export function publishedManifest(own: Manifest, root: Manifest, directory: string): Manifest {
   const { devDependencies: _, ...manifest } = own;
   return {

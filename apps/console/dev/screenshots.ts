@@ -1,4 +1,4 @@
-/** `npm run screenshots` takes pictures of every page in two sizes and two themes, and puts them into apps/console/pictures. */
+/** `npm run screenshots` takes pictures of every page, in two sizes and two themes, for apps/console/pictures. */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

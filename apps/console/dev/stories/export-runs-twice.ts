@@ -24,7 +24,10 @@ test("only one of two workers takes the lock", async () => {
 });
 `;
 
-/** The session of the screenshots: the agent finds a bug, writes a failing test and fixes the bug. A subagent checks the fix. One call is cut off. */
+/**
+ * The session of the screenshots. The agent finds a bug, writes a failing test and fixes the bug, and a subagent checks
+ * the fix. One call is cut off.
+ */
 export const exportRunsTwice: Story = {
   agent: "Fixer",
   title: "Nightly export runs twice",

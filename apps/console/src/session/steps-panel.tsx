@@ -23,7 +23,7 @@ const PURPOSES: Readonly<Record<ApiStep["purpose"], string>> = {
   compaction: "Compaction",
 };
 
-/** Every model call with its attempts. The calls for titles and compactions, which the transcript does not show, too. */
+/** Every model call with its attempts. This includes titles and compactions, which the transcript does not show. */
 export function StepsPanel({ view, sessionId, onShow }: PanelProps) {
   const api = useApi();
   const calls = view.steps.reduce((sum, { attempt, state }) => sum + attempt + (state === "running" ? 0 : 1), 0);

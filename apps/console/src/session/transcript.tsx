@@ -42,7 +42,7 @@ interface TranscriptProps {
   readonly onTop?: (() => void) | undefined;
   /** Called when the reader scrolls near the last loaded item, if there is more after it. */
   readonly onBottom?: (() => void) | undefined;
-  /** Loads the transcript again from one of its ends. Without this function, the view scrolls only as far as it is loaded. */
+  /** Loads the transcript again from one of its ends. Without this function, the view scrolls only the loaded part. */
   readonly onEnd?: ((end: "beginning" | "end") => void) | undefined;
 }
 
