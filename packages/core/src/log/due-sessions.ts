@@ -1,6 +1,6 @@
 import type { DueQuery, DueSession } from "../ports/store.ts";
 
-/** The head of a session in a store that keeps heads in memory. */
+/** When a session is due, and until when it is leased. For stores that have this of every session in memory. */
 interface HeadRow extends Omit<DueSession, "dueAt"> {
   readonly dueAt: number | null;
   readonly leasedUntil: number;

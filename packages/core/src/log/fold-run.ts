@@ -43,8 +43,8 @@ export type RunEvent = Exclude<
 >;
 
 /**
- * Facts that do not count as progress: taking over the run, beginning something, closing calls that a dead worker left
- * open. Every worker that the run crashes may write such facts before it crashes.
+ * With these facts, a worker takes over a run, begins something, or closes a call that a dead worker left open. They
+ * are no progress: if a run crashes every worker, each worker may still write such facts first.
  */
 const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event_type"]>([
   "run.resumed",

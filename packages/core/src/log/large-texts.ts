@@ -25,7 +25,7 @@ const CACHED = 16 * 1024 * 1024;
 /** How many files are read at the same time. */
 const AT_ONCE = 8;
 
-/** The place of a moved text, which the log has instead of the text: the text's hash, length and beginning. */
+/** The log has this instead of a moved text: the prefix, then the hash, length and beginning of the text. */
 const PLACE = /^skein-text:([0-9a-f]{64}):\d+:/;
 const PREFIX = "skein-text:";
 /** The field that marks a body with moved texts. No fact has a field of this name. */

@@ -23,7 +23,7 @@ export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefin
   if (tool !== undefined) return refusal("tool", toolNameOf(tool), tools);
   // A session that may write files could write hooks and MCP servers, which are commands, into these settings.
   if (asked.loadsSettings && !isAmong(tools, "Bash"))
-    return `setting_sources: Settings in a folder can name commands. ${refusal("tool", "Bash", tools)}`;
+    return `setting_sources: The settings in a folder can start commands. ${refusal("tool", "Bash", tools)}`;
   if (permissionMode && !isAmong(permissionModes, permissionMode))
     return refusal("permission mode", permissionMode, permissionModes);
   const host = hosts && asked.hosts?.find((name) => !isHostAmong(hosts, name));

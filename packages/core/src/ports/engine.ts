@@ -34,7 +34,7 @@ interface EngineParts {
   readonly states?: StateCache | undefined;
   /** How many sessions are driven at the same time. */
   readonly concurrency?: number | undefined;
-  /** Whether the store has several tenants: then no tenant may take every place. */
+  /** Whether the store has several tenants. If so, no tenant may take every place. */
   readonly isShared?: (() => boolean) | undefined;
   /** How long a lease is valid without a renewal. */
   readonly leaseMs?: number | undefined;
@@ -50,8 +50,8 @@ interface Reserved {
   /** The option `claim` for the append of the prompt. */
   readonly claim: { readonly owner: string; readonly leaseMs: number };
   /**
-   * What the driver adds to the events of the prompt, for the same append. Undefined if this process does not know that
-   * the session is idle: then the prompt is appended without a claim.
+   * What the driver adds to the events of the prompt, for the same append. If this process does not know that the
+   * session is idle, returns undefined, and the prompt is appended without a claim.
    */
   opening(events: readonly NewEvent[]): Promise<Opening | undefined>;
   /**

@@ -86,7 +86,7 @@ export interface PreparedCall {
 
 /** A block that was taken out of a request or replaced by a sentence. */
 export interface LeftOut {
-  /** The index of the block's turn in the call. */
+  /** The index of the turn that has the block, in the call's `turns`. */
   readonly turn: number;
   /** The type of the block. */
   readonly block: string;

@@ -76,7 +76,7 @@ export interface Appended {
   readonly events: readonly Event[];
   /** True if the events were stored before, by an append with the same ids or the same key. */
   readonly repeated: boolean;
-  /** The fence of the lease that `claim` took. A repeated append takes none. */
+  /** The fence of the lease, if `claim` took one. A repeated append takes no lease. */
   readonly fence?: number;
 }
 

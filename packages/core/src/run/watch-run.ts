@@ -38,7 +38,7 @@ export interface WatchedRun {
  */
 type RunEnding = "completed" | "failed" | "cancelled" | "never-started" | "waiting" | "log-ended" | "stopped";
 
-/** What a watcher has read of a run. */
+/** The results of watching a run, so far. */
 export interface SeenRun {
   /** The run that was watched last: the one that read the prompt, or the one that waits. */
   readonly runId: string;
@@ -128,7 +128,7 @@ function createProgress(watched: WatchedRun) {
   return {
     runId: () => runId,
     sequence: () => sequence,
-    /** False if none of the calls that were read so far can be waiting: then the session need not be checked. */
+    /** False if no call that was read so far can be waiting. If so, the session need not be checked. */
     mayWait: (): boolean => open.size > 0 && (watched.stopsAtWait === "session" || current === runId),
     add(event: Event): void {
       sequence = event.sequence;

@@ -6,9 +6,9 @@ import type { Store } from "../ports/store.ts";
 export const HIDDEN_PROMPT = "[hidden: this key may only read]";
 
 /**
- * A store as a key that may only read sees it: without the system prompts of agents that do not show theirs
- * (`show_system_prompt`). Routes, streams, exports, webhooks and SQL for readers are made from this store, so all of
- * them hide the same texts. Everything but prompts is unchanged. Reasons: decision 186.
+ * The store for keys that may only read. It hides the system prompts of agents without `show_system_prompt`, and
+ * changes nothing else. Routes, streams, exports, webhooks and SQL for such keys read from this store, so all of them
+ * hide the same texts. Reasons: decision 186.
  */
 export function withHiddenPrompts(store: Store): Store {
   return {

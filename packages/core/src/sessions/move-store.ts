@@ -98,8 +98,8 @@ async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Prom
   const there = await to.records.get(tenant, kind, id);
   if (there && there.updatedAt >= updatedAt) return false;
   try {
-    // A record is put as often as in the old store, so that it gets the same version: callers pass the version that
-    // they know. The first put sets the time of creation.
+    // Every put raises the version by one. The puts are repeated until the record has the version of the old store,
+    // because callers pass the version that they know. The first put sets the time of creation.
     for (let at = there?.version ?? 0; at < Math.max(version, (there?.version ?? 0) + 1); at++) {
       clock.at = Date.parse(at === 0 ? createdAt : updatedAt);
       await to.records.put([{ tenant, kind, id, value, fields }]);

@@ -314,8 +314,8 @@ async function appendFirst(deps: AppendDeps, prompt: PromptAppend): Promise<Acce
 }
 
 /**
- * Stores a prompt together with the lease and the first step of its run. Undefined if this process has no free place, or
- * cannot take the lease: then nothing is stored.
+ * Stores a prompt together with the lease and the first step of its run. If this process has no free place, or cannot
+ * take the lease, stores nothing and returns undefined.
  */
 async function appendPrompt(
   { store, now, reserve, tenant }: AppendDeps,

@@ -32,7 +32,7 @@ export interface QueueFigures {
 
 export interface FairQueueOptions {
   readonly places: number;
-  /** Whether there are several tenants. Without it, the queue knows only the tenants that have asked. */
+  /** Whether the store has several tenants. Without it, the queue knows only the tenants that have asked. */
   readonly isShared?: (() => boolean) | undefined;
   /** May deny a further place. It cannot deny the only place, because then no place would ever become free. */
   readonly hasRoom?: (() => Promise<boolean>) | undefined;

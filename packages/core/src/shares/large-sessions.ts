@@ -10,9 +10,9 @@ export interface LargeSessionsDeps {
   readonly store: Store;
   readonly states: StateCache;
   readonly now: () => number;
-  /** Whether there are several tenants. */
+  /** Whether the store has several tenants. If so, no tenant may take all the room. */
   readonly isShared?: (() => boolean) | undefined;
-  /** How many characters of long texts the sessions that are driven may have together. */
+  /** The limit for the long texts of all driven sessions together, in characters. */
   readonly room?: number | undefined;
 }
 

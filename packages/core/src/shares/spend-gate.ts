@@ -54,7 +54,7 @@ export interface SpendGate {
   settleNamed(sessionId: string, call: NamedCost): Promise<void>;
 }
 
-/** The cost of a named call, and the caps of its reservation. */
+/** The name and the cost of a call that has ended, and the caps that the cost counts against. */
 interface NamedCost {
   readonly name: string;
   readonly picos: bigint;

@@ -18,7 +18,7 @@ export interface SpendLedger {
    * Records that the session has spent `spent` in total: its reservation is released, and the difference is counted.
    */
   settle(spender: Spender, caps: readonly Cap[]): Promise<void>;
-  /** Whether a run may spend more, may not, or has to ask people first. */
+  /** Has a refusal if a run may not spend more, a question if people must agree first, and nothing if the run may. */
   standing(caps: readonly Cap[]): Promise<SpendStanding>;
   /** Records that people allowed the whole cap to be used today. Returns the sessions that asked the same question. */
   allow(scope: string): Promise<readonly string[]>;

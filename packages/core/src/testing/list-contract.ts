@@ -15,7 +15,7 @@ const agent = {
 
 /** Tests of lists: which sessions they have, and the counts. */
 export function describeLists(fixture: () => StoreFixture): void {
-  test("a store lists sessions newest first by agent, status, tag, date, parent and caller", async () => {
+  test("a store filters sessions by agent, status, tag, date, parent and caller, and lists the newest first", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const plain = await sessions.create(agent);

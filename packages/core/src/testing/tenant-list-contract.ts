@@ -196,7 +196,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     await expect(sessions.list({ order: "cost", cursor: "x" })).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("a store lists sessions by activity, by outcome, without subagents, and by the last run", async () => {
+  test("a store filters sessions by activity, outcome and model, leaves out subagents, and sorts by the last run", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const first = await fixture().created();

@@ -175,7 +175,7 @@ test("the deletion of a session and the closing of the store end followers", asy
   expect(await other).toEqual([]);
 });
 
-test("a follower of a session that was deleted before the next read ends, and a follower of a session that never existed gets an error", async () => {
+test("a follower that has read events ends when its session is deleted, and a follower of an unknown session gets an error", async () => {
   const followers = createFollowers({
     read: async () => {
       throw new KnownError("not_found", "gone");

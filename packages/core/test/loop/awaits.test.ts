@@ -247,7 +247,7 @@ function results(history: readonly { content: unknown }[]): readonly unknown[] {
   );
 }
 
-test("a run whose await nobody answered in time continues without the answer when a process resumes it, and later answers are stale", async () => {
+test("if nobody answers an await in time, the run continues without the answer when a process resumes it, and later answers are stale", async () => {
   const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
   const store = storeUrl("sqlite");
   const first = await simulatedAgent({ name: "Hurried", tools: [hurried], store });

@@ -140,7 +140,7 @@ test("cache marks of callers are removed, so that there are never too many", asy
   await expectUsable(agent, first.sessionId);
 });
 
-test("calls of an answer that the model refused to finish are not run, and the run ends", async () => {
+test("if the model refuses after it has asked for tool calls, the calls are not run and the run ends", async () => {
   const { tool, calls } = counting();
   const { agent, simulator } = await simulatedAgent({ tools: [tool] });
   const result = await agent.run(scripted("no", [{ tools: [{ name: "count" }], stop: "refusal" }]));

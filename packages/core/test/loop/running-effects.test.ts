@@ -34,7 +34,7 @@ test("an ended effect whose facts were not taken yet is not started again", asyn
   end("b");
   await running.changed();
   expect(running.take()).toEqual([fact]);
-  // The decision about the first outcome does not know the second outcome yet, so it still wants that effect.
+  // This decision knows only the outcome of a, so it still wants the effect b.
   running.match([tool("b")]);
   expect(started).toEqual(["tool/a", "tool/b"]);
   expect(running.take()).toEqual([fact]);

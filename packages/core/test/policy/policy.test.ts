@@ -94,18 +94,18 @@ describe("what a key asks for", () => {
   });
 });
 
-describe("the sandbox of a server whose operator chose none", () => {
+describe("the sandbox mode of a server", () => {
   const admin = { name: "first", tenant: "default", scopes: ["admin"] };
   test.each([
     ["one admin on loopback", { isLoopback: true, keys: [admin] }, "preferred"],
     ["an address that others reach", { isLoopback: false, keys: [admin] }, "required"],
     ["a key that is not an admin's", { isLoopback: true, keys: [admin, { ...admin, scopes: ["run"] }] }, "required"],
     ["a second tenant", { isLoopback: true, keys: [admin, { ...admin, tenant: "acme" }] }, "required"],
-  ])("the sandbox that a server chooses depends on who can reach it: %s", (_, situation, mode) => {
+  ])("without a mode from the operator, the mode depends on who can reach the server: %s", (_, situation, mode) => {
     expect(chosenSandboxMode(undefined, situation).mode).toBe(mode);
   });
 
-  test("the operator's choice applies, no matter who can reach the server", () => {
+  test("the mode that the operator set applies even if others can reach the server", () => {
     expect(chosenSandboxMode("off", { isLoopback: false, keys: [] }).mode).toBe("off");
   });
 });
@@ -205,7 +205,7 @@ describe("a policy in plain words", () => {
     ["a run key without a sandbox", { sandbox: { mode: "preferred", because: "" } }, false],
     ["an admin without a sandbox", { sandbox: { mode: "off", because: "" }, scopes: ["admin"] }, true],
     [
-      "an admin where a sandbox is required and missing",
+      "an admin on a machine that has no sandbox although one is required",
       { sandbox: required, scopes: ["admin"], sandboxProblem: missing },
       false,
     ],

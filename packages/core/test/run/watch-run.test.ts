@@ -150,7 +150,7 @@ test("the watcher of a queued run reports the run that waits before it, if the w
   expect(seen).toEqual({ runId: behind.runId, ending: "stopped", awaiting: [] });
 });
 
-test("the watcher of a prompt that another run reads follows that run, or is told that its own run never starts", async () => {
+test("if another run reads a prompt, the prompt's watcher follows that run, or is told that the prompt's run never starts", async () => {
   const { append, lease, runId, prompt, entered, failed, watch } = await waiting();
   const steering = await prompt("Rather this.");
   await append([entered(runId, steering.messageId, "user"), failed(runId)], { lease });

@@ -10,9 +10,9 @@ interface Case {
   readonly agent: AgentUnderTest;
   readonly call: (name: string) => ScriptedCall;
   readonly answer: string;
-  /** A part of the model's last answer. */
+  /** A text that the model's last answer must contain. */
   readonly told: (name: string) => string;
-  /** How often the effect happened in the end. */
+  /** How often the tool call must have run by the end. */
   readonly effects: number;
 }
 

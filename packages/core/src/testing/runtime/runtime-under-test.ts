@@ -80,7 +80,7 @@ export interface RuntimeUnderTest {
   readonly calls: {
     /** Runs the effect of this name and returns `did NAME`. It needs an approval if the agent `asks`. */
     readonly effect: (name: string) => ScriptedCall;
-    /** Runs the effect. The call does not end before `go` is called with this name. */
+    /** Runs the effect of this name. The call ends only after `go` was called with the same name. */
     readonly held: (name: string) => ScriptedCall;
     /** Asks a person this question; the result contains the answer. */
     readonly question: (question: string) => ScriptedCall;
