@@ -221,7 +221,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(after.begun).toContain(script.sessionId);
   });
 
-  test("a session that began under an old version whose workers are gone continues immediately under the new version", async () => {
+  test("if all workers of an old version are gone, its sessions continue immediately under the new version", async () => {
     const { service, balancer: old, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const before = await worker({ service, store, balancer: old, work: () => held.promise });

@@ -54,7 +54,7 @@ describe("a torn write", () => {
     expect(await store.read(sessionId)).toHaveLength(4);
   });
 
-  test("a torn write whose blocks read as zeros is cut off", async () => {
+  test("a torn write is cut off if the disk has zeros in place of its missing bytes", async () => {
     const { folder, sessionId, bytes } = await threeLines();
     appendFileSync(
       logOf(folder, sessionId),

@@ -48,7 +48,7 @@ async function call(
   return resultContent(await found.run(found.parse(input), context));
 }
 
-/** Processes that run the test server in this mode, as children of this one. */
+/** The ids of this process's children that run the test server in this mode. */
 function running(mode: string): number[] {
   return readdirSync("/proc").flatMap((pid) => {
     try {

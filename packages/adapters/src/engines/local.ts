@@ -26,7 +26,7 @@ export interface LocalEngineDeps {
   readonly leaseMs?: number;
   /** How many sessions are driven at the same time. */
   readonly concurrency?: number;
-  /** Whether there are several tenants. */
+  /** Whether the store has several tenants. If so, no tenant may take every place. */
   readonly isShared?: (() => boolean) | undefined;
   readonly now?: () => number;
   readonly report?: (error: unknown) => void;

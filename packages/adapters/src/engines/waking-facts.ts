@@ -1,6 +1,6 @@
 import type { Event } from "@skein/protocol";
 
-/** Facts from outside that make a session due. */
+/** Clients and people append these facts. Each of them makes a session due. */
 const WAKING: ReadonlySet<Event["event_type"]> = new Set([
   "prompt.accepted",
   "await.answered",

@@ -42,7 +42,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
   };
 
   async function request(method: string, address: string, body?: Uint8Array<ArrayBuffer>): Promise<Response> {
-    // A large file may take long, but a service that hangs must not delay a prompt or a step for as long as that.
+    // The time limit grows with the file, so that a service that hangs delays a prompt or a step only briefly.
     const silence = new AbortController();
     const most = answerMs + ((body?.byteLength ?? 0) / MIB) * 1000;
     const timer = setTimeout(() => silence.abort(), most).unref();

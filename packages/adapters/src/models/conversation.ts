@@ -47,8 +47,8 @@ export function plainText(block: ContentBlock): string {
 }
 
 /**
- * A turn of the user in two parts: its tool results as text, and everything else, with images and files from the
- * results.
+ * Splits a turn of the user: `results` are its tool results, of which only the text is meant. `parts` are its other
+ * blocks, after the images and files of the results.
  */
 export function splitTurn({ content }: Turn): {
   readonly results: readonly ContentBlock[];

@@ -187,9 +187,9 @@ test("images of prompts, tools of the program and searches are forwarded", async
 });
 
 test.each([
-  ["no limit of its answer", { max_tokens: undefined }],
-  ["a negative limit", { max_tokens: -1000 }],
-  ["a limit that is a text", { max_tokens: "100000" }],
+  ["no max_tokens", { max_tokens: undefined }],
+  ["a negative max_tokens", { max_tokens: -1000 }],
+  ["a max_tokens that is a text", { max_tokens: "100000" }],
 ])("a call with %s is rejected, because its cost cannot be reserved", async (_, more) => {
   const asked: number[] = [];
   const pass = await issue({ pay: async ({ maxTokens }) => (asked.push(maxTokens), "too expensive") });

@@ -61,7 +61,7 @@ export async function listDeployments(admin: RestateAdmin, service: string): Pro
     }));
 }
 
-/** Forgets a version. Rejected while it still has wake-ups to handle, unless forced. */
+/** Removes a version even if it still has wake-ups to handle, so callers check first that it has none. */
 export async function removeDeployment(admin: RestateAdmin, id: string): Promise<void> {
   await ask(admin, `/deployments/${encodeURIComponent(id)}?force=true`, { method: "DELETE" });
 }

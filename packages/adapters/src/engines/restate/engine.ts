@@ -19,7 +19,7 @@ export interface RestateEngineDeps {
   readonly leaseMs?: number;
   /** How many sessions are driven at the same time. */
   readonly concurrency?: number;
-  /** Whether there are several tenants. */
+  /** Whether the store has several tenants. If so, no tenant may take every place. */
   readonly isShared?: (() => boolean) | undefined;
   /** How long a session keeps its place while others wait. */
   readonly sliceMs?: number;

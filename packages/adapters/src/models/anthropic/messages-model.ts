@@ -45,7 +45,7 @@ export interface MessagesModelOptions {
 /** A request is aborted if nothing arrives for this time, not even a ping. */
 export const SILENCE_MS = 300_000;
 
-/** Settings that the API accepts only in an older version of the API than the version that the client requests. */
+/** The API accepts these settings only in an older version. Calls with such a setting request that version. */
 const SAMPLING = ["temperature", "top_p", "top_k"];
 const WITH_SAMPLING = "2023-06-01";
 

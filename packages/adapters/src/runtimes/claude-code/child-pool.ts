@@ -18,7 +18,7 @@ export interface ChildPoolOptions {
   readonly maxAhead?: number;
   /** The memory limit in bytes. Above it, idle children end, and runs wait while another run has a process. Null for no limit. */
   readonly maxMemoryBytes?: number | null;
-  /** Whether there are several tenants. If so, no tenant may have all processes. */
+  /** Whether the store has several tenants. If so, no tenant may have all processes. */
   readonly isShared?: (() => boolean) | undefined;
 }
 

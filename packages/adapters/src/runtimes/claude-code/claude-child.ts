@@ -82,7 +82,7 @@ export interface Child {
   /** The model and the permission mode, which can be changed while the process runs. */
   readonly now: { model: string | undefined; permissionMode: Options["permissionMode"] };
   readonly models: SessionModels;
-  /** Whether the process reaches models through the broker: then it can use any model of its session. */
+  /** Whether the process reaches models through the broker. If so, it can use any model of its session. */
   readonly isBrokered: boolean;
   /** The token limit of an answer; undefined if unknown. */
   mostOutput(apiMessageId: string): number | undefined;

@@ -141,7 +141,7 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   });
   begun.catch(() => undefined);
   if (drive.claimed.refusal !== undefined || hasLimit) {
-    // The run may have ended already: then no process is started for it.
+    // If the run has ended already, no process is started for it.
     await begun;
     if (log.state.run?.runId !== run_id) return "ended";
   }

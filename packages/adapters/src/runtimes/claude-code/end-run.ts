@@ -47,8 +47,8 @@ export function endRun(
 }
 
 /**
- * Corrects the costs in Claude Code's report, which has Claude's prices for every model. Simulated answers cost
- * nothing, and a model with an address of its own has the price of its record, or none.
+ * Claude Code reports the costs of every model by Claude's prices. This corrects them: a simulated answer costs
+ * nothing. A model with an address of its own has the operator's price or, without one, the known price of its name.
  */
 function withOwnCosts(said: SDKResultMessage, termsOf: SessionModels["termsOf"]): JsonObject {
   const result = said as unknown as JsonObject;

@@ -8,13 +8,13 @@ import { permissionOf } from "./permission.ts";
 export interface QuestionsDeps {
   readonly log: DriverLog;
   readonly answers: Answers;
-  /** Resolves when the call is in the log. */
+  /** Resolves to true when the start of the call is in the log, or to false if it could not be stored. */
   readonly begins: (toolUseId: string) => Promise<boolean>;
-  /** Called when a question has waited so long that its child is ended. */
+  /** Called when a question has waited for `parkAfterMs` and the process of Claude Code has nothing else to do. */
   readonly park: () => void;
   /**
-   * Called if a question could not be stored. Ends the child, because any answer, even an error, would make it call the
-   * model again.
+   * Called if a question could not be stored. Ends the process of Claude Code, because any answer, even an error, would
+   * make Claude Code call the model again.
    */
   readonly failed: (error: unknown) => void;
   readonly parkAfterMs: number;

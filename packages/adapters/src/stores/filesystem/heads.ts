@@ -55,7 +55,7 @@ export interface Heads {
   newest(): Iterable<Session>;
   count(): number;
   has(sessionId: string): boolean;
-  /** The head, unless the session's file is missing. */
+  /** The head; undefined if the session's file is missing. */
   find(sessionId: string): Head | undefined;
   /** The head. Throws `not_found`, or `store_corrupt` with the place of the damage. */
   of(sessionId: string, tenant?: string): Head;

@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 
 /** Bodies over this many bytes are stored once, by their hash, with a preview in the event. */
 const BODY_LIMIT = 256 * 1024;
-/** A preview keeps values up to the first size whole, and the second size of larger values. */
+/** A preview has a value whole if its JSON has at most this many characters. */
 const KEPT_WHOLE = 1024;
+/** A preview has this many characters of a longer value. */
 const KEPT_OF_REST = 200;
 
 /** The hash and the preview of a body that is too large for a row. */

@@ -125,7 +125,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 });
 
-describe("a session that the real Claude Code wrote", { timeout: 120_000 }, () => {
+describe("sessions that the real Claude Code wrote are adopted", { timeout: 120_000 }, () => {
   test("an adopted session has its conversation, its subagent, its cost and its checkpoints", async () => {
     const { store, sessions } = await adopted();
     const session = await sessions.get(id);

@@ -30,7 +30,7 @@ import {
 } from "@skein/protocol";
 import type { Answer } from "./model-answers.ts";
 
-/** Writes the facts of one run of an adopted session, in the order in which a driver would have written them. */
+/** Writes the facts of an adopted session's run, in the order that a driver would use. */
 export interface AdoptedRun {
   readonly id: string;
   /** Whether the last answer has no tool calls. It is then the final answer, unless another prompt follows. */
