@@ -185,7 +185,7 @@ describe("the list", () => {
     }
   });
 
-  test("a summary in the file of another session is the title of the session whose message it refers to", async () => {
+  test("a summary is the title of the session that has its message, even if it is in the file of another session", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), hello());
     const summaries = [

@@ -15,7 +15,7 @@ describe("a session", () => {
     }
   });
 
-  test("a session has every line, with merged answers and unchanged unknown types and blocks", async () => {
+  test("a session has all lines: the lines of one answer are merged, and unknown types and blocks are unchanged", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const message = { id: "msg_1" };

@@ -70,7 +70,7 @@ function readRegions(fd: number, options: ReadFileOptions, onRegion: OnRegion): 
   splitter.finish(onRegion);
 }
 
-/** Most files fit into memory as a whole. Returns false if the file ended earlier than expected: then it is read in pieces. */
+/** Reads a file that fits into memory, as most do. If it ends too early, returns false, and it is read in pieces. */
 function readAtOnce(
   fd: number,
   { from, until, search }: { readonly from: number; readonly until: number; readonly search: ByteSearch },

@@ -131,7 +131,7 @@ function isCodex({ source }: { readonly source: string }): boolean {
   return source === "codex";
 }
 
-test("a session whose last line has its time before a long result is listed by this time, not by the time of its file", async () => {
+test("a session is listed by the time in its last line, not by the time of its file, even if that line is very long", async () => {
   const root = join(temporaryFolder(), ".codex");
   const id = (n: number): string => `0198c0de-0000-7000-8000-00000000000${n}`;
   const write = (n: number, ...lines: readonly string[]): void => {

@@ -46,7 +46,7 @@ export function createTokenCounts(): TokenCounts {
       // A smaller sum means a new start: the context was full, and Codex reset its counters.
       const isNew = !previous || total.input < previous.input || total.output < previous.output;
       const last = isObject(info["last_token_usage"]) ? countsOf(info["last_token_usage"]) : undefined;
-      // After a compaction, the sum may change without a response: then the last response has no tokens.
+      // A compaction may change the sum without a response. If so, the last response has no tokens.
       const response = last ?? (isNew ? total : difference(total, previous));
       return response.input + response.output > 0 && !isRecorded(response) ? tokensOf(response) : undefined;
     },

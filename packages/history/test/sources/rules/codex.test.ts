@@ -89,7 +89,7 @@ const record = (response_id: string, usage: object, more: object = {}): object =
 test("Codex: a response that has a record of its own counts once, and a compaction that has only a record counts too", () => {
   const first = [says("x"), record("resp_1", counts(100, 10)), count(counts(100, 10), counts(100, 10))];
   const compaction = [line("compacted", { message: "so far" }), record("resp_2", counts(70, 7))];
-  // The last turn was written by a release that did not write such records yet.
+  // The last turn is from an older release, which wrote no `token_usage_record`.
   const last = [turn("b"), says("y"), count(counts(220, 22), counts(50, 5))];
   const read = readOne("codex", { [place()]: [meta(), turn("a", "gpt-5.4"), ...first, ...compaction, ...last] });
   const calls = callsIn("codex", [read]);
@@ -194,7 +194,7 @@ test("Codex: when a person goes back, another file of the same thread continues 
   expect(originalIn("codex", read, String(old?.["from"]))).toContain('"second"');
 });
 
-test("Codex: a fork that names a line of another thread begins with the conversation of that thread, and counts only its own calls", () => {
+test("Codex: a fork begins with the conversation of its parent up to the line that it names, and counts only its own calls", () => {
   const numbered = (from: number, lines: readonly object[]): object[] =>
     lines.map((each, at) => ({ ordinal: from + at, ...each }));
   const parent = [meta(PARENT), user("one"), says("first"), count(counts(9, 9), counts(9, 9)), user("two")];
