@@ -204,6 +204,6 @@ test("counters that are missing, negative or not numbers count as 0", () => {
   expect(priceCall("claude-opus-5", broken)?.total_micros).toBe(0);
 });
 
-test("the price table has its date", () => {
+test("the version of the price table is a date", () => {
   expect(PRICES_VERSION).toMatch(/^\d{4}-\d{2}-\d{2}$/);
 });

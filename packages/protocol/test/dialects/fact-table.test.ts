@@ -21,14 +21,14 @@ function actionsOf<Type extends FactType>(type: Type, data: FactData<Type>): [Ac
 }
 
 describe("each fact of the specification's example run gives the specified row of agent_runs", () => {
-  test("session.started gives the row run_started of the specified example run", () => {
+  test("session.started gives the row run_started as in the specification's example", () => {
     const data = { run_id: id, message_id: id, user_message: "Create a chart showing sales data", formatter: "xml" };
     expect(actionsOf("session.started", data)).toEqual([
       ["run_started", { user_message: "Create a chart showing sales data", queue_present: true, formatter: "xml" }],
     ]);
   });
 
-  test("memory.retrieved gives the row memory_retrieval of the specified example run", () => {
+  test("memory.retrieved gives the row memory_retrieval as in the specification's example", () => {
     const found = { memories_found: 3, memories_injected: 2, memory_store_type: "placeholder" };
     const context = { messages_count: 3, estimated_tokens: 450, duration_ms: 125 };
     expect(actionsOf("memory.retrieved", { ...inStep, ...context, ...found, injected: ["a", "b"] })).toEqual([
@@ -72,7 +72,7 @@ describe("each fact of the specification's example run gives the specified row o
     ]);
   });
 
-  test("step.started gives the row api_call_started of the specified example run", () => {
+  test("step.started gives the row api_call_started as in the specification's example", () => {
     const call = { model: "claude-sonnet-4-5", max_tokens: 2048, thinking_tokens: 0, tools_count: 5 };
     const context = { messages_count: 3, estimated_tokens: 450 };
     expect(actionsOf("step.started", { ...inStep, attempt: 1, purpose: "step", ...call, ...context })).toEqual([
@@ -93,7 +93,7 @@ describe("each fact of the specification's example run gives the specified row o
     duration_ms: 1845,
   };
 
-  test("step.generated gives the row api_response_received of the specified example run", () => {
+  test("step.generated gives the row api_response_received as in the specification's example", () => {
     expect(actionsOf("step.generated", { ...reply, purpose: "step" })).toEqual([
       ["api_response_received", { stop_reason: "tool_use", usage: { input_tokens: 450, output_tokens: 120 }, content }],
     ]);
@@ -140,7 +140,7 @@ describe("each fact of the specification's example run gives the specified row o
     duration_ms: 850,
   };
 
-  test("tool.completed gives the row tool_execution of the specified example run", () => {
+  test("tool.completed gives the row tool_execution as in the specification's example", () => {
     expect(actionsOf("tool.completed", executed)).toEqual([
       [
         "tool_execution",
@@ -165,7 +165,7 @@ describe("each fact of the specification's example run gives the specified row o
     ]);
   });
 
-  test("message.created gives the row context_transformation of the specified example run", () => {
+  test("message.created gives the row context_transformation as in the specification's example", () => {
     const transformation = {
       transformation_type: "tool_result_added" as const,
       messages_before_count: 4,
@@ -177,7 +177,7 @@ describe("each fact of the specification's example run gives the specified row o
     expect(actionsOf("message.created", data)).toEqual([["context_transformation", transformation]]);
   });
 
-  test("session.completed gives the row run_completed of the specified example run", () => {
+  test("session.completed gives the row run_completed as in the specification's example", () => {
     const final_response = "I've created a chart showing your sales data...";
     const data = { run_id: id, step: 3, stop_reason: "end_turn" as const, final_response, usage, ...totals };
     expect(actionsOf("session.completed", data)).toEqual([

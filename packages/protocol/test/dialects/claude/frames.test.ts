@@ -416,7 +416,7 @@ test.each([
   StreamEvent.parse(frame);
 });
 
-test("a delta outside the specification makes no partial frame, and a block has one of the specification's four types", () => {
+test("a signature delta makes no partial frame, and a redacted thinking block is sent with the type thinking", () => {
   const signature = { type: "content_block_delta", index: 1, delta: { type: "signature_delta", signature: "x" } };
   expect(partialFrame(signature, uuid(2))).toBeUndefined();
   const redacted = { type: "content_block_start", index: 0, content_block: { type: "redacted_thinking", data: "x" } };

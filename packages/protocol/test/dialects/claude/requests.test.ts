@@ -29,7 +29,7 @@ test("a prompt alone is a valid query, and every other field has the Claude API'
   });
 });
 
-test("every field of the Claude API is accepted with its own value", () => {
+test("every field of the Claude API is accepted and keeps its value", () => {
   const whole = {
     prompt: "p".repeat(100_000),
     images: [{ type: "url", media_type: "image/png", data: "https://example.com/a.png" }],
