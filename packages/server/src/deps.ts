@@ -117,7 +117,7 @@ export interface ServerDeps {
   readonly engineCheck?: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store (default: 1). Each process grants its share of a key's limits. */
   readonly apiProcesses?: (() => number) | undefined;
-  /** Whether there are several tenants. If so, no tenant may take all shared places. */
+  /** Whether the store has several tenants. If so, no tenant may take all shared places. */
   readonly isShared?: (() => boolean) | undefined;
   /** The queue for the places in which this process drives sessions. */
   readonly drivingQueue?: (() => QueueFigures) | undefined;

@@ -186,7 +186,7 @@ function createApp(limits: Limits, ids: Ids): FastifyInstance {
   });
 }
 
-/** Registered in a separate scope, because the hooks of the WebSocket plugin would otherwise run for every request. */
+/** Uses a separate scope, because the hooks of the WebSocket plugin would otherwise run for every request. */
 async function registerSockets(app: FastifyInstance, shared: ServerContext): Promise<void> {
   await app.register(async (sockets) => {
     await sockets.register(websocket, { options: socketOptions(shared.limits) });

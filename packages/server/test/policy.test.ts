@@ -79,7 +79,7 @@ test.each([
   [
     "settings of a folder, which can name commands,",
     { setting_sources: ["project"] },
-    'setting_sources: Settings in a folder can name commands. The policy of this server does not let this key use the tool "Bash".',
+    'setting_sources: The settings in a folder can start commands. The policy of this server does not let this key use the tool "Bash".',
   ],
 ])(
   "a query that asks for %s beyond the rules of its key is rejected with an error message",

@@ -171,7 +171,7 @@ test("a run that waits for an answer of a person does not count against its cap"
   await expectDone(call, [other.path]);
 });
 
-test("a prompt of a key with a cap waits even if the session's earlier prompt is of a key without one", async () => {
+test("if two keys send prompts to one session, the cap of the second key delays only the second prompt", async () => {
   const { tool, seen, open } = gatedTool();
   const server = await testServer({ config: { tools: [tool], policy: { keys: { ci: { concurrentRuns: 1 } } } } });
   const ci = await keyed(server, "ci");

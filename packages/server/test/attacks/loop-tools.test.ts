@@ -290,7 +290,7 @@ describe("the file tools of the loop", () => {
   );
 
   test.skipIf(!hasBubblewrap)(
-    "a file that is replaced by a link while it is read shows nothing from outside",
+    "a file that is replaced by a link while it is read shows no text from outside the folder",
     async () => {
       const swap = `end=$((SECONDS + 3)); while [ $SECONDS -lt $end ]; do ln -sfn ${secret()} race; echo mine > own; mv -f own race; done`;
       const plantRace = (folder: string): void => {

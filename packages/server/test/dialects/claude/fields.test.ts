@@ -125,7 +125,7 @@ test("a permission prompt tool decides instead of people, and a message larger t
   expect(only(large, "done").data).toEqual({ reason: "error" });
 });
 
-test("a resume changes images, tools, mode, turns and hooks for its run, and a fork changes them for all of its runs", async () => {
+test("the images, tools, mode, turns and hooks of a resume apply to one run, and those of a fork to all of its runs", async () => {
   const server = await serving({});
   const { query, requests, work } = server;
   const told: { session_id: string; hook_event: string }[] = [];
@@ -182,7 +182,7 @@ test("a resume changes images, tools, mode, turns and hooks for its run, and a f
 
 test("a token of the operator or of a subscription is sent as a bearer token, and no API key is sent beside it", async () => {
   const heard: IncomingHttpHeaders[] = [];
-  // The simulator does not record credentials. A gateway that rejects every call is enough to see them.
+  // The simulator does not record credentials, so this gateway records the headers of each call. It rejects every call.
   const gateway = createHttpServer((request, response) => {
     heard.push(request.headers);
     const error = { type: "permission_error", message: "No." };

@@ -11,7 +11,7 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const NOBODY = "00000000-0000-7000-8000-000000000000";
 const pick = { name: "pick", description: "Lets a person pick.", input_schema: { type: "object" } };
 
-test("the model of a message is its own, otherwise the session's, the agent's, or the default", async () => {
+test("a message uses the model that it names, otherwise the model of its session, of its agent, or the default", async () => {
   const { call } = await testServer();
   const { body: fallback } = await call("POST", "/v1/models", { name: "claude-haiku-4-5", is_default: true });
   const { body: ofAgent } = await call("POST", "/v1/models", { name: "claude-sonnet-4-5" });
