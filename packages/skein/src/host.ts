@@ -80,7 +80,7 @@ export interface HostOptions {
   /** Where programs that a model can control run. Without it, each tool decides where it runs. */
   readonly workplaceOf?: LoopDeps["workplaceOf"];
   readonly concurrency?: number;
-  /** Whether the store has several tenants: then no tenant may take every place. */
+  /** Whether the store has several tenants. If so, no tenant may take every place. */
   readonly isShared?: (() => boolean) | undefined;
   /** The operator's caps for a run. Without caps, no run waits. */
   readonly capsOf?: ((owner: RunOwner) => readonly Cap[]) | undefined;
@@ -135,8 +135,8 @@ export interface Host {
 }
 
 /**
- * The tools that a stored agent names: tools of this process, and tools that its callers run themselves. Undefined if
- * one is missing: then another process must drive the session.
+ * The tools that a stored agent names: tools of this process, and tools that its callers run themselves. If one
+ * is missing, returns undefined, and another process must drive the session.
  */
 function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> | undefined {
   const { frontend_tools: frontend } = agent.extras;

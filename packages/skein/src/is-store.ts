@@ -17,7 +17,7 @@ async function hasTables(file: string): Promise<boolean> {
     database.open();
     return database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'heads'").get() !== undefined;
   } catch {
-    // The caller then opens the file, and gets the error that it is not a database.
+    // The file cannot be read as a database. The caller gets the exact error when it opens the file.
     return true;
   } finally {
     if (database.isOpen) database.close();

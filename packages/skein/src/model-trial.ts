@@ -92,7 +92,7 @@ function trialsOf(name: string, { abilities }: Model): readonly Trial[] {
       isThere: abilities.tools && abilities.parallelTools,
       call: ask(both, { tools: [WEATHER, CLOCK] }),
       shows: (reply) => callsIn(reply) > 1,
-      lack: "Not two calls in one answer.",
+      lack: "The answer did not have two calls.",
     },
     {
       ability: "images",
@@ -117,7 +117,7 @@ function trialsOf(name: string, { abilities }: Model): readonly Trial[] {
       isThere: abilities.output,
       call: ask("Which city is the capital of Portugal?", { output: { name: "answer", schema: CITY } }),
       shows: ({ content }) => isCity(textOf([...content])),
-      lack: "Not the JSON that was asked for.",
+      lack: "The answer was not the requested JSON.",
     },
     {
       ability: "caching",

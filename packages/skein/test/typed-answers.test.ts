@@ -193,7 +193,7 @@ test("a complete object inside truncated JSON is not used as the answer", async 
   await close();
 });
 
-test("the drafts of a stream have the object so far, each as a separate value", async () => {
+test("each draft of a stream has a new object with the fields that have arrived", async () => {
   const { agent, label, close } = await reader();
   const partials: unknown[] = [];
   const steps = [{ text: '```json\n{"number":"A17","total":120,"currency":"USD"}\n```', chunk: 9 }];

@@ -8,7 +8,10 @@ import { loadPart } from "../optional-parts.ts";
 
 /** The sandbox of Claude Code on this server. */
 export interface ServerWalls {
-  /** Opens the sandbox. If the machine has none: throws for the mode `required`, undefined for `preferred`. Undefined for `off`. */
+  /**
+   * Opens the sandbox. Returns undefined for the mode `off`. If this machine has no sandbox, returns undefined for the
+   * mode `preferred`, and throws for the mode `required`.
+   */
   open(mode: SandboxMode): Promise<ClaudeWalls | undefined>;
   /** Why there is no sandbox on this machine; undefined if there is one. */
   problem(): Promise<string | undefined>;

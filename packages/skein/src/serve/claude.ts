@@ -194,7 +194,7 @@ function openedNames(settings: ClaudeSettings, isAdmin: boolean): OpenedNames {
   };
 }
 
-/** How long an offer is cached, because making one starts a process. */
+/** Making an offer starts a process, so an offer is cached for this time. */
 const OFFER_MS = 60_000;
 const MOST_OFFERS = 50;
 

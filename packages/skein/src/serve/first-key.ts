@@ -10,8 +10,8 @@ export interface FirstKey {
 }
 
 /**
- * The operator's key. Without one, the key in the data folder, or a new key that is written there. The key in the data
- * folder is also added to a store that does not know it, so one key works for all stores of the user.
+ * Returns the key that the operator set. If the operator set no key, returns the key in the data folder, or makes a new
+ * key there. The key in the data folder is added to a store that does not know it, so one key works for all stores.
  */
 export async function firstKey(
   keys: Keys,

@@ -187,11 +187,11 @@ async function foundWalls({
   return mode === "required"
     ? {
         isKept: false,
-        brief: `Required, because ${because}, and missing: Claude Code and Bash are off. ${found.problem}`,
+        brief: `A sandbox is required, because ${because}, but this machine has none. Claude Code and Bash are off. ${found.problem}`,
       }
     : {
         isKept: true,
-        brief: `Missing. ${why} Programs that a model starts have the rights of the server's user. ${found.problem}`,
+        brief: `This machine has no sandbox. ${why} Programs that a model starts have the rights of the server's user. ${found.problem}`,
       };
 }
 
