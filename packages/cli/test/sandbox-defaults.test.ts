@@ -37,7 +37,7 @@ const canUnshare = spawnSync(NAMESPACE[0] ?? "", [...NAMESPACE.slice(1), "true"]
 const UNPRIVILEGED = ["bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--"];
 const WITHOUT_BUBBLEWRAP = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", "/dev/null", "/usr/bin/bwrap", "--"];
 
-describe.skipIf(!hasBubblewrap)("the sandbox of a server whose operator set no sandbox mode", () => {
+describe.skipIf(!hasBubblewrap)("the sandbox mode that a server chooses if the operator sets none", () => {
   test("the sandbox is preferred for one person on loopback, and the first lines of the server say so", async () => {
     const home = dataFolder();
     const server = start(home, ["serve", "--port", "0"]);

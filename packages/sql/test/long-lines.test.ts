@@ -29,7 +29,7 @@ function lines(): readonly object[] {
   });
 }
 
-test("a damaged long line has a row, with its texts cut", async () => {
+test("a long line that is damaged has a row with a shortened text, and the table of damage lists the line", async () => {
   const root = folder();
   const text = `${"ten-bytes,".repeat(MEGABYTE / 10)}\\ud83d`;
   write(root, `projects/p/${SESSION}.jsonl`, `{"type":"user","uuid":"u1","message":{"content":"${text}"}}\n`);

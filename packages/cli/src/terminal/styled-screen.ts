@@ -9,13 +9,13 @@ import { type Paint, type Styled, createPaint } from "./styled.ts";
  */
 export interface StyledScreen {
   readonly isTerminal: boolean;
-  /** The width of the terminal. Infinity for a pipe: then nothing is shortened. */
+  /** The width of the terminal. Infinity for a pipe, so that nothing is shortened. */
   readonly columns: number;
   readonly paint: Paint;
   print(...lines: readonly Styled[]): Promise<void>;
   /** Requested data (Markdown, HTML, lines). The caller escapes it for a terminal. */
   data(content: string | Uint8Array): Promise<void>;
-  /** One document of JSON; on one line unless it is indented. */
+  /** One document of JSON: on one line, or indented if `indent` is given. */
   json(value: unknown, indent?: number): Promise<void>;
   /** A remark, which is written to standard error. */
   note(line: Styled): void;

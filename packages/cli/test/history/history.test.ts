@@ -97,7 +97,7 @@ test("history list shows the newest session first, filters and pages sessions, a
   expect((await world.run("list", "--until", "2026-10-15")).out).not.toContain(first.slice(0, 8));
 });
 
-test("the last line of a list of some agents or folders is a command that reads its first session", async () => {
+test("a list that is limited to an agent or a folder ends with a command that reads the list's first session", async () => {
   const world = createWorld();
   const codex = join(world.folder, "codex of mine");
   const id = "0198c0de-0000-7000-8000-0000000000e1";

@@ -3,7 +3,7 @@ import type { Part } from "./create-sandbox.ts";
 
 /** A table that statements can read, with what it and its columns mean. */
 export interface DescribedTable {
-  /** The name with its schema, unless the schema is `main`. */
+  /** The name, with the schema if the schema is not `main`. */
   readonly name: string;
   readonly about: string;
   readonly columns: { readonly name: string; readonly type: string; readonly about: string }[];
