@@ -66,7 +66,7 @@ function serverAlone(folder: string, packed: string): string {
 /** The oldest version of zod that has the types that our declarations name. It differs from ours. */
 const OLDEST_ZOD = "4.5.0";
 
-/** A folder with only the packed files and the packages that its program needs. */
+/** Installs the packed files and their dependencies, with an old zod, and TypeScript for the type check. */
 function install(folder: string, packed: string): string {
   const files = packedWithDependencies(packed, "@skein/cli");
   // A user may have an older zod than ours. The types must not mix the two versions.

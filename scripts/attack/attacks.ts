@@ -38,7 +38,7 @@ export const ATTACKS: readonly Attack[] = [
   { attack: "the loop's file tools: a hard link", expected: "cannot be made", file: LOOP, test: /hard link/ },
   {
     attack: "a file name that is swapped while it is read",
-    expected: "nothing from outside is shown",
+    expected: "no text from outside the folder is shown",
     file: LOOP,
     test: /replaced by a link/,
   },

@@ -1,8 +1,8 @@
 /**
- * The process that checks afterwards: opens the store that a killed process left, repeats operations without an answer,
+ * This process checks a store whose writer was killed: it opens the store, repeats the operations that got no answer,
  * and reports what is lost, repeated or wrong.
  *
- * Started by the rigs with { store, place, journals, whole } as JSON; prints a Verdict as JSON.
+ * The rigs start it with { store, place, journals, whole } as JSON. It prints a Verdict as JSON.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Store } from "@skein/core";

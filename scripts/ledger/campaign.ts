@@ -1,4 +1,4 @@
-/** Runs whose model calls are cancelled, cut and killed; afterwards the usage of each is compared with the simulator's counts. */
+/** Cancels, cuts and kills the model calls of runs, and compares the usage of each run with the simulator's counts. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -58,7 +58,7 @@ describe("terminal output", () => {
     ["a lone escape character is shown as its code", "a\u001bb", "a⟨001B⟩b"],
   ])("%s", (_, output, expected) => expect(shown(output)).toBe(expected));
 
-  test("red text has the class of red", () => {
+  test("red text of a terminal gets the CSS class red", () => {
     expect(terminalPieces("\u001b[31mred\u001b[0m")[0]).toEqual({ text: "red", className: "red" });
   });
 });

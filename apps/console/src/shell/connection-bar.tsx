@@ -45,7 +45,7 @@ export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
   );
 }
 
-/** Smaller differences are not visible on a page. */
+/** The page reports a difference between the clocks only if it is at least this large. */
 const WRONG_MS = 120_000;
 
 /** A note that the clocks of this device and of the server differ. */
