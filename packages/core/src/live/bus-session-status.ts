@@ -5,7 +5,7 @@ import type { Store } from "../ports/store.ts";
 
 /** The shortest time between two publications of a session's status. The first change is published at once. */
 const SHOW_MS = 1000;
-/** How often the lock of a session that this machine drives is published again, because published locks expire. */
+/** Published locks expire, so this machine publishes the locks of its driven sessions again this often. */
 const LOCK_MS = 60_000;
 
 /** How often the sessions with a published lock are checked. */

@@ -154,7 +154,7 @@ export interface Model {
   readonly abilities: ModelAbilities;
   /** The size of the model's context window in tokens, if it is known. Compaction begins before it is full. */
   readonly contextWindow?: number | undefined;
-  /** The price that the operator set for the model. Without one, the table of known prices is used. */
+  /** The price that the operator set for the model. If it is missing, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
   /** What is sent for this call. */
   prepare(call: ModelCall): PreparedCall;

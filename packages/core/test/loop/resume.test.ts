@@ -133,7 +133,7 @@ test("resuming a session without a run, or an unknown session, is rejected", asy
   await expect(agent.resume(fork.id)).rejects.toMatchObject({ code: "not_running" });
 });
 
-test("sessions of an agent that this process does not have are left to the process that has it", async () => {
+test("a process without an agent leaves the agent's sessions to a process that has it", async () => {
   const simulator = await createSimulator();
   const store = `sqlite:${join(folder(), "skein.db")}`;
   const options = { store, apiKey: "test", baseUrl: simulator.url };

@@ -46,7 +46,7 @@ export interface Reply {
   readonly usage: Usage;
   readonly containerId?: string | null;
   readonly durationMs: number;
-  /** The price that the operator set for the model. Without one, the table of known prices is used. */
+  /** The price that the operator set for the model. If it is missing, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
   /** The counts are estimated, because the provider sent none. */
   readonly estimated?: true;

@@ -156,7 +156,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a prompt that steers while the last answer is written is also answered: in that run, or in a run of its own", async () => {
+  test("a steering prompt that arrives during the last answer is answered in the same run or in a new run", async () => {
     const { host } = fixture();
     const long = { text: "Word. ".repeat(10), chunk: 6, chunkDelayMs: 60 };
     const prompted = await fixture().run([long, { text: "And this." }]);
