@@ -26,7 +26,7 @@ test.each([createNoMemory(), createPlaceholderMemory()])(
   },
 );
 
-test("a memory file that cannot be opened is an error with a code and a sentence that names the file", async () => {
+test("the error for a memory file that cannot be opened has a code and names the file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "skein-memory-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, "memory.db");

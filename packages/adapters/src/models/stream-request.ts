@@ -62,7 +62,7 @@ export async function sent<Asked extends { readonly signal?: AbortSignal | null 
   throw rejected(answer, await beginningOf(answer));
 }
 
-/** The most bytes that are read of an answer that is not a stream of events. */
+/** At most this many bytes are read of an answer that is not a stream of events. */
 const MOST_TEXT = 1024 * 1024;
 
 /** The beginning of an answer's text. The rest is not read, because the server may send an endless answer. */

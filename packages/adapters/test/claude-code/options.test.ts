@@ -292,7 +292,7 @@ test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
   120_000,
 );
 
-test("an option that cannot work ends the run with an error that names what is wrong", async () => {
+test("an option that cannot work ends the run, and the error names the problem", async () => {
   const world = await createWorld();
   const { events } = await world.run(play({ text: "Never." }), { cwd: join(world.cwd, "not-there") });
   expect(only(events, "session.failed")[0]?.data.error.message).toContain("folder");

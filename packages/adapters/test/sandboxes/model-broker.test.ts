@@ -310,7 +310,7 @@ test("a pass works only while it is open, and closing it aborts a call in progre
   expect((await ask(pass)).status).toBe(403);
 });
 
-test("a model that cannot be reached is an error that the client understands", async () => {
+test("if a model cannot be reached, the client gets an error that it understands", async () => {
   const closed = await createSimulator();
   await closed.close();
   const away = createModelBroker({ baseUrl: closed.url, credentials: {} });

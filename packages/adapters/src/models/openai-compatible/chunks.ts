@@ -48,7 +48,7 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
     }
   }
 
-  /** The call that a delta belongs to: one that has begun, or a new one. */
+  /** Returns the call of a delta, and begins the call if it is new. Undefined if the delta belongs to no call. */
   function callOf(delta: JsonObject): OpenCall | undefined {
     const index = typeof delta["index"] === "number" ? delta["index"] : undefined;
     const id = filled(delta["id"]);

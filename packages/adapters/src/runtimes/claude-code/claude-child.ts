@@ -38,7 +38,7 @@ export interface HookBridge {
 }
 
 /**
- * The driver of the session. Without one the child is idle: nobody reads its messages, and its requests are rejected.
+ * The driver of the session. Without a driver the child is idle: nobody reads its messages, and its requests are rejected.
  */
 interface Driver extends HookBridge {
   /** The limits of the process while it is driven. */
@@ -62,7 +62,7 @@ interface ChildGone {
 /** One process of Claude Code that serves one session. */
 export interface Child {
   readonly sessionId: string;
-  /** The options that the process was started with and that cannot be changed while it runs. */
+  /** The start options of the process that cannot be changed while it runs. */
   readonly key: string;
   readonly query: Query;
   readonly configDir: string;

@@ -16,7 +16,7 @@ export interface OwnModels {
 export interface CallTerms {
   /** Whether the built-in simulation answers instead of a model. */
   readonly simulated: boolean;
-  /** The price that the operator set. Without one, the table of known prices is used. */
+  /** The price that the operator set. If it is missing, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
   /** Whether the model has an address of its own. */
   readonly isOwn: boolean;

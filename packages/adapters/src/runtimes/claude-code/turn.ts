@@ -51,7 +51,7 @@ export interface Turn {
   readonly unpaid?: () => string | undefined;
   /** The session's own limit for messages of the child, in bytes; null if it has none. */
   readonly maxMessageBytes: number | null;
-  /** Values that must not appear in anything that is reported about the child. */
+  /** Values that no report about the child may contain. */
   readonly secrets: readonly string[];
   /** How long the child may take for its first message, and the error of the run if it sends none. */
   readonly firstWord: Failure & { readonly ms: number };

@@ -17,7 +17,7 @@ export interface BrokeredModel {
   /** The name that its server has for the model. */
   readonly modelName: string;
   readonly upstream: Upstream;
-  /** The price that the operator set for the model. Without one, the table of known prices is used. */
+  /** The price that the operator set for the model. If it is missing, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
   /** Abilities that the model lacks although Claude has them. */
   readonly lacks?: readonly ("caching" | "thinking")[];

@@ -65,7 +65,7 @@ export interface ClaudePolicy {
 }
 
 export interface Resolved extends ResolvedOptions {
-  /** Values that must not appear in anything that is reported about the child. */
+  /** Values that no report about the child may contain. */
   readonly secrets: readonly string[];
 }
 

@@ -17,7 +17,7 @@ export interface ChildTerms {
   /** Whether an answer of the child is expected, and how long the child may be silent during that time. */
   readonly isBusy?: () => boolean;
   readonly quietMs?: number;
-  /** Values that must not appear in anything that is reported about the child. */
+  /** Values that no report about the child may contain. */
   readonly secrets?: readonly string[];
 }
 
