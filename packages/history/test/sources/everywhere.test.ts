@@ -315,7 +315,7 @@ test("a folder in which several agents worked is one project", async () => {
   expect(byProject.filter(({ projectPath }) => projectPath === "/srv/demo")).toHaveLength(1);
 });
 
-test("before a session is converted for Claude Code, files that the session names and that do not exist are reported", async () => {
+test("before a session is converted for Claude Code, the missing files that it names are reported", async () => {
   const data = agentData("codex");
   const here = join(temporaryFolder(), "here.ts");
   writeFileSync(here, "");

@@ -241,7 +241,7 @@ test("a locked database is reported only as long as it is locked", async () => {
   expect((await listSessions(free.config)).data).not.toEqual([]);
 });
 
-test("a file that is not a database is an error that names the file, and is not changed", () => {
+test("if a file is not a database, the error names the file, and the file is not changed", () => {
   const path = join(temporaryFolder(), "agent.db");
   writeFileSync(path, "x");
   expect(() => rowsIn(path)).toThrow();
