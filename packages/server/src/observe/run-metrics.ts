@@ -24,7 +24,7 @@ interface ModelCalls {
   readonly tokens: { input: number; output: number; cache_write: number; cache_read: number };
 }
 
-/** How many models have counters of their own; the rest share one, because callers can invent model names. */
+/** Callers can invent model names, so only this many models have counters of their own. All others share one. */
 const MODELS = 50;
 /** Waiting sessions are counted up to this number. */
 const QUEUE = 1000;

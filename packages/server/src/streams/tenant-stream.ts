@@ -16,7 +16,7 @@ export interface TenantStreamOptions {
   readonly changes: TenantChanges;
   readonly tenant: string;
   readonly agentId?: string | undefined;
-  /** The cursor of the reader. Without one, the stream begins with changes from now on. */
+  /** The cursor of the reader. Without a cursor, the stream has only new changes. */
   readonly after: string | undefined;
   readonly now: () => number;
 }

@@ -163,7 +163,7 @@ test("a run that is queued, or was cancelled in the queue, can be read", async (
   expect((await run(steering)).error).toMatchObject({ details: { run_id: first.body["run_id"] } });
 });
 
-test("a tool that the caller runs is an await that is listed and answered, and a second answer is rejected", async () => {
+test("a call of a tool that the caller runs is listed as an await, accepts one answer and rejects a second", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { frontend_tools: [pick] });
   await say(call, path, scripted("Pick.", [{ tools: [{ name: "pick", id: "call_1" }] }, { text: "Blue it is." }]));
