@@ -97,7 +97,7 @@ async function everyCommand(group: Group): Promise<readonly Command[]> {
   return found;
 }
 
-test("--key on a command that takes a server is rejected with the name of the variable that has the key", () => {
+test("a command for a server rejects --key, and the error names the variable for the key", () => {
   const remote = defineCommand({ ...weave, options: { server: { takes: "URL", about: "The server" } } });
   expect(() => parse(remote, ["x", "--key", "secret"])).toThrow(
     "skein weave has no option --key. Set SKEIN_API_KEY to the key.",

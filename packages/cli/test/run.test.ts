@@ -381,7 +381,7 @@ test("the error for an agent file without an agent says what was expected", asyn
   });
 });
 
-test("a syntax error in a file that an agent file imports names that file and its line", async () => {
+test("if an agent file imports a file with a syntax error, the error names the imported file and the line", async () => {
   const folder = dataFolder();
   const file = join(folder, "agent.ts");
   writeFileSync(file, 'import "./tools.ts";\nexport default {};\n');

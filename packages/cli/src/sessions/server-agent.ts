@@ -17,7 +17,7 @@ export interface ServerAgentOptions {
   readonly model: string | undefined;
 }
 
-/** How often other sessions are checked for open awaits, because a subagent's awaits are in its own log. */
+/** A subagent's awaits are in the subagent's own log, so other sessions are checked for open awaits this often. */
 const LOOK_MS = 1000;
 
 interface Watched {
