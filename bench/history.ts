@@ -336,19 +336,24 @@ function printTable(rows: readonly Row[]): boolean {
   console.log(`${"".padEnd(width)}  ${"ms".padStart(8)}  ${"cpu ms".padStart(8)}  ${"max MB".padStart(7)}  goal`);
   let missed = 0;
   for (const [what, figure, goal] of rows) {
-    const ms = figure ? figure.ms.toFixed(figure.ms < 10 ? 1 : 0) : "-";
+    const ms = figure ? shown(figure.ms) : "-";
     const mb = figure && figure.mb > 0 ? figure.mb.toFixed(0) : "";
     const isOver = isMissed(figure, goal);
     if (isOver) missed += 1;
     console.log(
-      `${what.padEnd(width)}  ${ms.padStart(8)}  ${(figure?.cpu ? figure.cpu.toFixed(0) : "").padStart(8)}  ${mb.padStart(7)}  ${goalText(goal)}${isOver ? "  MISSED" : ""}`,
+      `${what.padEnd(width)}  ${ms.padStart(8)}  ${(figure?.cpu ? shown(figure.cpu) : "").padStart(8)}  ${mb.padStart(7)}  ${goalText(goal)}${isOver ? "  MISSED" : ""}`,
     );
   }
   return missed === 0;
 }
 
+/** Ratios and short times with two decimals. */
+function shown(figure: number): string {
+  return figure.toFixed(figure < 10 ? 2 : 0);
+}
+
 function goalText(goal: Goal | undefined): string {
-  const ms = goal?.ms === undefined ? [] : [`≤ ${goal.ms.toFixed(0)} ms`];
+  const ms = goal?.ms === undefined ? [] : [goal.ms < 10 ? `≤ ${goal.ms}` : `≤ ${goal.ms.toFixed(0)} ms`];
   return [...ms, ...(goal?.mb === undefined ? [] : [`${goal.mb} MB`])].join(", ");
 }
 

@@ -48,13 +48,17 @@ export function agentRows(work: string, runs: number): readonly Row[] {
       pairs.flatMap((pair) => pair[at] ?? []),
     ),
   );
-  const per = (timed: Timed | undefined, roots: readonly string[]): number => (timed?.cpu ?? 0) / sizeOf(roots);
-  const ratioRow = (what: string, timed: Timed | undefined, roots: readonly string[]): void =>
-    void rows.push([
+  /** The ratio of the elapsed times, and beside it that of the processor times. */
+  const ratioRow = (what: string, timed: Timed | undefined, roots: readonly string[]): void => {
+    const bytes = sizeOf(roots) / sizeOf([alone]);
+    const [ms, cpu] = [(timed?.ms ?? 0) / (own?.ms ?? 1), (timed?.cpu ?? 0) / (own?.cpu ?? 1)];
+    const goal = what === "all" ? { ms: 1.2 } : undefined;
+    rows.push([
       `agents: usage per byte, ${what}, times Claude Code's`,
-      { ms: per(timed, roots) / per(own, [alone]), mb: 0 },
-      what === "all" ? { ms: 1.2 } : undefined,
+      { ms: ms / bytes, cpu: cpu / bytes, mb: 0 },
+      goal,
     ]);
+  };
   ratioRow("all", mix, all);
   for (const [name, root] of Object.entries(mixed))
     if (name !== "claude") ratioRow(name, measure(`agents: usage, ${name}, cold`, [root], "usage"), [root]);
