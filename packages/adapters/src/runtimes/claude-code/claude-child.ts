@@ -38,7 +38,7 @@ export interface HookBridge {
 }
 
 /**
- * The driver of the session. Without a driver the child is idle: nobody reads its messages, and its requests are rejected.
+ * The driver of the session. A child without a driver is idle: nobody reads its messages, and its requests are rejected.
  */
 interface Driver extends HookBridge {
   /** The limits of the process while it is driven. */
