@@ -28,7 +28,7 @@ test("run, sessions and runs work on a server in the same way as on a store", as
   expect(ran).toMatchObject({ code: 0, out: "Good day.\n" });
   expect(ran.err).toContain("The model of this server is a simulation.");
   const id = /session ([0-9a-f-]{36})/.exec(ran.err)?.[1] ?? "";
-  expect(ran.err).toMatch(new RegExp(`^Session ${id}\nCompleted`));
+  expect(ran.err).toMatch(new RegExp(`^Session ${id}\n(.*\n)*Completed`));
   const again = `And? ${script([{ text: "Good evening." }])}`;
   expect(await call("run", again, "--session", id.slice(0, 13))).toMatchObject({ code: 0, out: "Good evening.\n" });
   expect(
