@@ -3,14 +3,12 @@ import { foldAll } from "../log/fold.ts";
 import type { StoredRecord } from "../ports/records.ts";
 import type { AppendOptions, Lease, Store } from "../ports/store.ts";
 
-/**
- * The clock of the new store during the move: the time of the event that is being moved, or null for the present time.
- */
+/** The clock of the new store. It shows the time of the moved event, or the present time if `at` is null. */
 export interface MovingClock {
   at: number | null;
 }
 
-/** The new store, opened with a clock that can be set: only the store decides the time of an event. */
+/** The new store with its clock. Only a store sets the times of its events, so a move sets the clock. */
 export interface MoveTarget {
   readonly to: Store;
   readonly clock: MovingClock;
@@ -18,19 +16,17 @@ export interface MoveTarget {
 
 export interface MoveStoreDeps {
   readonly from: Store;
-  /**
-   * One or several connections to the same store. Each writes one session at a time, because a clock shows one time.
-   */
+  /** Connections to the new store. A connection writes one session at a time, because its clock shows one time. */
   readonly targets: readonly MoveTarget[];
   /** The owner of the leases that a move takes. */
   readonly owner: string;
   readonly now: () => number;
   readonly progress?: (moved: Moved) => void;
-  /** False for a copy: the old store is only read, and runs in progress continue in both stores, if both are driven. */
+  /** False for a copy. A copy only reads the old store, and both stores can then continue the runs in progress. */
   readonly takesOver?: boolean;
 }
 
-/** What a move did. What is not counted here was in the new store already. */
+/** The result of a move. The counts of events and records contain only new data. */
 export interface Moved {
   /** Sessions that were checked. */
   sessions: number;
@@ -47,14 +43,14 @@ export interface Moved {
   readonly apart: string[];
 }
 
-/** Long enough for the largest log: an expired lease would end the move. */
+/** Writing the largest log takes less time. An expired lease would end the move. */
 const LEASE_MS = 60_000;
-/** The most events of one append. An imported log has many events with the same time. */
+/** Limits an append, because an imported log can have many events with the same time. */
 const MOST_PER_APPEND = 500;
 
 /**
- * Moves one store into another: logs with their ids, sequences and times, and all records. The old store stays
- * complete. A repeated move copies only what is new, so most of it can be done while the old store is in use. Reasons:
+ * Moves one store into another: all records, and all logs with their ids, sequences and times. The old store stays
+ * complete. A repeated move copies only new data, so the first move can run while the old store is in use. Reasons:
  * decision 087.
  */
 export async function moveStore({ targets, ...deps }: MoveStoreDeps): Promise<Moved> {
@@ -98,8 +94,8 @@ async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Prom
   const there = await to.records.get(tenant, kind, id);
   if (there && there.updatedAt >= updatedAt) return false;
   try {
-    // Every put raises the version by one. The puts are repeated until the record has the version of the old store,
-    // because callers pass the version that they know. The first put sets the time of creation.
+    // Every put raises the version by one. The puts are repeated until the version is the old version, because callers
+    // state the version that they read. The first put sets the time of creation.
     for (let at = there?.version ?? 0; at < Math.max(version, (there?.version ?? 0) + 1); at++) {
       clock.at = Date.parse(at === 0 ? createdAt : updatedAt);
       await to.records.put([{ tenant, kind, id, value, fields }]);
@@ -151,9 +147,9 @@ function isUnderWay(sessionId: string, log: readonly Event[]): boolean {
 }
 
 /**
- * Writes the events that the new store does not have yet. Returns the session's lease in the new store, at the end of
- * the log. Other results: `there` (the new store has all events), `busy` (another process is about to write the
- * session), `apart` (the new store has other events).
+ * Writes the events that the new store lacks, and returns the lease of the session in the new store. Other results:
+ * `there` (the new store has all events), `busy` (another process is about to write the session), `apart` (the new
+ * store has different events).
  */
 async function bring(
   deps: MoveDeps,
@@ -188,7 +184,7 @@ async function bring(
   return lease;
 }
 
-/** The items, or none if the session does not exist. */
+/** Returns no items if the session does not exist. */
 async function orNothing<Item>(items: Promise<readonly Item[]>): Promise<readonly Item[]> {
   try {
     return await items;
@@ -198,7 +194,7 @@ async function orNothing<Item>(items: Promise<readonly Item[]>): Promise<readonl
   }
 }
 
-/** Groups of events with the same time, each to be written in one append. */
+/** Groups consecutive events that have the same time. One append writes one group. */
 function* momentsOf(events: readonly Event[]): Iterable<readonly Event[]> {
   let moment: Event[] = [];
   for (const event of events) {

@@ -2,9 +2,8 @@ import type { FileStore } from "../ports/file-store.ts";
 import type { Store } from "../ports/store.ts";
 
 /**
- * Sessions that have files and are not in the store: deleted while the file store was unavailable, or never begun
- * because a process crashed. Each is checked twice, because a file is written before the event that names it: its
- * session may be about to begin.
+ * Lists sessions that have files but are not in the store. Their deletion could not reach the file store, or a process
+ * crashed before they began. The store is asked twice, because a new session stores its files before its first event.
  */
 export async function orphanedFiles(
   store: Pick<Store, "get">,

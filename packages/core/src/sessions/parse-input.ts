@@ -2,7 +2,7 @@ import { KnownError, nearestName } from "@skein/protocol";
 import type { z } from "zod";
 import { plainIssue } from "./plain-issues.ts";
 
-/** Parses a caller's input. Invalid input is an `invalid` error that names the place in the input. */
+/** Throws an `invalid` error if the input is invalid. The error names the path of the wrong field. */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input, { error: plainIssue });
   if (result.success) return result.data;
@@ -36,7 +36,7 @@ function unknownKeys(schema: z.ZodType, { path, keys }: z.core.$ZodIssueUnrecogn
     .join(" ");
 }
 
-/** The keys of the object at a place of a schema; none where the schema has another form. */
+/** Returns the keys of the object schema at a path, or no keys if another kind of schema is at the path. */
 function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] {
   const { def } = schema._zod as unknown as { def: Definition };
   if (def.innerType) return keysAt(def.innerType, path);
@@ -48,7 +48,7 @@ function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly
   return inner ? keysAt(inner, rest) : [];
 }
 
-/** The parts of a schema that contain other schemas. */
+/** The fields of a Zod definition that contain other schemas. */
 interface Definition {
   readonly shape?: Readonly<Record<string, z.core.$ZodType>>;
   readonly element?: z.core.$ZodType;

@@ -2,7 +2,7 @@ import type { z } from "zod";
 
 type Issue = z.core.$ZodRawIssue;
 
-/** What is wrong with an input, as a sentence. Used where a schema has no sentence of its own. */
+/** Describes a problem of an input in a sentence. Used if the schema has no message for the problem. */
 export function plainIssue(issue: Issue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
@@ -78,7 +78,7 @@ function bound({ origin }: Issue & { readonly origin: string }, limit: unknown, 
   return `Expected ${how} ${amount}.`;
 }
 
-/** Why a value fits none of the forms of a union. Each sentence appears once. */
+/** Explains why a value fits no form of a union. Repeats no sentence. */
 function unionOf({
   errors,
 }: Issue & {

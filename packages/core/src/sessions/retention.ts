@@ -1,18 +1,18 @@
 import type { Session } from "@skein/protocol";
 import type { Store } from "../ports/store.ts";
 
-/** Which sessions of a tenant are too old to be kept. */
+/** Selects the sessions of a tenant that are too old to be kept. */
 export interface ExpiredQuery {
   readonly tenant: string;
   /** Sessions whose last event is older than this time, as ISO 8601 in UTC. */
   readonly before: string;
-  /** Also sessions that run or wait for somebody. Without this option these sessions stay, however old they are. */
+  /** Includes running and waiting sessions. By default, such sessions are kept at any age. */
   readonly withBusy?: boolean;
 }
 
 const PAGE = 200;
 
-/** The sessions that are too old. The caller may delete them while they are listed. */
+/** Yields the sessions that are too old. The caller may delete a session before it asks for the next session. */
 export async function* expiredSessions(
   store: Pick<Store, "list">,
   { tenant, before, withBusy = false }: ExpiredQuery,

@@ -2,8 +2,8 @@ import type { FactData } from "@skein/protocol";
 import type { FactOf } from "../run/facts/index.ts";
 
 /**
- * The only place where facts without a driver are constructed. Anybody may append them without a lease. The facts of a
- * driver are in run/facts.
+ * Constructs the facts that can be appended without a lease. No other file constructs them. The facts of a driver are
+ * in run/facts.
  */
 
 type Created = FactData<"session.created">;
@@ -72,7 +72,6 @@ export function sessionEdited(data: FactData<"session.edited">): FactOf<"session
   return { event_type: "session.edited", data };
 }
 
-/** A message of the parent's transcript, in a fork. */
 export function messageCopied(data: FactData<"message.copied">): FactOf<"message.copied"> {
   return { event_type: "message.copied", data };
 }

@@ -6,7 +6,6 @@ import type { Page, SessionFilter, SessionQuery } from "../ports/store.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** A page of these sessions. The caller gives the sessions newest first. */
 export function listSessions(newestFirst: Iterable<Session>, query: SessionQuery): Page<Session> {
   const { cursor, offset = 0, limit = DEFAULT_LIMIT } = query;
   if (query.order === "cost" || query.order === "title") {
@@ -30,8 +29,8 @@ export function listSessions(newestFirst: Iterable<Session>, query: SessionQuery
 }
 
 /**
- * How many sessions the cursor of a list by cost or title skips. The order can change between pages, so the cursor is a
- * number.
+ * Returns how many sessions to skip in a list by cost or title. The cursor is this number, because the order can change
+ * between pages.
  */
 export function skippedBy(cursor: string | undefined): number {
   const skipped = Number(cursor ?? 0);
@@ -69,11 +68,11 @@ export function sortKey({ created_at, id }: Session): string {
   return `${created_at} ${id}`;
 }
 
-/** The longest key and value that can be searched. Longer ones are stored but cannot be searched. */
+/** The longest searchable key and value. Longer metadata is stored but cannot be searched. */
 const KEY_LENGTH = 64;
 const VALUE_LENGTH = 255;
 
-/** The metadata by which a session can be found: texts unchanged, other simple values as JSON. */
+/** Returns the searchable metadata. Texts stay unchanged, and other simple values become JSON. */
 export function metadataPairs(metadata: JsonObject): readonly (readonly [key: string, value: string])[] {
   const pairs: [string, string][] = [];
   for (const [key, value] of Object.entries(metadata)) {

@@ -25,8 +25,8 @@ export const PromptOptions = z.strictObject({
   /** The options of this run, in the format of the session's runtime. */
   options: z.record(z.string(), z.unknown()).optional(),
   /**
-   * Reject with `conflict` while the session has a run or a queued prompt. `seenAt` is the sequence at which the caller
-   * saw it idle.
+   * Rejects the prompt with `conflict` if the session has a run or a queued prompt. `seenAt` is the sequence at which
+   * the caller saw an idle session.
    */
   whenIdle: z.union([z.boolean(), z.object({ seenAt: z.int().nonnegative() })]).default(false),
 });
@@ -38,7 +38,7 @@ export const EditOptions = z.strictObject({
   metadata: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** The most characters that one prompt may have, so that a single body cannot fill the memory of every reader. */
+/** The most characters of one prompt. Every reader of the session has the whole prompt in memory. */
 const PROMPT_LIMIT = 32 * 1024 * 1024;
 
 export function checkPrompt(content: Content): void {

@@ -50,21 +50,23 @@ import type {
 
 export interface SessionsDeps {
   readonly store: Store;
-  /** The tenant of these sessions. Those of other tenants do not exist here. */
+  /** The tenant of the sessions. Sessions of other tenants are not found. */
   readonly tenant?: string;
   readonly now?: () => number;
   readonly ids?: Ids;
-  /** Reserves a place in this process for a session that begins with a prompt. Without it, any worker may claim the session. */
+  /**
+   * Reserves a place in this process for a session that gets a prompt. If undefined, any worker may claim the session.
+   */
   readonly reserve?: Engine["reserve"] | undefined;
-  /** The API key whose requests these are: its caps count for the runs that it asks for. */
+  /** The API key of the requests. Its caps apply to the runs that it asks for. */
   readonly keyName?: string | undefined;
-  /** How many prompts may wait in a session. Default: any number. */
+  /** The most prompts that may wait in a session. Default: no limit. */
   readonly mostQueued?: number | undefined;
-  /** Removes the data of a session outside its log, such as files and memories. May be called twice. */
+  /** Removes data that is stored outside the log, such as files and memories. May be called twice. */
   readonly forget?: ((session: { readonly tenant: string; readonly sessionId: string }) => Promise<void>) | undefined;
 }
 
-/** All operations on sessions. The server, the command line and the library use only this. */
+/** All operations on sessions. The server, the command line and the library use only this interface. */
 export interface Sessions extends DriverRequests {
   create(agent: SessionAgent, options?: z.input<typeof CreateOptions>, key?: Key): Promise<Session>;
   /** Creates a session and accepts its first prompt, in one transaction. */
@@ -75,7 +77,6 @@ export interface Sessions extends DriverRequests {
     key?: Key,
   ): Promise<Accepted>;
   prompt(sessionId: string, prompt: string | z.input<typeof PromptOptions>, key?: Key): Promise<Accepted>;
-  /** Answers an await. Returns whether the answer was accepted, a duplicate, stale or rejected. */
   answer(
     sessionId: string,
     toolUseId: string,
@@ -83,9 +84,12 @@ export interface Sessions extends DriverRequests {
     key?: Key,
   ): Promise<Answered>;
   edit(sessionId: string, edit: z.input<typeof EditOptions>): Promise<Session>;
-  /** A new session with the transcript up to and including this message. The parent is not changed. */
+  /** Creates a session that begins with a copy of the transcript. The parent is not changed. */
   fork(sessionId: string, options?: ForkOptions, key?: Key): Promise<Session>;
-  /** Forks a session and accepts the fork's first prompt, in one transaction: otherwise a crash in between would leave an empty fork. */
+  /**
+   * Forks a session and accepts the first prompt of the fork, in one transaction. So a crash cannot leave an empty
+   * fork.
+   */
   beginFork(
     sessionId: string,
     prompt: string | z.input<typeof PromptOptions>,
@@ -93,8 +97,8 @@ export interface Sessions extends DriverRequests {
     key?: Key,
   ): Promise<Accepted>;
   /**
-   * Creates a session from the log of an idle session, as `events` returns it, in one transaction. The times of its events
-   * are those of the import, because only the store sets times.
+   * Creates a session from the log of an idle session, in one transaction. `log` has the format of `events`. The store
+   * gives the new events the time of the import.
    */
   import(log: readonly unknown[], key?: Key): Promise<Session>;
   delete(sessionId: string): Promise<void>;
@@ -104,7 +108,7 @@ export interface Sessions extends DriverRequests {
   count(filter?: Omit<SessionFilter, "tenant">): Promise<number>;
   usage(query: Omit<UsageQuery, "tenant">): Promise<readonly UsageRow[]>;
   toolUsage(query: Omit<ToolUsageQuery, "tenant">): Promise<readonly ToolUsageRow[]>;
-  /** Sessions whose messages contain a text, the one that ran last first. */
+  /** Finds sessions whose messages contain a text. The session with the latest run comes first. */
   search(query: Omit<TextQuery, "tenant">): Promise<TextMatches>;
   messages(sessionId: string, options?: Omit<PageOptions, "tenant">): Promise<Page<MessageRow>>;
   /** The messages with their blocks, as the model and people see them. */
@@ -185,7 +189,7 @@ export function createSessions({
   async function create(agent: SessionAgent, options: z.input<typeof CreateOptions> = {}, key?: Key): Promise<Session> {
     const { id, fact } = created(agent, options);
     const { events, repeated } = await store.append(id, [event(fact)], { expect: 0, ...(key && { key }) });
-    // A new session is computed from its first event. Only a session that existed before is read.
+    // A new session is computed without a query. If the request is a repetition, the existing session is read.
     return repeated ? get(events[0]?.session_id ?? id) : applyChanges(undefined, project(events)).session;
   }
 
@@ -219,8 +223,8 @@ export function createSessions({
       seenAt = undefined;
       const isBusy = run !== null || queue.length > 0;
       try {
-        // `expect` makes sure that the session is still idle. For a busy session, `expect` is NOWHERE. No log ends
-        // there, so only a repeated prompt succeeds.
+        // The append fails if the session is not idle any more. No log ends at NOWHERE, so the append to a busy session
+        // fails unless it repeats an earlier prompt.
         return acceptedOf(await store.append(sessionId, facts, { ...options, expect: isBusy ? NOWHERE : sequence }));
       } catch (error) {
         if (isBusy && isKnownError(error, "conflict"))
@@ -270,8 +274,8 @@ export function createSessions({
     },
     async delete(sessionId) {
       const session = await get(sessionId);
-      // `forget` is called before the log is deleted: if the file store is unavailable, the session stays and can be
-      // deleted again. The second call at the end removes the files that a run made in the meantime.
+      // If the file store is unavailable, the first call fails, and the session can be deleted again. The second call
+      // removes the files that a run made after the first call.
       await forget?.({ tenant, sessionId });
       await answerForDeleted(store, session, now());
       await store.delete(sessionId, { tenant });
@@ -293,7 +297,7 @@ export function createSessions({
   };
 }
 
-/** An append of a prompt: to this session, under this idempotency key. */
+/** A prompt for the session `id`. `key` is the idempotency key. */
 interface PromptAppend {
   readonly id: string;
   readonly events: readonly NewEvent[];

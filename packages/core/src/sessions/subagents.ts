@@ -13,7 +13,7 @@ export interface SubagentsDeps {
   readonly ids: Ids;
 }
 
-/** Sessions that work for a call of another session. Every operation can be repeated after a crash. */
+/** Creates the operations on subagents. Every operation can be repeated after a crash. */
 export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps): Subagents {
   const event = (fact: Fact, id = ids()): NewEvent => ({ ...fact, id });
 
@@ -46,7 +46,7 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
       try {
         await store.append(sessionId, [created, prompt], { expect: 0, dueAt: now() });
       } catch (error) {
-        // The subagent was started before a crash, and continues by itself.
+        // A conflict means that the subagent was started before a crash. It continues without a second start.
         if (!isKnownError(error, "conflict")) throw error;
       }
       return { sessionId };
@@ -66,7 +66,7 @@ export function createSubagents({ store, agentNamed, now, ids }: SubagentsDeps):
   };
 }
 
-/** Answers the call that a subagent works on, once. */
+/** Answers the call that started a subagent. A repeated answer is not stored twice. */
 async function answerCall(
   store: Store,
   { session_id, tool_use_id }: Parameters<Subagents["inform"]>[0],
@@ -85,7 +85,7 @@ async function answerCall(
   await unlessDeleted(() => store.append(session_id, [{ ...answered, id }], { dueAt }));
 }
 
-/** Answers the parent's call for a subagent that is about to be deleted: otherwise the parent would wait for ever. */
+/** Answers the call of the parent before its subagent is deleted. Without an answer, the parent would wait for ever. */
 export async function answerForDeleted(store: Store, session: Session, dueAt: number): Promise<void> {
   const { subagent_of_session_id: session_id, subagent_of_tool_use_id: tool_use_id, total_turns } = session;
   if (session_id === null || tool_use_id === null || total_turns > 0) return;
@@ -95,7 +95,7 @@ export async function answerForDeleted(store: Store, session: Session, dueAt: nu
   await answerCall(store, { session_id, tool_use_id }, answer, dueAt);
 }
 
-/** Ignores the error if the other session was deleted. */
+/** Ignores the error of a session that was deleted. */
 async function unlessDeleted(tell: () => Promise<unknown>): Promise<void> {
   try {
     await tell();

@@ -1,18 +1,13 @@
 import type { MessageRow, Session } from "@skein/protocol";
 import type { SessionFilter, Store, TextPlace } from "../ports/store.ts";
 
-/**
- * The most messages of one session that a store returns. Of so many, very likely one has the text in its content, not
- * only in a field name.
- */
+/** The most messages of one session that a store returns. Some of them may have the text only in a field name. */
 export const MOST_PLACES = 5;
-/** How many characters of the stored JSON a store returns: before the text, and in all. */
+/** How many characters of stored JSON a store returns before the text, and in total. */
 export const BEFORE_TEXT = 200;
 export const AROUND_TEXT = 1200;
 
-/**
- * The most sessions of one query to the store, and of one call of `searchSessions`. The cursor continues with the rest.
- */
+/** The most sessions of one query to the store, and of one call of `searchSessions`. A cursor continues the search. */
 const AT_ONCE = 50;
 const MOST_LOOKED = 2000;
 const DEFAULT_LIMIT = 100;
@@ -24,7 +19,7 @@ export interface TextQuery extends SessionFilter {
   readonly cursor?: string;
 }
 
-/** A session, and the last message in it that has the text. */
+/** A session and its last message that contains the text. */
 interface TextMatch {
   readonly session: Session;
   readonly role: MessageRow["role"];
@@ -38,13 +33,13 @@ export interface TextMatches {
   readonly items: readonly TextMatch[];
   /** The cursor for the rest; null if every session was searched. */
   readonly cursor: string | null;
-  /** The time of the last run of the last searched session; null if none was searched. */
+  /** The time of the last run in the last searched session; null if no session was searched. */
   readonly searchedUntil: string | null;
 }
 
 /**
- * Sessions whose messages contain a text, the one that ran last first. There is no index: each call searches a limited
- * number of sessions, so that it is fast in any store, and returns a cursor for the rest.
+ * Finds sessions whose messages contain a text. The session with the latest run comes first. A call searches a limited
+ * number of sessions, because no index exists, and returns a cursor for the rest.
  */
 export async function searchSessions(
   store: Pick<Store, "list" | "search">,
@@ -74,14 +69,14 @@ export async function searchSessions(
   return { items, cursor: cursor ?? null, searchedUntil };
 }
 
-/** A text in the form that it has in JSON, in lower case. */
+/** Returns a text in lower case, with the escapes of JSON. */
 export function jsonText(text: string): string {
   return JSON.stringify(text).slice(1, -1).toLowerCase();
 }
 
 /**
- * The piece of JSON around a text, for stores that hold messages in memory; undefined if the JSON does not contain the
- * text.
+ * Returns the piece of JSON around a text, or undefined if the JSON does not contain the text. For stores that hold
+ * messages in memory.
  */
 export function jsonAround(json: string, text: string): string | undefined {
   const at = json.toLowerCase().indexOf(jsonText(text));
@@ -96,7 +91,9 @@ function firstSaid(places: readonly TextPlace[], text: string): Omit<TextMatch, 
   return undefined;
 }
 
-/** The text with its surroundings, from a value in a piece of JSON; undefined if only field names have the text. */
+/**
+ * Returns the first value that contains the text, shortened. Returns undefined if only field names contain the text.
+ */
 export function excerptOf(json: string, text: string): string | undefined {
   const lower = json.toLowerCase();
   const wanted = jsonText(text);
@@ -120,7 +117,10 @@ function quoteAfter(json: string, at: number): number {
   return json.length;
 }
 
-/** Whether a quotation mark ends or begins a text: an escaped one has an odd number of backslashes before it. */
+/**
+ * Whether a quotation mark begins or ends a JSON string. An escaped quotation mark has an odd number of backslashes
+ * before it.
+ */
 function isQuote(json: string, at: number): boolean {
   if (json[at] !== '"') return false;
   let slashes = 0;
@@ -130,7 +130,7 @@ function isQuote(json: string, at: number): boolean {
 
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "", b: "", f: "" };
 
-/** The plain text of a piece of a JSON string. Escapes that are cut off at its ends are left out. */
+/** Decodes a piece of a JSON string. Drops escapes that are cut off at the start or end of the piece. */
 function plainText(piece: string): string {
   return piece
     .replaceAll(/\\(?:u([0-9a-fA-F]{4})|([^u]))/g, (_, code: string | undefined, letter: string | undefined) =>

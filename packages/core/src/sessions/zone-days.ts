@@ -1,6 +1,6 @@
 import { KnownError } from "@skein/protocol";
 
-/** The offset of a time zone from UTC, and the moment until which it applies. The last one has no end. */
+/** An offset of a time zone from UTC. It applies until the moment `until`, which is null in the last shift. */
 export interface ZoneShift {
   readonly until: string | null;
   readonly minutes: number;
@@ -13,7 +13,7 @@ const LAST = Date.UTC(2040, 0, 1);
 const STEP_MS = 7 * 86_400_000;
 const MINUTE_MS = 60_000;
 
-/** The name of a time zone as the tz database writes it. Rejects unknown names. */
+/** Returns the name of a time zone in the spelling of the tz database. Rejects unknown names. */
 export function checkedTimeZone(name: string): string {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
@@ -24,7 +24,7 @@ export function checkedTimeZone(name: string): string {
 
 const known = new Map<string, readonly ZoneShift[]>();
 
-/** The shifts of a time zone, oldest first. Undefined for UTC, which needs none. */
+/** Returns the shifts of a time zone, oldest first. Returns undefined for UTC. */
 export function zoneShifts(name: string): readonly ZoneShift[] | undefined {
   const zone = checkedTimeZone(name);
   const shifts = known.get(zone) ?? computedShifts(zone);
@@ -46,7 +46,7 @@ function computedShifts(zone: string): readonly ZoneShift[] {
   return [...shifts, { until: null, minutes: current }];
 }
 
-/** The first minute after `from` that has another offset than `from`. */
+/** Returns the first minute that has a different offset than `from`. */
 function changeBetween(from: number, to: number, minutesAt: (time: number) => number): number {
   const before = minutesAt(from);
   let [low, high] = [from / MINUTE_MS, to / MINUTE_MS];
@@ -64,7 +64,7 @@ function minutesOf(text: string): number {
   return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
 }
 
-/** The day of a moment, as `2026-11-18`: of UTC, or of a zone with these shifts. */
+/** Returns the day of a moment in a time zone, for example `2026-11-18`. Without shifts, the time zone is UTC. */
 export function dayOf(at: string, shifts: readonly ZoneShift[] | undefined): string {
   const shift = shifts?.find(({ until }) => until === null || at < until);
   if (!shift) return at.slice(0, 10);

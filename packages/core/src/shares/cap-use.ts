@@ -6,7 +6,7 @@ import { spentToday } from "./spend-ledger.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Caps in the form in which they are shown, with their current use. */
+/** Returns caps with their current use, in the format of the API. */
 export function capUses(records: Records, caps: readonly Cap[], now: number): Promise<readonly ApiCap[]> {
   return Promise.all(
     caps.map(async (cap): Promise<ApiCap> => {

@@ -18,16 +18,16 @@ export interface CappedRunsDeps extends DriverLogDeps {
 }
 
 /**
- * How often the first session in the queue checks again. The other sessions check less often. Usually a session is
- * woken before it checks.
+ * How often the first session in the queue checks for a free place. Later sessions check less often. Most sessions are
+ * woken before they check.
  */
 const ASK_AGAIN_MS = 1000;
 const ASK_AGAIN_AT_MOST_MS = 30_000;
 
 /**
- * Drives a session only while its run has a place under each cap on runs and no cap on spending stops it. A run that
- * waits for people needs no place. A run of a subagent needs none either, because it is part of the run that asked for
- * it and would wait for its own caller.
+ * Drives a session while its run has a place under every cap on runs, and no cap on spending stops the run. A run that
+ * waits for people needs no place. A run of a subagent needs no place, because its caller already has a place and waits
+ * for it.
  */
 export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
   const { store, states, now, capsOf, wake, ledger } = deps;
@@ -66,7 +66,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     const money =
       spending.length > 0 && hasWork ? await moneyForDrive(claimed, { state, caps: spending }, deps) : undefined;
     if (money?.kind === "waits") return leave(lease.sessionId, caps);
-    // The log has new facts about money.
+    // Checking the money may have appended facts, so the state is read again.
     const current = money ? await stateOf(claimed) : state;
     const { sequence: seen } = current;
     const runId = runToDrive(current);
@@ -94,7 +94,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     async drive(claimed, signal) {
       const state = await stateOf(claimed);
       if (ofSession(state).length > 0) return drive(claimed, signal);
-      // The next prompt may be of a key that has caps, so each run is checked again.
+      // The drive ends after this run, because the key of the next prompt may have caps.
       const runId = runToDrive(state);
       await runtime.drive({ ...claimed, ...(runId !== undefined && { onlyRun: runId }) }, signal);
     },

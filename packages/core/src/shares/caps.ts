@@ -15,13 +15,13 @@ export interface Cap {
   readonly scope: string;
   readonly kind: "key" | "agent" | "tenant";
   readonly name: string;
-  /** The owner of the cap, for sentences: `key "ci"`. */
+  /** The owner of the cap in error texts, for example `key "ci"`. */
   readonly of: string;
   /** The most runs that may be in progress at the same time. */
   readonly runs: number | undefined;
   /** The most that may be spent per day, in pico-dollars. */
   readonly spend: bigint | undefined;
-  /** The amount at which people are asked; undefined if nobody is asked. */
+  /** The spending at which people are asked whether runs may continue; undefined if nobody is asked. */
   readonly askAt: bigint | undefined;
   /** `askAt` as a percentage of `spend`. */
   readonly askAtPercent: number | undefined;
@@ -30,7 +30,7 @@ export interface Cap {
 const DEFAULT_ASK_PERCENT = 80;
 const PICOS_PER_DOLLAR = 1_000_000_000_000;
 
-/** The caps that count for a run: its key's, its agent's, its tenant's. */
+/** Returns the caps of the key, the agent and the tenant of a run. */
 export function capsOf(policy: Policy, { tenant, keyName, agentName }: RunOwner): readonly Cap[] {
   const ofKey = keyName === null ? undefined : policyOf(policy, { name: keyName, tenant });
   const ofTenant = tenantRules(policy, tenant);

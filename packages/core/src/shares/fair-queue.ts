@@ -1,11 +1,10 @@
 /**
  * Places that the tenants of a process share: driving slots, processes, statements, bytes. Reasons: decision 175.
  *
- * - A free place goes to the waiting tenant that has the fewest places, and among equals to the one that was served
- *   longest ago. So a tenant waits at most one turn of each other tenant, however long their backlogs are.
- * - With several tenants, a tenant that already has a place gets another one only if it then has at most three times
- *   as many places as stay free. So one tenant never takes all places, and a tenant without a place gets one without
- *   waiting.
+ * - A free place goes to the waiting tenant with the fewest places. If several tenants have equally few, it goes to the
+ *   tenant that was served longest ago. So a long backlog of one tenant does not delay another tenant.
+ * - With several tenants, a tenant gets a second or later place only if it then has at most three times as many places as
+ *   stay free. So one tenant never takes all places.
  * - A tenant without a place is never overtaken, even if its request is large.
  */
 export interface FairQueue {
@@ -14,7 +13,7 @@ export interface FairQueue {
     tenant: string,
     asked?: { readonly size?: number; readonly signal?: AbortSignal },
   ): Promise<GiveBack | undefined>;
-  /** A place if one is free now, otherwise undefined. It never goes before a request that already waits. */
+  /** Takes a place if a place is free and no earlier request waits for it. Returns undefined if not. */
   tryTake(tenant: string, size?: number): GiveBack | undefined;
   figures(): QueueFigures;
 }
@@ -32,16 +31,18 @@ export interface QueueFigures {
 
 export interface FairQueueOptions {
   readonly places: number;
-  /** Whether the store has several tenants. Without it, the queue knows only the tenants that have asked. */
+  /**
+   * Whether the store has several tenants. If undefined, the queue counts only the tenants that have made a request.
+   */
   readonly isShared?: (() => boolean) | undefined;
-  /** May deny a further place. It cannot deny the only place, because then no place would ever become free. */
+  /** May deny a place while other places are taken. */
   readonly hasRoom?: (() => Promise<boolean>) | undefined;
 }
 
-/** The tenant of a place before its real tenant is known. It does not count as a further tenant. */
+/** The tenant of a place until the real tenant is known. It does not count as another tenant. */
 export const UNKNOWN_TENANT = "";
 
-/** If there are several tenants, each may have at most this many times the places that stay free. */
+/** With several tenants, a tenant may have at most this many places for every place that stays free. */
 const SHARE = 3;
 
 interface Waiter {
@@ -51,13 +52,13 @@ interface Waiter {
 
 interface Line {
   held: number;
-  /** When this tenant last got a place, as the number of places that all tenants had got by then. */
+  /** The number of places that all tenants together had got when this tenant last got a place. */
   servedAt: number;
   readonly waiting: Waiter[];
 }
 
 export function createFairQueue({ places, isShared = () => false, hasRoom }: FairQueueOptions): FairQueue {
-  /** Who has a place or waits for one. */
+  /** The tenants that have a place or wait for a place. */
   const lines = new Map<string, Line>();
   let taken = 0;
   let waiting = 0;
@@ -67,7 +68,7 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
   let first: string | undefined;
   let several = false;
 
-  /** A new tenant is placed before the tenant that was served last, and after all that have waited longer. */
+  /** Sorts a new tenant before the tenant that was served last, and after the tenants that have waited longer. */
   function lineOf(tenant: string): Line {
     if (tenant !== UNKNOWN_TENANT) {
       first ??= tenant;
@@ -106,8 +107,8 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
   }
 
   /**
-   * The next tenant: the one with the fewest places. If its request is larger than the free places, the others wait
-   * too.
+   * Returns the waiting tenant with the fewest places. If its request is larger than the free places, no tenant gets a
+   * place.
    */
   function nextLine(): readonly [string, Line] | undefined {
     const asking = [...lines]
@@ -121,7 +122,9 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
     return undefined;
   }
 
-  /** Hands out free places. With `hasRoom` one after the other, because each place changes the next answer. */
+  /**
+   * Gives free places to waiting tenants. `hasRoom` is asked before every place, because each place changes its answer.
+   */
   function give(): void {
     if (isGiving) {
       giveAgain = true;

@@ -18,7 +18,7 @@ export interface LargeSessionsDeps {
 
 /** Bounds the memory of sessions with large messages: a driven session has its messages in memory until its drive ends. */
 export interface LargeSessions {
-  /** Wraps a runtime: a large session waits until there is room for it, or its run is cancelled. Tenants take turns. */
+  /** Wraps a runtime, so that a large session waits until it has room or its run is cancelled. Tenants take turns. */
   bound(runtime: Runtime): Runtime;
   figures(): QueueFigures;
   /** The position of a session that waits for room; undefined if it does not wait. */
@@ -37,20 +37,23 @@ interface Room extends Pick<Claimed, "onlyRun"> {
   readonly giveBack: GiveBack;
 }
 
-/** Two sessions of one tenant with the largest message that the server accepts, and one of another tenant. */
+/** Room for three sessions with the largest message that the server accepts. One tenant gets room for two. */
 const ROOM = 96 * 1024 * 1024;
-/** Smaller sessions never wait: even if every driving slot has one, they use little memory. */
+/** Smaller sessions never wait. They use little memory, even if every driving slot has a smaller session. */
 const LARGE = 1024 * 1024;
 
 export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
   const { store, states, now, isShared, room: places = ROOM } = deps;
   const room: FairQueue = createFairQueue({ places, isShared });
-  /** Cancelled sessions are ended one after the other, without waiting for room, because each is in memory while it is ended. */
+  /**
+   * Ends cancelled sessions without waiting for room. Ends one session at a time, because the session is in memory
+   * meanwhile.
+   */
   const endings: FairQueue = createFairQueue({ places: 1, isShared });
-  /** The tenant of each session that waits, in the order in which they came. */
+  /** The tenants of the waiting sessions, by session id, in the order of arrival. */
   const waiting = new Map<string, string>();
 
-  /** The state is returned to the cache: while the session waits, the cache may drop it. */
+  /** Puts the state back into the cache. While the session waits, the cache may drop the state. */
   async function needsOf({ lease, lastSequence }: Claimed): Promise<Needs> {
     const state = await states.take(lease.sessionId, lastSequence);
     states.put(state);
@@ -76,7 +79,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
     }
   }
 
-  /** A signal that aborts when the run is cancelled. Only new events are read: the session is large. */
+  /** Returns a signal that aborts when the run is cancelled. Reads only new events, because the session is large. */
   function listenForCancel({ lease: { sessionId }, lastSequence: after }: Claimed, runId: string | undefined) {
     const cancelled = new AbortController();
     const check = async (): Promise<void> => {

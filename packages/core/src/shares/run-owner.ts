@@ -2,7 +2,7 @@ import type { SessionState } from "../log/state.ts";
 import { nextPrompt } from "../run/rules.ts";
 import type { RunOwner } from "./caps.ts";
 
-/** The owner of a session's run: of the run in progress, or of the next one. */
+/** Returns the owner of the run in progress, or of the next run. */
 export function ownerOf(state: SessionState): RunOwner {
   const prompt = state.run?.prompt ?? nextPrompt(state);
   return { tenant: state.tenant, keyName: prompt?.key_name ?? null, agentName: state.agent?.name ?? "" };

@@ -6,11 +6,12 @@ import type { Cap } from "./caps.ts";
 
 /**
  * Limits how many runs of a key, agent or tenant are in progress at the same time, in all processes of a store. Runs
- * above a cap wait in a queue, first come, first served; their prompts wait in their logs.
+ * above a cap wait in a queue, in the order of arrival.
  */
 export interface RunPlaces {
   /**
-   * Takes a place under every cap, or takes none and joins the queue. A session that already has its places keeps them.
+   * Takes a place under every cap. If a cap has no free place, takes no place and joins the queue. A session that
+   * already has its places keeps them.
    */
   enter(sessionId: string, caps: readonly Cap[]): Promise<Standing | undefined>;
   /** Frees the places of a session. Returns the sessions whose turn has come. */
@@ -30,11 +31,11 @@ const Entry = z.object({ session: z.string(), at: z.number() });
 const RunLine = z.object({ of: z.string(), most: z.number(), running: z.array(Entry), waiting: z.array(Entry) });
 export type RunLine = z.infer<typeof RunLine>;
 
-/** A session beyond this position is not stored in the queue. It asks again by itself. */
+/** The most sessions that the queue stores. Further sessions ask again later. */
 const LONGEST_LINE = 1000;
 /**
- * How often to check whether the sessions with a place still exist, and how long a session must have had its place
- * before it is checked.
+ * How often to look for sessions that have a place but no longer exist. A session is checked only after it has had its
+ * place for `YOUNG_MS`.
  */
 const LOOK_AGAIN_MS = 2000;
 const YOUNG_MS = 10_000;
@@ -45,7 +46,10 @@ export function createRunPlaces({ store, now }: { readonly store: Store; readonl
   let changing: Promise<unknown> = Promise.resolve();
   const lookedAt = new Map<string, number>();
 
-  /** Changes queues, all or none, and tries again if another process was faster. Undefined leaves a queue unchanged. */
+  /**
+   * Changes all queues or no queue. Tries again if another process changed a queue first. Undefined leaves a queue
+   * unchanged.
+   */
   async function change<Answer>(
     caps: readonly Cap[],
     how: (lines: readonly RunLine[]) => { readonly lines: readonly (RunLine | undefined)[]; readonly answer: Answer },
@@ -148,20 +152,19 @@ export async function queuedRun(records: Records, sessionId: string): Promise<St
   return undefined;
 }
 
-/** How many runs of each cap are in progress, and how many wait, by the name of the cap. */
+/** Returns the running and waiting runs of every cap, by the scope of the cap. */
 export async function runLines(records: Records): Promise<Readonly<Record<string, RunLine>>> {
   const { items } = await records.list({ ...PLACE, limit: 200 });
   return Object.fromEntries(items.map(({ id, value }) => [id, RunLine.parse(value)]));
 }
 
-/** The queue of one cap. */
 export async function runLine(records: Records, cap: Cap): Promise<RunLine> {
   return lineOf(cap, (await records.get(PLACE.tenant, PLACE.kind, cap.scope))?.value);
 }
 
 function lineOf({ of, runs = Infinity }: Cap, value: unknown): RunLine {
   const known = value === undefined ? { running: [], waiting: [] } : RunLine.parse(value);
-  // The current value of the cap counts: it may have changed while runs are in progress.
+  // The operator may have changed the cap since the queue was stored.
   return { ...known, of, most: runs };
 }
 

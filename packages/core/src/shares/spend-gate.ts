@@ -6,7 +6,7 @@ import type { Cap, RunOwner } from "./caps.ts";
 import { ownerOf } from "./run-owner.ts";
 import type { SpendLedger } from "./spend-ledger.ts";
 
-/** The result of a reservation: the longest answer that it pays for, a question to people, or a refusal. */
+/** The result of a reservation. `maxTokens` is the longest answer that the reservation pays for. */
 export type Spending =
   | { readonly kind: "granted"; readonly maxTokens: number }
   | { readonly kind: "ask" }
@@ -17,23 +17,20 @@ interface PaidCall {
   readonly model: string;
   /** The price that the operator gave the model. */
   readonly price?: ModelPrice | undefined;
-  /** The built-in simulation answers: such a call costs nothing. */
+  /** True if the built-in simulation answers. It costs nothing. */
   readonly simulated?: boolean | undefined;
   readonly inputTokens: number;
-  /** The longest answer that is wanted. */
+  /** The longest answer that the caller wants. */
   readonly maxTokens: number;
   /** Identifies one of several concurrent calls of a session. */
   readonly name?: string;
-  /** Nobody can be asked during this run: it continues until the cap is reached. */
+  /** True if nobody can answer a question during this run. The run then continues until it reaches the cap. */
   readonly asksNobody?: boolean;
-  /** The caller cannot ask for a shorter answer: either the longest answer is paid for, or none. */
+  /** True if the caller cannot ask for a shorter answer. The reservation then pays for `maxTokens` or is refused. */
   readonly isWhole?: boolean;
 }
 
-/**
- * The most input tokens that the next call may have: the context with a safety margin, because its size is partly
- * estimated.
- */
+/** Estimates the input tokens of the next call, with a safety margin. */
 export function mostInputTokens({ agent, contextTokens, usage }: SessionState): number {
   const isMeasured = usage.input_tokens + (usage.cache_read_input_tokens ?? 0) > 0;
   const fixed = isMeasured ? 0 : JSON.stringify(agent ?? {}).length / 2;
@@ -48,9 +45,9 @@ export interface SpendGate {
   reserve(state: SessionState, call: PaidCall, signal: AbortSignal): Promise<Spending>;
   /** Settles the reservation of a call that has ended with these facts. */
   settle(state: SessionState, facts: readonly Fact[]): Promise<void>;
-  /** The caps for the run in progress, or for the next one. They are unknown once the run has ended. */
+  /** Returns the caps for the run in progress, or for the next run. Must be called before the run ends. */
   capsOf(state: SessionState): readonly Cap[];
-  /** Settles the reservation of the call with this name, which has ended with this cost. */
+  /** Settles the reservation of a named call that has ended. */
   settleNamed(sessionId: string, call: NamedCost): Promise<void>;
 }
 
@@ -114,7 +111,10 @@ export function spendCaps(caps: readonly Cap[]): readonly Cap[] {
   return caps.filter(({ spend }) => spend !== undefined);
 }
 
-/** The spender for the ledger. A named call is settled by its own cost, not by the spending of its session. */
+/**
+ * Returns the spender for the ledger. The spending of a named call starts at zero, because other calls of the session
+ * run at the same time.
+ */
 export function spenderOf({ sessionId, costPicos }: SessionState, call?: string) {
   return call === undefined ? { sessionId, spent: BigInt(costPicos) } : { sessionId, call, spent: 0n };
 }

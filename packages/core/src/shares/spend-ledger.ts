@@ -5,20 +5,21 @@ import { dollars } from "../run/budget.ts";
 import type { Cap } from "./caps.ts";
 
 /**
- * What keys, agents and tenants have spent today (UTC), in all processes of a store. Money is reserved before a call
- * and settled after it, so that concurrent calls together cannot exceed a cap. Amounts are pico-dollars.
+ * Counts what keys, agents and tenants have spent today (UTC), in all processes of a store. Money is reserved before a
+ * call and settled after it, so that concurrent calls together cannot exceed a cap. Amounts are pico-dollars.
  *
- * A reservation is stored with the earlier spending of its session. After a process was killed, the next driver counts
- * the difference, so nothing is lost or counted twice.
+ * A reservation contains the earlier spending of its session. If a process is killed, the next driver computes from it
+ * what the call has cost.
  */
 export interface SpendLedger {
-  /** Reserves the most that a call may cost, under every cap or under none. */
+  /** Reserves the highest possible cost of a call, under every cap or under no cap. */
   reserve(caller: Spender, caps: readonly Cap[], most: bigint): Promise<Reserved>;
   /**
-   * Records that the session has spent `spent` in total: its reservation is released, and the difference is counted.
+   * Records that the session has spent `spent` in total. Releases the reservation and counts what the session has spent
+   * since.
    */
   settle(spender: Spender, caps: readonly Cap[]): Promise<void>;
-  /** Has a refusal if a run may not spend more, a question if people must agree first, and nothing if the run may. */
+  /** Returns a refusal if a run may not spend more, and a question if people must agree first. */
   standing(caps: readonly Cap[]): Promise<SpendStanding>;
   /** Records that people allowed the whole cap to be used today. Returns the sessions that asked the same question. */
   allow(scope: string): Promise<readonly string[]>;
@@ -40,7 +41,7 @@ export async function spentToday(records: Records, { scope }: Pick<Cap, "scope">
   return { spent: BigInt(day.spent), reserved: total(day) - BigInt(day.spent), isAllowed: day.isAllowed };
 }
 
-/** A session, its total spending so far, and the name of its reservation: concurrent calls of one session have names. */
+/** A session and its total spending so far. */
 interface Spender {
   readonly sessionId: string;
   readonly spent: bigint;
@@ -59,8 +60,8 @@ export interface SpendQuestion {
 }
 
 /**
- * `granted`: at most this much may be spent, less than requested if the cap has less left. `busy`: other calls have
- * reserved the rest, and will release some of it. `ask`, `refused`: see `standing`.
+ * `granted`: `picos` may be spent, which can be less than requested. `busy`: other calls have reserved the rest, and
+ * will release some of it. `ask`, `refused`: see `standing`.
  */
 type Reserved =
   | { readonly kind: "granted"; readonly picos: bigint }
@@ -72,7 +73,7 @@ const PLACE = { tenant: "$shares", kind: "spend" } as const;
 const Amount = z.string().regex(/^-?\d+$/);
 const Day = z.object({
   spent: Amount,
-  /** The reservations, by session or by session and call. */
+  /** The reservations, by session id. If a call has a name, the name is part of the key. */
   reserved: z.record(z.string(), z.object({ picos: Amount, before: Amount })),
   isAllowed: z.boolean(),
   asking: z.array(z.string()),
@@ -93,8 +94,8 @@ export function createSpendLedger({ records, now }: LedgerDeps): SpendLedger {
   const idOf = (scope: string): string => dayId(scope, now());
 
   /**
-   * Changes the days of these caps, all or none. Changes happen one at a time in this process, because the store would
-   * reject concurrent changes.
+   * Changes the records of all these caps, or of none. Makes one change at a time, because the store would reject
+   * concurrent changes.
    */
   function change<Answer>(
     scopes: readonly string[],
@@ -170,8 +171,8 @@ export function createSpendLedger({ records, now }: LedgerDeps): SpendLedger {
 }
 
 /**
- * Removes the days that are older than the audit log is kept. Caps only need the current day. Usage is computed from the logs of the
- * sessions, not from here.
+ * Removes records of days that are too old. Caps need only the current day, and usage is computed from the logs of the
+ * sessions.
  */
 export async function sweepSpending(
   records: Records,
@@ -194,10 +195,10 @@ function dayId(scope: string, now: number): string {
   return `${new Date(now).toISOString().slice(0, 10)} ${scope}`;
 }
 
-/** The record of the day, with the reservation of this spender released and its spending counted. */
+/** Releases the reservation of this spender and counts its spending. */
 function settled(day: Day, spender: Spender): Day {
   const { [nameOf(spender)]: entry, ...reserved } = day.reserved;
-  // A named call is settled once, whether it was reserved or not.
+  // Without a reservation, only the cost of a named call is counted.
   if (!entry && (spender.call === undefined || spender.spent === 0n)) return day;
   const since = spender.spent - BigInt(entry?.before ?? 0n);
   return { ...day, reserved, spent: String(BigInt(day.spent) + (since > 0n ? since : 0n)) };
