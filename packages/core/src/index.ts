@@ -1,4 +1,4 @@
-/** `@skein/core`: what other packages use. A name that nobody else imports does not belong here. */
+/** The exports of `@skein/core`. A name that no other package imports does not belong here. */
 
 // The ports: interfaces that adapters implement.
 export type { AgentMemory } from "./ports/agent-memory.ts";
@@ -113,7 +113,7 @@ export {
   statusOf,
 } from "./log/state.ts";
 
-// A run: its rules, its facts, its log, its watchers.
+// A run: rules, facts, workers.
 export { type WorkerInfo, type Workers, createWorkers, lacking, missingSkills } from "./run/workers.ts";
 export { type Parking, createParking } from "./run/parking.ts";
 export { type ArrivingAnswer, createArrivingAnswer } from "./run/arriving-answer.ts";
@@ -154,7 +154,7 @@ export type { Validate } from "./loop/perform.ts";
 export { callOf } from "./loop/request.ts";
 export { createRequestParts } from "./loop/request-parts.ts";
 
-// Drafts while a step is generated.
+// Drafts.
 export { createBusLive } from "./live/bus-live.ts";
 export { nudgeOthers } from "./live/bus-nudges.ts";
 export { type Unserved, forgetServed, unservedSessions } from "./run/unserved.ts";
@@ -185,7 +185,7 @@ export { createSubagents } from "./sessions/subagents.ts";
 export { AROUND_TEXT, BEFORE_TEXT, MOST_PLACES, jsonText } from "./sessions/text-search.ts";
 export { addedUsage, countedTools } from "./sessions/usage.ts";
 
-// The store in memory, and what other stores share with it.
+// The memory store, and functions that other stores use too.
 export { checkVersion, listRecords, storedRecord } from "./memory-store/memory-records.ts";
 export { createMemoryStore } from "./memory-store/memory-store.ts";
 export {
@@ -200,7 +200,7 @@ export {
   summaryOfTables,
 } from "./memory-store/memory-tables.ts";
 
-// What the tenants of a server share: places for runs, and limits on runs and spending.
+// Limits that tenants share: places in the fair queue, caps, spending.
 export {
   type FairQueue,
   type GiveBack,
@@ -216,7 +216,7 @@ export { createSpendLedger, sweepSpending } from "./shares/spend-ledger.ts";
 export { type LargeSessions, createLargeSessions } from "./shares/large-sessions.ts";
 export { type RunLine, type Standing, queuedRun, runLines } from "./shares/run-places.ts";
 
-// What the operator allows.
+// The policy.
 export { explainPolicy, mayRunClaude } from "./policy/explain-policy.ts";
 export {
   type KeyPolicy,

@@ -31,12 +31,11 @@ interface AuditDeps {
   readonly records: Records;
   readonly ids: Ids;
   readonly now: () => number;
-  /** For how many days entries are kept. */
   readonly keepDays?: number | undefined;
 }
 
 const KIND = "audit";
-/** Lists the tenants that have entries: each has one record under this key. */
+/** A record of this kind exists for every tenant with audit entries, so that `sweep` finds these tenants. */
 const TENANTS = { tenant: "$audit", kind: "tenant" } as const;
 const AUDIT_DAYS = 365;
 const PAGE = 200;
@@ -114,7 +113,7 @@ export function createAuditLog({ records, ids, now, keepDays = AUDIT_DAYS }: Aud
           ...(cursor !== undefined && { cursor }),
         });
         for (const { id: tenant } of page.items)
-          // Entries are sorted by id, and an id begins with its time.
+          // Entries are sorted by id, and an id begins with the time of the entry.
           for await (const { id, created_at } of entries(tenant, undefined, firstIdAt(oldest)))
             if (Date.parse(created_at) < oldest) await records.delete(tenant, KIND, id);
         ({ cursor } = page);
@@ -123,7 +122,7 @@ export function createAuditLog({ records, ids, now, keepDays = AUDIT_DAYS }: Aud
   };
 }
 
-/** The smallest UUID v7 of this time (ms since 1970). */
+/** Returns the smallest UUID v7 of a time (ms since 1970). */
 function firstIdAt(ms: number): string {
   const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;

@@ -14,9 +14,9 @@ const Piece = z.object({
   isUnannounced: z.boolean().optional(),
 });
 
-/** The messages about drafts that machines send to each other. */
+/** Messages between machines about drafts. */
 const Words = z.discriminatedUnion("kind", [
-  /** Pieces of one attempt; `first` is the number of pieces before them. */
+  /** Pieces of one attempt. `first` is the number of earlier pieces of this attempt. */
   z.object({ kind: z.literal("pieces"), first: z.int().nonnegative(), pieces: z.array(Piece) }),
   z.object({ kind: z.literal("cleared") }),
 ]);
@@ -35,7 +35,7 @@ const GATHER_MS = 10;
  */
 const ASK_AGAIN_MS = 250;
 
-/** Drafts across machines: a reader on one machine sees the text of a step that another machine generates. */
+/** Shares drafts between machines: a reader on one machine sees the text that the model writes on another machine. */
 export function createBusLive({ bus }: { readonly bus: Bus }): Live & { close(): void } {
   /**
    * `here` has the drafts that this machine makes. `there` has drafts of other machines, for listeners on this machine.
@@ -139,9 +139,9 @@ function nameOf(piece: DraftPiece | undefined): string {
 }
 
 /**
- * Passes on the pieces of an attempt in their order, each once. If pieces are missing, asks the other machine for them,
- * and passes nothing on until they arrive: a draft with a gap is worse than none, and the fact that follows has the
- * whole text.
+ * Passes on the pieces of an attempt in order, without repeats. If pieces are missing, it asks the sender for all
+ * pieces and waits for them, because a draft with a gap is worse than no draft. The next fact has the whole text
+ * anyway.
  */
 function createInOrder(hand: (piece: DraftPiece) => void, ask: () => void) {
   let attempt = "";

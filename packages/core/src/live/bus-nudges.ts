@@ -10,8 +10,8 @@ const GATHER_MS = 5;
 const IDS_OF_A_MESSAGE = 1000;
 
 /**
- * Tells other machines which sessions have new events, so that their followers read at once. Returns a function that
- * stops the notices.
+ * Tells other machines which sessions have new events, so that readers on those machines get the events at once.
+ * Returns a function that stops the notices.
  */
 export function nudgeOthers({ store, bus }: { readonly store: Store; readonly bus: Bus }): () => void {
   const changed = new Set<string>();

@@ -5,7 +5,7 @@ import type { Store } from "../ports/store.ts";
 
 /** The shortest time between two publications of a session's status. The first change is published at once. */
 const SHOW_MS = 1000;
-/** Published locks expire, so this machine publishes the locks of its driven sessions again this often. */
+/** Published locks expire. While this machine drives a session, it publishes the lock again after this time. */
 const LOCK_MS = 60_000;
 
 /** How often the sessions with a published lock are checked. */
@@ -24,8 +24,8 @@ export interface SessionStatusDeps {
 }
 
 /**
- * Publishes the status of the sessions that this machine writes to, for people who look at the bus. Returns a function
- * that stops the publishing.
+ * Publishes the status of sessions on the bus, for people who look at the bus. Covers the sessions that this machine
+ * writes to. Returns a function that stops the publishing.
  */
 export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): () => void {
   const resting = new Map<string, { changed: boolean; readonly timer: NodeJS.Timeout }>();
@@ -48,8 +48,8 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
   }
 
   /**
-   * Publishes statuses one at a time, so that they do not delay more important reads of the store: nobody waits for a
-   * published status.
+   * Publishes one status after another. Nobody waits for a published status, so it must not delay other reads of the
+   * store.
    */
   function showInTurn(id: string): void {
     showing = showing.then(() => show(id));

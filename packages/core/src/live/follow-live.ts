@@ -6,20 +6,18 @@ export interface FollowLive {
   readonly live: Live;
   readonly sessionId: string;
   /**
-   * The facts of the session. A source that begins in the middle of the log calls `joined` with the id of the run in
-   * progress as soon as it has caught up. The reader then lacks the facts with which the current step of this run
-   * began.
+   * Reads the facts of the session. If the facts begin in the middle of the log, the function calls `joined` as soon as
+   * it has caught up, with the id of the run in progress. The reader then lacks the first facts of the current step.
    */
   readonly facts: (joined: (runId: string | null) => void) => AsyncIterable<Event>;
   /** Selects the pieces that the reader gets. Default: all. */
   readonly isWanted?: (piece: DraftPiece) => boolean;
 }
 
-/** Receives facts and pieces. */
 interface LiveReader {
   /** Receives a fact. Returns whether to continue. The next fact is read after a returned promise has resolved. */
   fact(event: Event): boolean | Promise<boolean>;
-  /** Receives the pieces of one attempt that have arrived since the last call. */
+  /** Receives the newest pieces of one attempt. */
   pieces(pieces: readonly DraftPiece[]): void;
 }
 

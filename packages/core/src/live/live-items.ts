@@ -5,7 +5,7 @@ interface LiveItems extends Omit<FollowLive, "facts"> {
   readonly facts: (stop: AbortSignal) => AsyncIterable<Event>;
 }
 
-/** The facts of a session's log and, between them, the drafts of its steps, as an iterable. */
+/** Yields the facts of a session's log and, between them, the drafts of its steps. */
 export async function* liveItems(
   { facts, ...followed }: LiveItems,
   signal?: AbortSignal,
@@ -37,7 +37,7 @@ export async function* liveItems(
     isOver = true;
     wake();
   });
-  // An error is thrown after all earlier items were returned.
+  // If following fails, the error is thrown only after all earlier items.
   const settled = following.catch(() => {});
   try {
     for (;;) {

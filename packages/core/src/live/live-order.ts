@@ -7,8 +7,8 @@ export interface LiveOrder {
   fact(event: Event): void;
   piece(piece: DraftPiece): void;
   /**
-   * Call this when the reader reaches the end of the log, if the reader began after the first facts of the current
-   * step. `runId` is the run in progress.
+   * Call this at the end of the log if the reader began in the middle of the current step. `runId` is the run in
+   * progress.
    */
   joined(runId: string | null): void;
   /** Pieces of one attempt that may be shown now. */

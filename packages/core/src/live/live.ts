@@ -1,9 +1,11 @@
 import type { Draft, DraftPiece, ModelStreamEvent } from "@skein/protocol";
 
-/** Carries drafts, the text of a step while it is generated, within one process or between several through a bus. */
+/**
+ * Carries drafts (the text of a step while the model writes it) within a process, or between processes through a bus.
+ */
 export interface Live {
   publish(piece: DraftPiece): void;
-  /** Calls back for each piece of a session. A listener that joins in the middle first gets the pieces so far. */
+  /** Calls the listener for each piece of a session. A late listener first gets the earlier pieces of the attempt. */
   subscribe(sessionId: string, listener: (piece: DraftPiece) => void): () => void;
   /** Forgets the pieces of an attempt that has ended. */
   clear(sessionId: string): void;
@@ -37,7 +39,10 @@ export function sameAttempt(a: DraftPiece | undefined, b: DraftPiece): boolean {
   return a?.run_id === b.run_id && a.step === b.step && a.attempt === b.attempt && a.message_id === b.message_id;
 }
 
-/** Counts the text and the thinking of one attempt. Returns how many characters of the same kind came before an event. */
+/**
+ * Counts the characters of one attempt. For each event, returns how many characters of its kind (text or thinking) came
+ * before.
+ */
 export function createOffsets(): (event: ModelStreamEvent) => number {
   const counted = { text: 0, thinking: 0 };
   return (event) => {
@@ -49,8 +54,8 @@ export function createOffsets(): (event: ModelStreamEvent) => number {
 }
 
 /**
- * The platform API's drafts for pieces of one attempt. Consecutive pieces of one kind become one draft. Text has two
- * drafts: the progress of the step, and the update of the message.
+ * Returns the platform API's drafts for pieces of one attempt. Joins consecutive pieces of one kind. A text becomes two
+ * drafts, because the platform API shows it in the step and in the message.
  */
 export function draftsOf(pieces: readonly DraftPiece[]): readonly Draft[] {
   return joinedDeltas(pieces).flatMap(({ kind, data }) => {

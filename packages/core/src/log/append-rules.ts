@@ -1,11 +1,11 @@
 import { type Event, KnownError, type NewEvent, needsLease } from "@skein/protocol";
 import type { AppendOptions, Lease } from "../ports/store.ts";
 
-/** Checks an append as far as that is possible without the store. Every store calls this first. */
+/** Checks an append as far as this needs no stored data. Every store calls this function first. */
 export function checkAppend(sessionId: string, events: readonly NewEvent[], options: AppendOptions): void {
   if (events.length === 0) throw new KnownError("invalid", "An append needs at least one event.");
-  // A session that does not exist yet has no driver. So the append that creates it (an import or a fork) may contain
-  // facts of a driver.
+  // A new session has no driver yet. So the append that creates a session (for example a fork) may contain facts of a
+  // run.
   const begins = events[0]?.event_type === "session.created";
   const guarded = begins ? undefined : events.find(({ event_type }) => needsLease(event_type));
   if (guarded && !options.lease && !options.claim)
@@ -18,7 +18,7 @@ export function checkAppend(sessionId: string, events: readonly NewEvent[], opti
     throw new KnownError("invalid", "A release needs the lease and the last sequence that was seen (expect).");
 }
 
-/** Events with their place and time. `first` is the sequence of the first one. */
+/** Returns the events with their sequence numbers, which begin at `first`, and their time. */
 export function withPlaces(
   sessionId: string,
   events: readonly NewEvent[],
@@ -41,7 +41,6 @@ export function leaseLost(lease: Lease): KnownError {
   );
 }
 
-/** The error for an append that asks for a lease which another worker has. */
 export function sessionTaken(sessionId: string): KnownError {
   return new KnownError("conflict", `Session ${sessionId} is driven by another worker.`);
 }

@@ -4,7 +4,10 @@ import { type RunCounters, noRunCounters } from "./counters.ts";
 /** The usage and the cost of a model call, as a fact records them. */
 export type CountedCall = Pick<FactData<"step.abandoned">, "usage" | "cost" | "estimated" | "simulated">;
 
-/** The model call whose usage an event records: a complete one, one that broke off, or one of a Claude Code subagent. */
+/**
+ * Returns the model call whose usage an event records. The call may be complete, broken off, or from a Claude Code
+ * subagent.
+ */
 export function callIn(event: Fact): (CountedCall & { readonly run_id: string; readonly model: string }) | undefined {
   switch (event.event_type) {
     case "step.generated":

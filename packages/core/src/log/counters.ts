@@ -1,9 +1,11 @@
 import type { RunModel, UsageTotals } from "@skein/protocol";
 import { dollarsOf, joinedAmount, microsOf } from "@skein/protocol";
 
-/** Counters of a session or a run that only grow. */
+/** Counters of a session or a run. They only grow. */
 export interface Counters extends UsageTotals {
-  /** Money as two sums of integers (see `splitAmount`): whole micro-dollars of each call, and pico-dollars that are left over. */
+  /**
+   * The cost has two parts (see `splitAmount`): the whole micro-dollars of each call, and the remaining pico-dollars.
+   */
   cost_micros: number;
   cost_rest: number;
   unpriced_calls: number;
@@ -11,9 +13,7 @@ export interface Counters extends UsageTotals {
   simulated_calls: number;
 }
 
-/**
- * The cost of a run by kind. The agent tables show these sums. The rest of the total is the cost of server tools.
- */
+/** Adds the cost of a run by kind for the agent tables. The rest of the total is the cost of server tools. */
 export interface RunCounters extends Counters {
   input_micros: number;
   output_micros: number;
@@ -51,7 +51,7 @@ export const RUN_COUNTERS = [
   "cache_read_rest",
 ] as const satisfies readonly (keyof RunCounters)[];
 
-/** Written key by key, because this is faster and every append makes several of these objects. */
+/** Lists every key, because a loop would be slower and every append makes several of these objects. */
 export function noCounters(): Counters {
   return {
     cost_micros: 0,
@@ -80,7 +80,9 @@ export function noRunCounters(): RunCounters {
   };
 }
 
-/** The totals of counters: the exact cost as one amount, and the rounded cost. */
+/**
+ * Returns the exact cost and the rounded cost of counters, and how many calls were estimated, simulated or unpriced.
+ */
 export function costTotals(counters: Omit<Counters, keyof UsageTotals>): Omit<RunModel, "model" | keyof UsageTotals> {
   const { cost_micros, cost_rest, unpriced_calls, estimated_calls, simulated_calls } = counters;
   const picos = joinedAmount({ micros: cost_micros, rest: cost_rest });
@@ -98,12 +100,11 @@ export function usageTotals(counters: UsageTotals): UsageTotals {
   return { input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens };
 }
 
-/** The totals of the calls of one model. */
 export function modelTotals(used: Counters & { readonly model: string }): RunModel {
   return { model: used.model, ...usageTotals(used), ...costTotals(used) };
 }
 
-/** The cost of a run by kind, in dollars, for display. */
+/** Returns the cost of a run by kind, in dollars for display. */
 export function dollarParts(counters: RunCounters) {
   const amount = (micros: number, rest: number): bigint => joinedAmount({ micros, rest });
   const input = amount(counters.input_micros, counters.input_rest);

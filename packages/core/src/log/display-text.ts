@@ -1,6 +1,5 @@
 /**
- * Text for a column that people read: characters that a column cannot store (NUL, lone surrogates) are replaced. The log has the
- * exact text.
+ * Replaces the characters that a database column cannot store: NUL and lone surrogates. The log keeps the exact text.
  */
 export function displayText(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\uFFFD");

@@ -1,6 +1,8 @@
 import type { DueQuery, DueSession } from "../ports/store.ts";
 
-/** When a session is due, and until when it is leased. For stores that have this of every session in memory. */
+/**
+ * When a session is due, and until when it is leased. Stores use this type if they know these times of every session.
+ */
 interface HeadRow extends Omit<DueSession, "dueAt"> {
   readonly dueAt: number | null;
   readonly leasedUntil: number;
@@ -9,7 +11,7 @@ interface HeadRow extends Omit<DueSession, "dueAt"> {
 /** How many waiting sessions are returned by default. */
 export const DUE_LIMIT = 100;
 
-/** The sessions among these that wait to be driven, the one that has waited longest first. */
+/** Returns the sessions that wait for a driver. The session that has waited longest comes first. */
 export function dueSessions(
   rows: Iterable<HeadRow>,
   { before, sessionId, perTenant = Infinity, limit = DUE_LIMIT }: DueQuery,

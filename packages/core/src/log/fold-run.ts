@@ -43,8 +43,8 @@ export type RunEvent = Exclude<
 >;
 
 /**
- * With these facts, a worker takes over a run, begins something, or closes a call that a dead worker left open. They
- * are no progress: if a run crashes every worker, each worker may still write such facts first.
+ * Facts that are no progress of a run. A worker appends them when it takes over a run, begins something, or closes a
+ * call of a dead worker. Even a run that crashes every worker gets such facts.
  */
 const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event_type"]>([
   "run.resumed",
@@ -57,8 +57,8 @@ const NO_PROGRESS: ReadonlySet<RunEvent["event_type"]> = new Set<RunEvent["event
 ]);
 
 /**
- * Whether the fact is progress of the run. An unknown result and a cancelled wait are no progress: they only close calls that a dead worker
- * left open.
+ * Returns whether a fact is progress of the run. An unknown result or a cancelled wait is no progress: it only closes a
+ * call that a dead worker left open.
  */
 function isProgress(event: RunEvent): boolean {
   if (event.event_type === "tool.completed") return event.data.outcome !== "unknown";
@@ -221,7 +221,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
   }
 }
 
-/** A failed step or summary fails the run. A failed title or compaction is left out, and the run continues. */
+/** Fails the run if a step or a summary failed. Without its title or a compaction, a run continues. */
 function failCall(run: RunState, error: Failure): void {
   const purpose = run.call?.purpose ?? "step";
   run.call = null;
@@ -258,7 +258,7 @@ function callsIn(content: Content): CallState[] {
     }));
 }
 
-/** The state of the question whether a run may continue spending. This await has no tool call. */
+/** Returns the state of the question whether a run may spend more. This await belongs to no tool call. */
 function spendAskOf({ tool_use_id, input }: FactData<"await.opened">["awaits"][number], openedAt: string) {
   const { cap } = (input ?? {}) as { readonly cap?: unknown };
   return { toolUseId: tool_use_id, scope: String(cap), openedAt, answer: null };
@@ -286,7 +286,7 @@ function breakOff(state: SessionState, run: RunState, lost: NonNullable<FactData
   if (reservation) reserve(state, { runId: run.runId, micros: reserved_micros, until: reservation.until });
 }
 
-/** The text of an interrupted answer becomes a message. Its tokens are estimated. */
+/** Makes a message from the text of an interrupted answer. Estimates its tokens. */
 function interrupt(
   state: SessionState,
   run: RunState,
@@ -324,7 +324,7 @@ function contextTokens(usage: Usage): number {
   );
 }
 
-/** Files that code execution made: the result blocks of server tools name them, at any depth. */
+/** Returns the ids of files that code execution made. The ids are anywhere in the result blocks of server tools. */
 function generatedFiles(content: Content): readonly string[] {
   return blocksOf(content)
     .filter(({ type }) => type.endsWith("code_execution_tool_result"))

@@ -21,11 +21,9 @@ import type { Snapshot } from "../ports/store.ts";
 export const FOLD_VERSION = 9;
 
 /**
- * Brings a state up to date with the events that follow it, and returns it.
- *
- * It changes the given state, because copying arrays for each event would make a long log quadratic. A caller that needs
- * the old state keeps a snapshot. Strict: an event out of order or of an unknown type is rejected, because a driver that
- * skips events would act on an incomplete state.
+ * Applies the events that follow a state, and returns the state. It changes the given state, because copying would make
+ * a long log slow. A caller that needs the old state keeps a snapshot. It rejects events that are out of order or of an
+ * unknown type, because a driver must not act on an incomplete state.
  */
 export function fold(state: SessionState, events: readonly Event[]): SessionState {
   for (const event of events) {
@@ -150,7 +148,7 @@ function begin(state: SessionState, created: FactData<"session.created">): void 
   state.openedBy = created.opened_by ?? null;
 }
 
-/** A cancel names its run. If the run has ended, nothing changes. If the run is queued, it never starts. */
+/** Cancels the run that the fact names. A queued run then never starts. If the run has ended, nothing changes. */
 function cancel(state: SessionState, { run_id, reason }: FactData<"cancel.requested">): void {
   if (state.run?.runId === run_id) {
     state.run.cancelRequested = true;
@@ -215,7 +213,7 @@ function newRun(state: SessionState, started: FactData<"session.started">, at: s
   };
 }
 
-/** A message enters the transcript, with the content that was pending for it. */
+/** Adds a message to the transcript, with the content that waited for it in `pending`. */
 function enter(state: SessionState, messageId: string): void {
   const { run } = state;
   if (run && messageId === run.resultsMessageId) {
@@ -234,11 +232,10 @@ function enter(state: SessionState, messageId: string): void {
       `Session ${state.sessionId}: message ${messageId} enters the transcript without content.`,
     );
   delete state.pending[messageId];
-  // A prompt that steers enters the transcript during the run of another prompt.
+  // A prompt may enter the transcript while the run of another prompt continues (mode `steer`).
   state.queue = state.queue.filter(({ message_id }) => message_id !== messageId);
   state.transcript.push({ id: messageId, ...pending });
-  // The model counted the tokens of its own reply. The tokens of other messages are estimated until the next call
-  // counts them.
+  // The model counted the tokens of its reply. The tokens of other messages are estimated until the next model call.
   if (run?.replyId === messageId) run.replyId = null;
   else {
     state.contextTokens += estimateTokens(pending.content);
@@ -258,9 +255,9 @@ function toolResult(call: CallState): { type: string; [key: string]: unknown } {
 /** The HTTP statuses of requests that the API rejects for their content: a retry would be rejected again. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413]);
 
-/** Leaves out messages that the API rejected before the model answered them: they would fail every later run. */
+/** Leaves out messages for which the API rejected the request, because they would make every later run fail. */
 function leaveOut(state: SessionState, { unread }: RunState, { status, code }: Failure): void {
-  // A request that the provider rejects for lack of credit is not caused by its messages.
+  // If the provider rejects a request for lack of credit, the messages are not the cause.
   const refused = (REFUSALS.has(status) && code !== "billing_error") || code === "context_window_exceeded";
   if (!refused) return;
   for (const { id, content } of state.transcript.slice(-unread.length)) {

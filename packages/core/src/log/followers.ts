@@ -3,7 +3,7 @@ import { type Event, isKnownError } from "@skein/protocol";
 import { sizeOfEvent } from "./event-size.ts";
 
 export interface FollowersDeps {
-  /** Reads the next events of a log from the store: at least one event, if there is one. */
+  /** Reads the next events of a log from the store. The result is empty only at the end of the log. */
   readonly read: (sessionId: string, after: number, most: StretchLimit) => Promise<Stretch>;
 }
 
@@ -28,13 +28,13 @@ export interface FollowOptions {
 /** Passes appended events to the followers of their session. */
 export interface Followers {
   follow(sessionId: string, options: FollowOptions, signal: AbortSignal): AsyncIterable<Event>;
-  /** Passes on events that this process appended. Call after their commit. */
+  /** Passes on events that this process appended. Call this after their commit. */
   deliver(sessionId: string, events: readonly Event[]): void;
-  /** Call when another process has appended events: the followers of the session then read the store. */
+  /** Call this when another process has appended events. The followers of the session then read the store. */
   poke(sessionId: string): void;
-  /** The tenant of a session that this process created a moment ago, which saves a lookup in the store. */
+  /** Returns the tenant if this process has just created the session. This saves a read of the store. */
   tenantOf(sessionId: string): string | undefined;
-  /** The sessions that have followers, to check them for events that were not announced. */
+  /** Returns the sessions with followers. The store checks these sessions for events without a notice. */
   followed(): readonly string[];
   /** Ends the followers of a deleted session. */
   end(sessionId: string): void;
@@ -43,10 +43,7 @@ export interface Followers {
   close(): void;
 }
 
-/**
- * Called when a session has new events: with the events if this process appended them, without events if another
- * process did.
- */
+/** Called when a session has new events. `events` is undefined if another process appended the events. */
 export type NewsListener = (sessionId: string, events: readonly Event[] | undefined) => void;
 
 interface Follower {
@@ -65,8 +62,8 @@ const STRETCH: StretchLimit = { events: 1000, bytes: 1024 * 1024 };
 const QUEUE_LIMIT = 1000;
 const QUEUE_BYTES = 1024 * 1024;
 /**
- * The number and the maximum length of the logs that are kept in memory because they began in this process: a new
- * session is usually followed at once.
+ * Clients usually follow a new session at once. So the logs of the newest sessions of this process stay in memory: at
+ * most this many logs, and this many events of a log.
  */
 const BEGINNINGS = 64;
 const BEGINNING_LENGTH = 8;
@@ -156,7 +153,9 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     }
   }
 
-  /** Followers that read from the same place at the same time share one read: news of a session wakes all its followers. */
+  /**
+   * Shares one read between followers that wait for the same event, because a new event wakes all followers at once.
+   */
   function shared(sessionId: string, after: number): Promise<Stretch> {
     const key = `${sessionId} ${after}`;
     const found = reading.get(key);

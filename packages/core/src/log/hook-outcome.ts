@@ -2,8 +2,8 @@ import type { FactData } from "@skein/protocol";
 import type { CallState, RunState } from "./state.ts";
 
 /**
- * Reads the fact `hook.called`: what a hook of the agent changed or rejected. Facts about Claude Code's own hooks have
- * other names and are ignored here.
+ * Applies the fact `hook.called`, which says what a hook of the agent changed or rejected. Facts about hooks of Claude
+ * Code have other names.
  */
 export function hookSaid(
   run: RunState,

@@ -3,7 +3,7 @@ import { LONG, longText } from "./json-size.ts";
 /** A long string is written in pieces of this many characters. */
 const PIECE = 256 * 1024;
 
-/** A value whose long strings have more characters than this together is written in pieces. */
+/** A value is written in pieces if its long strings have more characters than this in total. */
 const WHOLE = 1024 * 1024;
 
 /** Whether the JSON of a value is so large that it is written in pieces instead of as one string. */
@@ -12,9 +12,8 @@ export function isLargeJson(value: unknown): boolean {
 }
 
 /**
- * The JSON of a value in pieces, each made on demand. The joined pieces are what `JSON.stringify` returns.
- *
- * Long strings are never copied as a whole, and each piece is made quickly.
+ * Yields the JSON of a value in pieces. The joined pieces are what `JSON.stringify` returns. It makes each piece
+ * quickly and never copies a long string as a whole.
  */
 export function* jsonPieces(value: unknown): Generator<string> {
   const long: string[] = [];
@@ -42,8 +41,8 @@ function* stringPieces(text: string): Generator<string> {
     // A piece must not end inside a surrogate pair: half a pair would be written as an escape.
     const to = /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(until - 1, until + 1)) ? until + 1 : until;
     const piece = text.slice(from, to);
-    // The contents of files are Base64, which needs no escapes. Checking for Base64 takes less than half the time of
-    // escaping.
+    // The contents of files are Base64, which needs no escapes. The check for Base64 takes less than half the time of
+    // the escaping.
     yield BASE64.test(piece) ? piece : JSON.stringify(piece).slice(1, -1);
     from = to;
   }

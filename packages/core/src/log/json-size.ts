@@ -1,6 +1,6 @@
 /**
- * A string with more characters than this is long: its JSON length is estimated by its character count, because writing
- * it as JSON only to measure it takes as long as sending it.
+ * A string with more characters than this is long. Its JSON length is estimated from its characters, because to measure
+ * the JSON takes as long as to send it.
  */
 export const LONG = 64 * 1024;
 

@@ -8,7 +8,7 @@ export interface LargeTextsDeps {
   readonly store: Store;
   /** Where large texts are written. Without a file store, the bodies of events stay whole in the store. */
   readonly files?: FileStore | undefined;
-  /** Without `files`: where to read the large texts that another process moved. */
+  /** Finds the files of large texts that another process moved, if this process has no `files`. */
   readonly readFrom?: (() => Promise<FileStore | undefined>) | undefined;
   readonly report?: ((error: unknown) => void) | undefined;
   readonly now?: () => number;
@@ -34,27 +34,27 @@ const MOVED = "$moved_texts";
 type Body = Event["data"];
 
 /**
- * A store whose large texts are files: `{session}/text-{sha256}_body.txt`, written before the event that names them.
- * Every reader gets a body as it was written. A text that cannot be written to the file store stays in the log, so that
+ * Returns a store that writes large texts to files: `{session}/text-{sha256}_body.txt`. A file is written before its
+ * event. Every reader gets the body as it was written. If a file cannot be written, its text stays in the log, so that
  * a full bucket does not stop a session. The files of a session are deleted with it. Reasons: decision 162.
  */
 export function keepLargeTexts(deps: LargeTextsDeps): Store {
   const { store, files, readFrom, report = () => {}, now = () => performance.now() } = deps;
   const texts = createTexts({ files, readFrom });
   /**
-   * After a failed write, texts stay in the log for as long as the failed write took. So a bucket that does not answer
-   * delays few appends.
+   * Until this time, texts stay in the log. After a failed write, texts are not moved for as long as that write took.
+   * So a bucket that does not answer delays few appends.
    */
   let stayUntil = -Infinity;
-  /** Bodies of appends in progress, by the id of their event: listeners of an append get the whole body. */
+  /** The whole bodies of events that are being appended, by event id. The listeners of an append get these bodies. */
   const whole = new Map<string, Body>();
 
   async function moved(sessionId: string, event: NewEvent): Promise<NewEvent> {
     if (!files || now() < stayUntil || sizeOfEvent(event as Event) <= LARGE_BODY) return event;
     const found = new Map<string, Encoded>();
     const data = mapTexts(event.data, (text) => {
-      // A text that begins with the prefix of a place is moved as well. So every text in the log that begins with this
-      // prefix is a place.
+      // A text with this prefix is moved even if it is short. So every text in the log with this prefix stands for a
+      // file.
       if (text.length < LARGE_TEXT && !text.startsWith(PREFIX)) return text;
       const encoded = found.get(text) ?? encodedText(text);
       found.set(text, encoded);
@@ -88,7 +88,6 @@ export function keepLargeTexts(deps: LargeTextsDeps): Store {
     ...store,
     async append(sessionId, given, options) {
       const events = given.map(withoutMark);
-      // Most appends have no large text.
       const stored = await Promise.all(events.map((event) => moved(sessionId, event)));
       const changed = events.filter((event, n) => event !== stored[n]);
       if (changed.length === 0) {
@@ -135,8 +134,8 @@ export function keepLargeTexts(deps: LargeTextsDeps): Store {
 }
 
 /**
- * The event without the mark of moved texts. Only this store sets the mark: an imported log that had it would name texts
- * that are in no file, and nobody could read that session or copy the store.
+ * Removes the mark of moved texts from an event, because only this store may set it. With the mark in an imported log,
+ * readers would look for files that do not exist.
  */
 function withoutMark(event: NewEvent): NewEvent {
   if (!(MOVED in event.data)) return event;
@@ -149,7 +148,7 @@ function isMoved({ data }: Event): boolean {
   return MOVED in data;
 }
 
-/** Reads and writes the texts: files of their session, with a cache of recent texts in memory. */
+/** Reads and writes the files of large texts. Keeps recent texts in memory. */
 function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFrom">) {
   const cache = new Map<string, string>();
   let cached = 0;
@@ -193,8 +192,8 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
       remember(path, text);
     },
     /**
-     * The same value with its moved texts restored. Without `mustBeThere` (rows are read without it), a text that looks
-     * like the place of a moved text but has no file is left unchanged.
+     * Returns the value with its moved texts restored. If a text looks moved but its file is missing, `mustBeThere`
+     * makes this an error. Rows are read without `mustBeThere` and keep the text as it is.
      */
     async fill<Value>(sessionId: string, value: Value, { mustBeThere = false } = {}): Promise<Value> {
       const found = new Map<string, string>();
@@ -220,7 +219,7 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
   };
 }
 
-/** A text as the bytes of its file. Encoded only once, because a text may have 20 MB. */
+/** The file content of a text. It is encoded only once, because a text may have 20 MB. */
 interface Encoded {
   readonly hash: string;
   readonly bytes: Uint8Array;
@@ -239,7 +238,7 @@ function placeOf(text: string, { hash }: Encoded): string {
   return `${PREFIX}${hash}:${text.length}:${text.slice(0, SHOWN).toWellFormed()}`;
 }
 
-/** A copy of a JSON value with every text in it replaced. Parts without a change are not copied. */
+/** Returns a copy of a JSON value with every text replaced. Parts without a change are not copied. */
 function mapTexts(value: unknown, replace: (text: string) => string): unknown {
   if (typeof value === "string") return replace(value);
   if (typeof value !== "object" || value === null) return value;

@@ -8,10 +8,7 @@ import {
   textOf,
 } from "@skein/protocol";
 
-/**
- * A row of the platform API's messages before it has a number: the id of its message, and the row's place in the
- * message.
- */
+/** A row of a message in the platform API, before the row has a number. */
 export interface RowPart {
   readonly id: string;
   readonly messageId: string;
@@ -21,7 +18,7 @@ export interface RowPart {
   readonly toolCallId: string | null;
 }
 
-/** The rows of a message: one for all its text, one for each tool call and one for each result. */
+/** Returns the rows of a message: a row for all its text, and a row for each tool call and each result. */
 export function rowsOf(messageId: string, role: "user" | "assistant" | "system", content: Content): readonly RowPart[] {
   const rows = blocksOf(content).flatMap(rowOfBlock);
   const text = textOf(content);
@@ -29,7 +26,7 @@ export function rowsOf(messageId: string, role: "user" | "assistant" | "system",
   return withText.map((row, part) => ({ ...row, id: partId(messageId, part), messageId, part }));
 }
 
-/** The row of one tool result: exactly one of `result` and `error` is set. */
+/** Makes the row of a tool result. Exactly one of `result` and `error` is set. */
 export function resultRow(result: {
   readonly messageId: string;
   readonly part: number;
@@ -52,7 +49,10 @@ function outcomeOf(content: unknown, isError: boolean): JsonObject {
   return isError ? { result: null, error: content } : { result: valueOf(content), error: null };
 }
 
-/** Text that is exactly the JSON of an object or a list becomes that value. The text can be restored from it. */
+/**
+ * Parses a text that is exactly the JSON of an object or a list. Other content is returned unchanged. The text can be
+ * restored from the value.
+ */
 function valueOf(content: unknown): unknown {
   if (typeof content !== "string" || !/^[{[]/.test(content)) return content;
   try {

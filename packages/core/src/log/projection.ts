@@ -34,7 +34,7 @@ interface OpenChanges {
   readonly places: Map<string, number[]>;
 }
 
-/** The row operations of these events. Pure: the same events always give the same rows. */
+/** Computes the row operations of events. The same events always give the same rows. */
 export function project(events: readonly Event[]): Changes {
   const changes: OpenChanges = {
     sessionInsert: null,
@@ -128,8 +128,7 @@ function projectEvent(changes: OpenChanges, event: Event): void {
     case "step.started":
       changes.sessionSet.status = "running";
       changes.sessionSet.current_step = event.data.step;
-      // Skein only observed this call. The session may have no model or another one, so the session gets the model of
-      // the call.
+      // Another program made this call, and Skein only observed it. The session gets the model of the call.
       if (event.data.max_tokens === 0) changes.sessionSet.model = displayText(event.data.model);
       return;
     case "step.generated": {
@@ -167,7 +166,7 @@ function projectEvent(changes: OpenChanges, event: Event): void {
     }
     case "await.opened":
       changes.sessionSet.status = "awaiting";
-      // The table has no columns for `about` and the subagent's session: they are only in the event.
+      // The table has no columns for `about` and `session_id`: only the event has them.
       for (const { session_id: _child, about: _about, ...opened } of event.data.awaits)
         changes.awaitInserts.push({
           ...opened,
@@ -245,8 +244,8 @@ function insertRows(changes: OpenChanges, event: Event, rows: readonly RowPart[]
 }
 
 /**
- * Gives the rows of a message their numbers. A row that this append inserts is inserted with its number. Rows of an
- * earlier append are updated.
+ * Gives the rows of a message their numbers. New rows are inserted with a number, and rows of an earlier append are
+ * updated.
  */
 function enter(changes: OpenChanges, entered: Of<"message.created">["data"]): void {
   const first = changes.messagesEntered + 1;
@@ -305,7 +304,7 @@ function breakOff(changes: OpenChanges, run_id: string, lost: NonNullable<Of<"st
   changes.sessionSet.reserved_until = until;
 }
 
-/** The text of an answer that broke off becomes a message that is marked as interrupted. */
+/** Makes an interrupted message from the text of an answer that broke off. */
 function interrupt(
   changes: OpenChanges,
   event: Event,

@@ -2,7 +2,7 @@ import { type FactData, type ModelPrice, type Usage, exactCost, microsOf, priceC
 import type { Reservation, SessionState } from "./state.ts";
 
 /**
- * How long a reservation counts if no complete answer ends it earlier. After a day the provider's own figures are known.
+ * How long a reservation counts, unless a complete answer ends it. After a day, the figures of the provider are known.
  */
 const RESERVED_MS = 24 * 60 * 60_000;
 
@@ -14,7 +14,7 @@ export function reserve(state: SessionState, reservation: Reservation): void {
   if (reservation.micros > 0) state.reservations.push(reservation);
 }
 
-/** The reserved amount of a session, or of one of its runs. */
+/** Sums the reservations of a session, or of a run. */
 export function reservedMicros({ reservations }: SessionState, now: number, runId?: string): number {
   return reservations
     .filter((one) => (runId === undefined || one.runId === runId) && Date.parse(one.until) > now)
@@ -32,8 +32,8 @@ export interface OpenEnded {
 }
 
 /**
- * What a call may have cost beyond its known cost, as fields of its fact; undefined if the amount is 0 or the model has
- * no price.
+ * Returns the fields of a fact that reserve what a call may have cost beyond its known cost. Returns undefined if this
+ * amount is 0 or the model has no price.
  */
 export function reservationFor(
   state: SessionState,

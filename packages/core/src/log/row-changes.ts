@@ -4,7 +4,7 @@ import type { RowPart } from "./message-rows.ts";
 
 export type SessionColumns = Omit<Session, "usage" | "cost_picos" | keyof Counters | "total_runs" | "total_turns">;
 
-/** A message's row as a store keeps it: `number` is null until the message enters the transcript. */
+/** A row of a message in a store. `number` is null until the message enters the transcript. */
 export interface MessageInsert extends RowPart {
   readonly runId: string | null;
   /** The event that contains the content. */
@@ -13,7 +13,7 @@ export interface MessageInsert extends RowPart {
   readonly createdAt: string;
 }
 
-/** Numbers existing rows: part 0 gets `first`, part 1 the next number, and so on. */
+/** Gives the existing rows of a message their numbers. The row with part 0 gets `first`, part 1 the next number. */
 export interface MessageEntry {
   readonly messageId: string;
   readonly runId: string;
@@ -51,16 +51,13 @@ export interface RunUpdate {
     long_context_applied?: boolean;
   };
   readonly add: RunCounters;
-  /** The counters of each model. */
   readonly models: readonly (Counters & { readonly model: string })[];
 }
 
 /**
- * What an append changes in the projections, as row operations.
- *
- * Numbers are relative: the first new message and the first new run of this append have the number 1, and the store
- * adds the number of earlier messages or runs of the session. So the writer computes the changes without reading the
- * store, and the store applies them without interpreting the events.
+ * The changes of an append to the projections, as row operations. Numbers of messages and runs count within this
+ * append, from 1. The store adds how many messages or runs the session had before. So the writer needs no read, and the
+ * store need not interpret events.
  */
 export interface Changes {
   readonly sessionInsert: SessionColumns | null;
@@ -78,7 +75,7 @@ export interface Changes {
   readonly fileInserts: readonly FileRow[];
 }
 
-/** A message's row as `Store.messages` returns it. */
+/** Makes the row that `Store.messages` returns. */
 export function messageRow(row: MessageInsert & { readonly number: number }, sessionId: string): MessageRow {
   return {
     id: row.id,

@@ -8,29 +8,29 @@ export interface StateCacheDeps {
   readonly store: Store;
   /** How many folded states are kept. */
   readonly size?: number;
-  /** The most characters of long texts that all kept states may have together. */
+  /** The limit for the long texts of all kept states together, in characters. */
   readonly longText?: number;
 }
 
 /**
- * Folded states of sessions that this process drove or began, kept up to date with the events that this process
- * appends.
+ * A cache of session states, for sessions that this process drove or created. The events that this process appends keep
+ * the states up to date.
  */
 export interface StateCache {
   /**
-   * The state up to at least this sequence: from the cache, otherwise from snapshot and log. The caller may change the
-   * state until the caller calls `put`.
+   * Returns the state up to `lastSequence` or a later event, from the cache or from the store. The caller may change
+   * the state until it calls `put`.
    */
   take(sessionId: string, lastSequence: number): Promise<SessionState>;
-  /** The state from the cache, if it is there. The caller owns the state until the caller calls `put`. */
+  /** Returns the state if the cache has it. The caller may change the state until it calls `put`. */
   takeKnown(sessionId: string): SessionState | undefined;
   /** Returns a state to the cache. The state must be exactly the fold of its log. */
   put(state: SessionState): void;
   /** Reads a state from the store, without the cache. */
   load(sessionId: string): Promise<SessionState>;
   /**
-   * Keeps the state of a session in the cache between `put` and `take`, whatever its size, while the session is driven.
-   * Returns a function that removes this protection.
+   * Keeps the state of a driven session in the cache between `put` and `take`, even if the state is large. Returns a
+   * function that ends this.
    */
   pin(sessionId: string): () => void;
   /** How many characters the long texts of a state have. */
@@ -75,7 +75,7 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
   }
 
   /**
-   * Folds the events that this process appends, so that a session that begins in this process is never read from the
+   * Applies the events that this process appends. So a session that begins in this process is never read from the
    * store.
    */
   function hear(sessionId: string, events: readonly Event[] | undefined): void {
@@ -109,7 +109,7 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
       const since = state.sequence - (snapshots.get(state.sessionId) ?? 0);
       if (state.run || since < SNAPSHOT_EVERY || since < state.sequence / 2) return;
       snapshots.set(state.sessionId, state.sequence);
-      // A snapshot only saves work: if it cannot be written, a later snapshot replaces it.
+      // A snapshot only saves work. If it cannot be written, a later snapshot replaces it.
       store.writeSnapshot(state.sessionId, snapshotOf(state)).catch(() => snapshots.delete(state.sessionId));
     },
     load,
@@ -135,7 +135,7 @@ interface Measured {
   readonly long: number;
 }
 
-/** The long texts of a state. Messages enter a transcript one by one, so only the new ones are measured. */
+/** Counts the characters in the long texts of a state. Only messages since the last count are measured. */
 function longTextOf(state: SessionState, measured: WeakMap<SessionState, Measured>): number {
   const { transcript, pending } = state;
   const known = measured.get(state);

@@ -11,7 +11,7 @@ import {
   type UsageTotals,
 } from "@skein/protocol";
 
-/** The name of the await that asks people whether a run may continue spending. It is an approval without a tool call. */
+/** The name of the await that asks people whether a run may spend more. It is an approval without a tool call. */
 export const SPEND_AWAIT = "spend";
 
 /** A prompt that was accepted and has not entered the transcript yet. */
@@ -22,11 +22,14 @@ export interface CallState {
   readonly toolUseId: string;
   readonly name: string;
   readonly input: unknown;
-  /** Whether the person who approved the call, or a hook, changed the input that the model gave. */
+  /** Whether a person or a hook changed the input that the model gave. */
   readonly isChanged: boolean;
   /** What the agent's hook decided before the call; null if no hook decided anything. */
   hook: { readonly decision: "allow" | "deny" | "ask"; readonly reason: string | null } | null;
-  /** `asked` by the model, `started` by a worker, `waiting` for something outside, `done` with its result. */
+  /**
+   * `asked`: the model made the call. `started`: a worker began it. `waiting`: it waits for something outside. `done`:
+   * it has its result.
+   */
   phase: "asked" | "started" | "waiting" | "done";
   /** What the call waits for; null if it does not wait. */
   awaiting: FactData<"await.opened">["awaits"][number]["kind"] | null;
@@ -34,13 +37,10 @@ export interface CallState {
   /** Whether the call was approved. */
   approved: boolean;
   policy: "once" | "repeatable" | null;
-  /**
-   * The fence under which the call was started. If the driver's fence is newer, the worker that started the call is
-   * gone.
-   */
+  /** The fence of the worker that started the call. If the driver now has a newer fence, that worker is gone. */
   startedUnder: number;
   expiresAt: string | null;
-  /** An answer to the await of this call that the driver has not handled yet. */
+  /** An answer for this call. The driver has not handled it yet. */
   answer: FactData<"await.answered"> | null;
   result: { readonly content: Content; readonly isError: boolean } | null;
 }
@@ -51,9 +51,9 @@ export interface RunState {
   readonly startedAt: string;
   readonly prompt: QueuedPrompt;
   step: number;
-  /** The model call that is open, if one is. */
+  /** The open model call, if any. */
   call: FactData<"step.started"> | null;
-  /** Whether the current step has its reply. If it has, the next model call starts a new step. */
+  /** Whether the model has answered in the current step. The next model call then starts a new step. */
   stepDone: boolean;
   /** A reply whose message has not entered the transcript yet. */
   replyId: string | null;
@@ -62,12 +62,15 @@ export interface RunState {
   titleTried: boolean;
   parentInformed: boolean;
   repaired: boolean;
-  /** Under which fence the open model call was started. */
+  /** The fence of the worker that started the open model call. */
   callUnder: number;
   /** Failed attempts of this step so far, and when the next attempt may start. */
   attempts: number;
   retryAt: string | null;
-  /** The fallback model that is used for the rest of the run, and the number of attempts before the switch to it. */
+  /**
+   * The fallback model for the rest of the run. `attemptsBefore` is the number of attempts before the switch to this
+   * model.
+   */
   fallback: { readonly model: string; attemptsBefore: number } | null;
   /** Whether the provider rejected the schema of the answer. The model then has to call a tool to answer. */
   schemaRefused: boolean;
@@ -79,12 +82,9 @@ export interface RunState {
   /** Why the model stopped its last answer. */
   stopReason: string | null;
   lastPurpose: FactData<"step.started">["purpose"];
-  /** Whether the last reply passed the agent's own check, or needs no check. */
+  /** Whether the last reply passed the check of the agent, or needs no check. */
   answerValid: boolean;
-  /**
-   * Generated files that are neither stored nor recorded as failed. Only the provider of the model that made a file can
-   * return the file.
-   */
+  /** Generated files that are not handled yet. Only the provider of the model that made a file can return it. */
   files: { readonly fileId: string; readonly step: number; readonly model: string }[];
   memoryUpdated: boolean;
   cancelRequested: boolean;
@@ -93,14 +93,14 @@ export interface RunState {
   usage: UsageTotals;
   /** The exact cost, in pico-dollars as decimal text. */
   costPicos: string;
-  /** What the run's subagents spent, in pico-dollars as decimal text. */
+  /** How many calls broke off (`estimatedCalls`), and how many the built-in simulation answered. */
   delegatedPicos: string;
   unpricedCalls: number;
   /** The number of calls that broke off, and of calls that the built-in simulation answered. */
   estimatedCalls: number;
   simulatedCalls: number;
   filesGenerated: number;
-  /** The open question to people whether the run may continue spending; null if there is none. */
+  /** The open question to people whether the run may spend more; null if no question is open. */
   spendAsk: {
     readonly toolUseId: string;
     readonly scope: string;
@@ -109,17 +109,17 @@ export interface RunState {
   } | null;
   /** The fence of the worker that drives the run now. */
   fence: number;
-  /** How often the run was taken over without making progress. */
+  /** How many times in a row a worker took over the run without progress. */
   resumesWithoutProgress: number;
   validationFailures: number;
-  /** The problem with the last answer that was checked. */
+  /** The notices about tools that are already in the log. */
   validationProblem: string | null;
   /** The notices about tools that the log already has. */
   noticed: string[];
   /** Whether the compaction check for the next step is done. */
   compactionChecked: boolean;
   memoryRetrieved: boolean;
-  /** Messages that entered the transcript after the model's last answer. The model's API may still reject them. */
+  /** Messages since the last answer of the model. The provider may still reject them. */
   unread: string[];
 }
 
@@ -144,13 +144,13 @@ export interface SessionState {
   subagentOf: FactData<"session.created">["subagent_of"];
   /** The name of the key that opened the session. */
   openedBy: string | null;
-  /** All messages, in order. Compaction never shortens the transcript. */
+  /** After a compaction, the model is shown `messages` instead of the first `until` messages of the transcript. */
   transcript: Message[];
   /** After a compaction: the model is shown `messages` instead of the first `until` messages of the transcript. */
   compacted: { readonly until: number; readonly messages: readonly Omit<Message, "id">[] } | null;
   /**
-   * The texts that memory added to a prompt, by the prompt's message id. The model is shown these texts together with
-   * the prompt.
+   * The texts that memory found for a prompt, by message id of the prompt. The model is shown these texts with the
+   * prompt.
    */
   recalled: Record<string, readonly string[]>;
   /** Messages that the model's API rejected. They stay in the transcript and are not sent again. */
@@ -162,21 +162,21 @@ export interface SessionState {
   runs: number;
   outcome: Outcome | null;
   containerId: string | null;
-  /** The tokens of the context: as the model last measured them, plus an estimate for newer messages. */
+  /** The tokens of the context. The model measured a part, and newer messages are estimated. */
   contextTokens: number;
   usage: UsageTotals;
   costPicos: string;
   /** What the session's subagents spent. */
   delegatedPicos: string;
   unpricedCalls: number;
-  /** The amounts that calls may have cost beyond their known cost, if they broke off after the last answer. */
+  /** What broken calls since the last answer may have cost beyond their known cost. */
   reservations: Reservation[];
   files: Record<string, FileEntry>;
   /** How many entries of a Claude Code transcript the log has. */
   transcriptEntries: number;
   /** The permission mode and model that were set during a run. They stay in force for later runs. */
   control: { permissionMode: string | null; model: string | null };
-  /** Rewinds that were requested and are not done yet. */
+  /** Rewinds that were requested but not done yet. */
   rewinds: FactData<"rewind.requested">[];
 }
 
@@ -249,7 +249,7 @@ export function statusOf(state: SessionState): SessionStatus {
     : "running";
 }
 
-/** What the model is shown of the transcript. */
+/** Returns the messages that the model is shown. */
 export function contextOf(state: SessionState): readonly Omit<Message, "id">[] {
   const { compacted, leftOut, transcript } = state;
   const since = compacted ? transcript.slice(compacted.until) : transcript;

@@ -13,7 +13,10 @@ export function callKeyOf({ run_id, step, attempt, purpose }: OpenCall): string 
   return `${run_id}/${purpose}/${step}/${attempt}`;
 }
 
-/** Abandons the open model call. Its known usage is recorded; what else it may have cost is reserved. */
+/**
+ * Makes the fact that abandons the open model call. It records the known usage and reserves what else the call may have
+ * cost.
+ */
 export function abandonedCall(
   state: SessionState,
   run: RunState,
@@ -45,7 +48,7 @@ export function abandonedCall(
 /** The known data of a call that broke off. */
 type Known = Pick<Arrived, "model" | "usage" | "isCounted">;
 
-/** The data of a call that broke off: its known usage, and a reservation for what it may have cost beyond that. */
+/** Makes the data of a broken call: its known usage, and a reservation for what else it may have cost. */
 export function brokenCall(
   state: SessionState,
   call: OpenCall,
@@ -62,7 +65,8 @@ export function brokenCall(
 }
 
 /**
- * The text of an answer that broke off; undefined if no text arrived, or if the answer is not part of the conversation.
+ * Returns the text of an answer that broke off. Returns undefined if no text arrived or the answer is not part of the
+ * conversation.
  */
 export function interruptedAnswer(
   { purpose }: OpenCall,
@@ -73,8 +77,8 @@ export function interruptedAnswer(
 }
 
 /**
- * The most that a call can have used: an answer of the maximal length and, if the stream reported no usage, the whole
- * request as a cache write.
+ * Returns the most that a call can have used: an answer of maximal length. If the stream reported no usage, the whole
+ * request counts as a cache write.
  */
 function mostUsage(state: SessionState, call: OpenCall, known: Known | undefined): Usage {
   if (known && known.model !== null)

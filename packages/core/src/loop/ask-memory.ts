@@ -2,7 +2,7 @@ import { type Failure, JsonObject } from "@skein/protocol";
 import { z } from "zod";
 import { problemOf } from "./run-tool.ts";
 
-/** The shapes of a memory's answers. A memory may be a user's code, so its answers are checked. */
+/** The format of a memory's answers. A memory may be code of a user, so its answers are checked. */
 export const MEMORY_ANSWERS = {
   retrieve: z.object({ found: z.int().nonnegative(), memories: z.array(z.string()) }),
   update: z.int().nonnegative(),

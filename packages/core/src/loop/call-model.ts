@@ -39,11 +39,11 @@ export interface CallDeps {
   readonly random: () => number;
   readonly memory: AgentMemory | undefined;
   readonly hooks?: Hooks | undefined;
-  /** Receives the answer while it arrives. So the part that has arrived is known if the call is stopped. */
+  /** Receives the answer while it arrives. If the call is stopped, the arrived part is still known. */
   readonly arriving: (answer: ArrivingAnswer) => void;
 }
 
-/** Makes the open model call. Returns its facts: a reply, a retry later, or a failure. */
+/** Makes the open model call. Returns its facts: a reply, the time of a retry, or a failure. */
 export async function callModel(
   state: SessionState,
   current: RunState,
@@ -109,8 +109,8 @@ async function afterHook(
 }
 
 /**
- * Rejects a call if the agent has tools but the model cannot use tools: the model would answer as if there were no
- * tools.
+ * Rejects a call if the agent has tools but the model cannot use tools. The model would otherwise answer as if it had
+ * none.
  */
 function refuseWithoutTools({ model, tools, serverTools }: ModelCall, abilities: ModelAbilities): void {
   const count = tools.length + serverTools.length;
@@ -119,7 +119,7 @@ function refuseWithoutTools({ model, tools, serverTools }: ModelCall, abilities:
   throw new ModelFailure({ code: "no_tools", message }, { retryable: false });
 }
 
-/** Rejects a reply that repeats the id of an earlier tool call: ids identify calls, and the API rejects repeated ones. */
+/** Rejects a reply with the id of an earlier tool call, because ids identify calls and the API rejects repeated ids. */
 function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelReply): void {
   const ids = ([...content] as ContentBlock[]).filter(isToolUse).map(({ id }) => id);
   const repeated = ids.find((id, at) => ids.indexOf(id) < at || knownCalls(transcript).has(id));
@@ -133,7 +133,7 @@ function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelR
   );
 }
 
-/** An answer that was complete and invalid is paid in full, so it is not requested many times. */
+/** A complete answer that is invalid costs the full price, so few retries are made. */
 const FEW_RETRIES = 1;
 
 /** Publishes the model's stream as drafts. Titles and summaries are not published. */
@@ -176,7 +176,7 @@ function titled(text: string): readonly Fact[] {
 }
 
 interface FailedCall {
-  /** A copy of the open call: a cancel that is not stored yet may already have removed the call from the state. */
+  /** A copy of the open call. The state may have lost the call already, through a cancel that is not stored yet. */
   readonly call: FactData<"step.started">;
   readonly durationMs: number;
   readonly arrived: Arrived;
@@ -185,8 +185,8 @@ interface FailedCall {
 }
 
 /**
- * The fact of a failed attempt. A retry is recorded with the time of the next attempt, so that the retry happens even
- * if this worker dies.
+ * Makes the fact of a failed attempt. The fact has the time of the next attempt, so that the retry happens even if this
+ * worker dies.
  */
 function failure(
   state: SessionState,
@@ -219,8 +219,8 @@ function failure(
 }
 
 /**
- * The longest wait before a retry. If the provider asks for a longer wait, a quota is used up: the run fails or uses
- * another model, instead of waiting silently.
+ * The longest wait before a retry. If the provider asks for a longer wait, a quota is used up. The run then fails or
+ * uses another model instead of a long wait.
  */
 const LONGEST_WAIT_MS = 600_000;
 
@@ -232,9 +232,7 @@ function withWait(problem: Failure, waitMs: number): Failure {
   };
 }
 
-/**
- * The usage of an answer that broke off: the model's counts, or the estimated output that has arrived if that is more.
- */
+/** Returns the usage of an answer that broke off. Uses the estimated output if it is more than the model counted. */
 function told({ usage, whole }: NonNullable<ModelFailure["begun"]>, { model, usage: arrived }: Arrived) {
   const output_tokens = whole ? usage.output_tokens : Math.max(usage.output_tokens, arrived.output_tokens);
   return { model, usage: { ...usage, output_tokens }, isCounted: whole };

@@ -25,7 +25,7 @@ const KEPT_TURNS = 6;
 /** Results longer than this are cut before anything is dropped. */
 const CUT_AT = 2000;
 
-/** The compactors. Each shortens a conversation without separating a call from its result. */
+/** The compactors. Each compactor shortens a conversation and keeps calls together with their results. */
 const COMPACTORS: Readonly<Record<AgentConfig["compactor_type"], Compactor>> = {
   none: (messages) => messages,
   summarize: (messages) => messages,
@@ -34,8 +34,8 @@ const COMPACTORS: Readonly<Record<AgentConfig["compactor_type"], Compactor>> = {
 };
 
 /**
- * The number of tokens above which the context is shortened: the agent's setting, or less if the window of the model is
- * smaller.
+ * Returns the number of tokens above which the context is shortened. This is the setting of the agent, or less if the
+ * model has a small window.
  */
 export function compactionThreshold({ agent }: SessionState, contextWindow: number | undefined): number {
   const { compaction_threshold: given } = agent as AgentConfig;
@@ -44,7 +44,10 @@ export function compactionThreshold({ agent }: SessionState, contextWindow: numb
     : Math.min(given, Math.max(1, contextWindow - outputLimit(agent as AgentConfig)));
 }
 
-/** Checks the context before a model call. The fact has the reason and, above the threshold, the messages that the model is shown from then on. */
+/**
+ * Checks the context before a model call. The fact has the reason and, if the context was shortened, the messages for
+ * the model.
+ */
 export async function compact(state: SessionState, current: RunState, deps: HookDeps): Promise<readonly Fact[]> {
   const agent = state.agent as AgentConfig;
   const started = deps.now();
@@ -52,7 +55,7 @@ export async function compact(state: SessionState, current: RunState, deps: Hook
   if (state.contextTokens <= threshold)
     return [checked(state, { reason: "below_threshold", threshold, messages: null, durationMs: 0 })];
   const before = contextOf(state);
-  // The measured tokens include the system prompt and the tools. No compactor can shorten these.
+  // The measured tokens include the system prompt and the tools, which no compactor can shorten.
   const target = Math.max(0, Math.floor(threshold * 0.7) - besidesMessages(state));
   const messages = COMPACTORS[agent.compactor_type](before, target);
   if (estimateTokens(messages) >= estimateTokens(before))
@@ -67,9 +70,8 @@ export async function compact(state: SessionState, current: RunState, deps: Hook
 }
 
 /**
- * The conversation continues with the first prompt, the model's summary, and the messages since the last prompt.
- *
- * If these messages are too long, only the last prompt is kept of them.
+ * Replaces the context by the first prompt, the summary of the model, and the messages since the last prompt. If these
+ * messages are too long, only the last prompt remains of them.
  */
 export function compactedBySummary(
   state: SessionState,
@@ -133,12 +135,15 @@ function checked(
   return compactionChecked(state, { ...check, messages, tokensAfter });
 }
 
-/** The tokens of the context that are not in its messages: the system prompt, the tools, and the error of the estimate. */
+/** Returns the tokens of the context outside its messages: system prompt, tools, and the error of the estimate. */
 function besidesMessages(state: SessionState): number {
   return Math.max(0, state.contextTokens - estimateTokens(contextOf(state)));
 }
 
-/** Shortens step by step until the messages fit: drops thinking, shortens results, drops results, drops old turns. */
+/**
+ * Shortens the messages until they fit. It drops thinking, shortens results, drops results, and finally drops old
+ * turns.
+ */
 function slidingWindow(messages: readonly Turn[], target: number): readonly Turn[] {
   let left = messages;
   for (const edit of [withoutThinking, withShortResults, withoutResults]) {
@@ -176,8 +181,8 @@ function withoutResults(block: ContentBlock): ContentBlock {
 }
 
 /**
- * Keeps the first message and as many of the last as fit. The kept part begins with a user's message, or with a step in
- * the middle of a run; in the second case the prompt of that run is kept as well.
+ * Keeps the first message and as many of the last messages as fit. The kept part begins with a user message or in the
+ * middle of a run. In the middle of a run, the prompt of the run is kept too.
  */
 function withoutOldTurns(messages: readonly Turn[], target: number): readonly Turn[] {
   const [first, ...rest] = messages;

@@ -20,7 +20,7 @@ const CUT_OFF =
 const REFUSED = "This call was not run: the model refused to go on with its answer.";
 const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
-/** Closes calls that a dead worker left open and that must not run again. Their outcome is unknown. */
+/** Closes the calls that a dead worker left open, if they must not run again. Their outcome is unknown. */
 export function orphans(
   state: SessionState,
   current: RunState,
@@ -38,7 +38,7 @@ export function orphans(
   return facts;
 }
 
-/** Decides about the tool calls of a step: they are answered, started or awaited, and their results go to the model together. */
+/** Decides whether the tool calls of a step are answered, started or awaited. The model gets all results together. */
 export function decideCalls(state: SessionState, current: RunState, now: number, view: View): Decision {
   const refused = refusals(current);
   if (refused.length > 0) return appendFacts(...refused);
@@ -58,7 +58,7 @@ export function decideCalls(state: SessionState, current: RunState, now: number,
   return sleepUntil(expiries.length === 0 ? null : Math.min(...expiries));
 }
 
-/** Closes the calls of a run that ends: each open call gets a result, and the results enter the transcript. */
+/** Closes the calls of a run that ends. Every open call gets a result, and the results enter the transcript. */
 export function closeCalls(state: SessionState, current: RunState, stopReason: StopReason): readonly Fact[] {
   const open = current.calls.filter(({ phase }) => phase !== "done");
   if (open.length === 0) return [messageEntered(state, current.resultsMessageId ?? "")];
@@ -84,7 +84,10 @@ function isLate({ phase, answer, expiresAt }: CallState, now: number): boolean {
   return phase === "waiting" && !answer && expiresAt !== null && Date.parse(expiresAt) <= now;
 }
 
-/** Facts that end a call whose subagent was told to stop, because the run ends or the time limit is reached. */
+/**
+ * Makes the facts that end a call of a stopped subagent. It was stopped because the run ends or the time limit is
+ * reached.
+ */
 export function cancelledCall(current: RunState, call: CallState, now: number): readonly Fact[] {
   if (isLate(call, now)) return settle(current, call, now);
   return [unanswered(current, call), toolClosed(current, call, CANCELLED_RESULT)];
@@ -95,7 +98,10 @@ function unanswered(current: RunState, { toolUseId }: CallState): Fact {
   return awaitResolved(current, toolUseId, { resolution: "cancelled", waitedMs: 0 });
 }
 
-/** Results for calls that must not run: the last call of a truncated answer, and calls in a refusal or a summary. */
+/**
+ * Makes results for calls that must not run: the last call of a truncated answer, and all calls in a refusal or
+ * summary.
+ */
 function refusals(current: RunState): readonly Fact[] {
   const refuse = (calls: readonly CallState[], content: string): readonly Fact[] =>
     calls
@@ -106,7 +112,7 @@ function refusals(current: RunState): readonly Fact[] {
   return current.stopReason === "max_tokens" ? refuse(current.calls.slice(-1), CUT_OFF) : [];
 }
 
-/** Facts for a waiting call that has its answer or has reached its time limit. */
+/** Makes the facts of a waiting call that was answered or has reached its time limit. */
 function settle(current: RunState, call: CallState, now: number): readonly Fact[] {
   if (call.phase !== "waiting") return [];
   const waitedMs = call.openedAt === null ? 0 : Math.max(0, now - Date.parse(call.openedAt));
@@ -135,7 +141,7 @@ function denial(reason: Content): Content {
   return typeof reason === "string" ? `This call was not allowed. ${reason}`.trim() : reason;
 }
 
-/** Facts for calls that have not begun: calls of tools in this process are started, the others are awaited. */
+/** Makes the facts for calls that have not begun. Tools of this process are started. Other calls become awaits. */
 function openings(state: SessionState, current: RunState, now: number, view: View): readonly Fact[] {
   const facts: Fact[] = [];
   const awaits: OpenedAwait[] = [];
@@ -171,8 +177,8 @@ function openings(state: SessionState, current: RunState, now: number, view: Vie
 }
 
 /**
- * What is wrong with the input of a call, as a sentence; undefined if it fits the schema. A call that does not fit is not run, and nobody
- * is asked to approve it.
+ * Returns what is wrong with the input of a call, as a sentence. Such a call is not run, and nobody is asked to approve
+ * it.
  */
 function misfit(tool: Tool, call: CallState): string | undefined {
   try {
@@ -183,7 +189,10 @@ function misfit(tool: Tool, call: CallState): string | undefined {
   }
 }
 
-/** The check that a call still needs before it begins: the agent's hook, or an asynchronous rule about approvals. */
+/**
+ * Returns the check that a call still needs before it begins. It is the hook of the agent, or an asynchronous rule
+ * about approvals.
+ */
 function pendingCheck(call: CallState, tool: Tool, view: View): Effect | undefined {
   const { toolUseId } = call;
   const { checks } = view;
@@ -204,7 +213,7 @@ function awaited(tool: Tool, call: CallState, { checks }: View): OpenedAwait["ki
   return tool.executor === "question" ? "question" : undefined;
 }
 
-/** Whether a person is asked about a call. A rule that has not answered yet counts as yes. */
+/** Returns whether people are asked about a call. An unanswered rule counts as yes. */
 function asksPeople(tool: Tool, call: CallState, checks: View["checks"]): boolean {
   return (checks?.approvals.get(call.toolUseId) ?? tool.needsApproval(call.input)) !== false;
 }

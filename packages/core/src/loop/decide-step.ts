@@ -8,7 +8,7 @@ import { modelOf, outputLimit } from "./request.ts";
 
 type Purpose = "step" | "summary" | "title" | "compaction";
 
-/** What the next model call is for: a step, or the summary when the steps are used up. */
+/** Returns the purpose of the next model call: a step, or the summary if no steps are left. */
 export function stepToRun(state: SessionState, current: RunState): "step" | "summary" {
   const next = current.stepDone ? current.step + 1 : current.step;
   return next > (state.agent?.max_steps ?? 50) ? "summary" : "step";
@@ -19,7 +19,7 @@ export function needsSummary(state: SessionState, { contextWindow }: View["model
   return state.agent?.compactor_type === "summarize" && state.contextTokens > compactionThreshold(state, contextWindow);
 }
 
-/** Records the intent to call the model, with its limits, before the call: a call can then never be forgotten. */
+/** Records the intent and the limits of a model call before the call, so that a call is never forgotten. */
 export function startStep(
   state: SessionState,
   current: RunState,
@@ -64,7 +64,7 @@ interface NextStep {
   readonly model: View["model"];
 }
 
-/** The end of a run that cannot pay for another call of the model; undefined while it can. */
+/** Returns the end of a run that cannot pay for the next model call; undefined if the run can pay. */
 export function cannotPay(
   state: SessionState,
   current: RunState,
@@ -75,7 +75,7 @@ export function cannotPay(
   if (next.refusal !== undefined) return outOfMoneyEnd(next.refusal);
   const paid = next.spending?.(spendKey(current, next.purpose));
   if (paid?.kind === "refused") return outOfMoneyEnd(paid.sentence);
-  // A title alone is no reason to ask people for approval.
+  // People are not asked to pay for a title alone.
   if (paid?.kind === "ask" && next.purpose === "title") return outOfMoneyEnd("");
   return affordable(state, current, next) < 1
     ? outOfMoneyEnd("The rest of the budget does not pay for another call of the model.")

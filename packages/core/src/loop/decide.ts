@@ -19,31 +19,30 @@ import { cannotPay, needsSummary, startStep, stepToRun } from "./decide-step.ts"
 import { type Decision, type Effect, type View, appendFacts, runEffects, sleepUntil, stepName } from "./decision.ts";
 import { brokenPairs, hasResults } from "./tool-pairs.ts";
 
-/** The most notices of a run: a tool server that fails repeatedly must not fill the log. */
+/** The most notices in a run, so that a tool server that fails repeatedly cannot fill the log. */
 const MAX_NOTICES = 100;
 
-/** What should happen now. Pure: the same state, time and view always give the same answer. */
+/** Decides what happens next. The same state, time and view always give the same answer. */
 export function decide(state: SessionState, now: number, view: View): Decision {
   if (!state.run) return isAnother(state, view) ? sleepUntil(now) : nextRun(state);
   const { runId } = state.run;
   const decision = decideRun(state, state.run, now, view);
-  // Keys contain the run: an effect of one run is never mistaken for an effect of the next run.
+  // Every key contains the run, so that an effect is never mistaken for an effect of the next run.
   return { ...decision, effects: decision.effects.map((effect) => ({ ...effect, key: `${runId}/${effect.key}` })) };
 }
 
 function decideRun(state: SessionState, current: RunState, now: number, view: View): Decision {
-  // A run that was resumed belongs to the worker that resumed it last, even if this driver started the run.
+  // A resumed run belongs to the worker that resumed it last, even if this driver started the run.
   const isOwn = current.fence === 0 ? view.startedHere === current.runId : current.fence === view.fence;
   if (isOwn) return decideOwn(state, current, now, view);
-  // A run that only waits is not resumed: otherwise each prompt that is queued during the wait would count as a dead
-  // worker.
+  // A run that only waits is not resumed. If it were, every prompt during the wait would count as a dead worker.
   const next = decideOwn(state, { ...current, fence: view.fence }, now, view);
   return next.sleep ? next : appendFacts(runResumed(current, view.fence));
 }
 
 /** Decides about a run that this driver has started or resumed. */
 function decideOwn(state: SessionState, current: RunState, now: number, view: View): Decision {
-  // The end of the run is checked before orphaned calls, so that a cancelled run repeats no call.
+  // The end of the run is checked before open calls of dead workers, so that a cancelled run repeats no call.
   const over = forcedEnd(state, current, view.lastProblem);
   if (over) return end(state, current, { now, view }, over);
   const lost = orphans(state, current, { now, price: view.model.price });
