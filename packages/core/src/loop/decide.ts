@@ -66,7 +66,7 @@ function decideOwn(state: SessionState, current: RunState, now: number, view: Vi
   return hasReplied(state, current) ? decideReply(state, current, now, view) : decideStep(state, current, now, view);
 }
 
-/** Whether this driver may begin only one run (`onlyRun`), and the next run is another one. */
+/** Returns whether this driver may not begin the next run, because its only run is `onlyRun`. */
 function isAnother(state: SessionState, { onlyRun }: View): boolean {
   const prompt = nextPrompt(state);
   return onlyRun !== undefined && prompt !== undefined && prompt.run_id !== onlyRun;
@@ -83,7 +83,7 @@ export function nextRun(state: SessionState): Decision {
 function hasReplied(state: SessionState, current: RunState): boolean {
   if (!current.stepDone || current.step === 0) return false;
   const last = state.transcript.at(-1);
-  // The tool calls of a summary or a refusal get results, but no further model call reads them.
+  // Calls in a summary or a refusal get results, but no further model call reads the results.
   const isLast = current.lastPurpose === "summary" || current.stopReason === "refusal";
   return last?.role === "assistant" || (isLast && last !== undefined && hasResults(last));
 }
@@ -107,7 +107,7 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
       }),
     );
   if (view.validates && !current.answerValid) {
-    // The model may correct its answer `maxValidationFailures` times. The last correction is also validated.
+    // The model may correct its answer `maxValidationFailures` times. The last correction is validated too.
     const { validationFailures } = current;
     if (validationFailures > view.maxValidationFailures)
       return end(
@@ -126,8 +126,8 @@ function decideReply(state: SessionState, current: RunState, now: number, view: 
 }
 
 /**
- * Fails the run of an agent with an output schema: an answer that was cut off does not fit the schema. Undefined for
- * other agents.
+ * Fails the run if its agent has an output schema, because an answer that was cut off does not fit the schema. Returns
+ * undefined for an agent without a schema.
  */
 function notTyped(
   state: SessionState,
@@ -145,7 +145,7 @@ const UNFINISHED = {
   max_steps: "its steps were used up",
 };
 
-/** The last effects of a run (title, memory), and then its end. */
+/** Decides about the last effects of a run (title, memory). After these effects, ends the run. */
 function finish(state: SessionState, now: number, view: View, stopReason: StopReason): Decision {
   const current = state.run as RunState;
   if (view.remembers && !current.memoryUpdated) return runEffects({ kind: "update-memory", key: "memory/update" });
@@ -157,7 +157,7 @@ function finish(state: SessionState, now: number, view: View, stopReason: StopRe
   return appendFacts(runCompleted(current, { stopReason, finalResponse: toldResponse(state), now }));
 }
 
-/** The answer of the run. For an agent with an output schema: only the JSON, without the text around it. */
+/** Returns the answer of the run. If the agent has an output schema, returns only the JSON of the answer. */
 function toldResponse(state: SessionState): string {
   const answer = finalResponse(state);
   return (state.agent?.output_schema && jsonTextIn(answer)) || answer;
@@ -175,7 +175,7 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
   if (repairs.length > 0) return appendFacts(transcriptRepaired(current, repairs));
   if (state.agent?.compactor_type !== "none" && !current.compactionChecked) {
     if (!needsSummary(state, view.model)) return runEffects({ kind: "compact", key: `compact/${current.step}` });
-    // A compaction costs money too: without a budget for it the run ends.
+    // A compaction costs money too. If the budget does not pay for a compaction, the run ends.
     const cannotCompact = cannotPay(state, current, { ...view, now, purpose: "compaction" });
     if (cannotCompact) return end(state, current, { now, view }, cannotCompact);
     return startStep(state, current, { ...view, purpose: "compaction", now });
@@ -190,7 +190,7 @@ function decideStep(state: SessionState, current: RunState, now: number, view: V
   return startStep(state, current, { ...view, purpose, now });
 }
 
-/** Waits until the next attempt of a failed call may begin. */
+/** Waits until a failed call may be tried again. */
 function waitForRetry(current: RunState, now: number): Decision | undefined {
   const retryAt = current.retryAt === null ? 0 : Date.parse(current.retryAt);
   return retryAt > now ? runEffects({ kind: "wait", key: `retry/${current.retryAt}`, until: retryAt }) : undefined;

@@ -6,45 +6,43 @@ import type { Hooks } from "./hooks.ts";
 import type { Spending } from "../shares/spend-gate.ts";
 import type { Arrived } from "../run/arriving-answer.ts";
 
-/** What a driver knows that is not in the log. */
+/** What a driver knows besides the log. */
 export interface View {
-  /** The fence of the driver's lease. */
+  /** The run that this driver started. This run needs no `run.resumed`. */
   readonly fence: number;
-  /** The run that this driver started itself: no `run.resumed` is needed. */
+  /** The only run that this driver may begin; undefined if it may begin any run. */
   readonly startedHere: string | null;
-  /** The only run that this driver may begin; undefined if it may begin any. */
+  /** The sentence with which the run ends if it may not spend more. */
   readonly onlyRun?: string | undefined;
-  /** Why the run may not spend more: the run ends with this sentence. */
+  /** Returns the result of a reservation before a call. Undefined if the operator has set no caps. */
   readonly refusal?: string | undefined;
   /** The result of reserving money before each call; undefined if the operator has set no caps. */
   readonly spending?: ((key: string) => Spending | undefined) | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Which hooks of the agent are called before model calls and tool calls. */
+  /** Results of checks before calls. The log does not have them. */
   readonly hooks?: Pick<Hooks, "beforeModelCall" | "beforeToolCall"> | undefined;
   /** Results of checks before calls. These results are not recorded as facts. */
   readonly checks?: Checks | undefined;
-  /** The notices that the tools have given so far. */
+  /** Whether the agent's code validates final answers. If so, a rejected answer may go back to the model. */
   readonly notices: readonly string[];
-  /** Whether the agent's code validates final answers, and whether a rejected answer is sent back to the model. */
   readonly validates: boolean;
   readonly maxValidationFailures: number;
   readonly remembers: boolean;
   /** What is known about the model of the next call. */
   readonly model: Pick<Model, "simulated" | "price" | "contextWindow">;
-  /** The part of the current model call's answer that has arrived. */
+  /** Why this agent cannot work in this process. Its run fails with this sentence and is not retried. */
   readonly arrived?: () => Arrived | undefined;
-  /** Why this agent cannot work here. Its run fails with this sentence, instead of being retried for ever. */
+  /** The error with which this process last failed to drive the session. */
   readonly problem?: string;
   /** What went wrong in this process when it last drove the session. */
   readonly lastProblem?: string;
 }
 
 /**
- * The checks that one driver has made before calls: by hooks that changed nothing, and by asynchronous rules about
- * approvals.
+ * The checks of a driver before calls. The checks are hooks without a change, and asynchronous rules about approvals.
  */
 export interface Checks {
-  /** The names of the steps and calls that a hook has seen. */
+  /** Whether people are asked about a call. The value is a promise while an asynchronous rule decides. */
   readonly seen: Set<string>;
   /** Whether a person is asked about a call. A promise while an asynchronous rule decides. */
   readonly approvals: Map<string, boolean | Promise<boolean>>;
@@ -55,7 +53,7 @@ export function stepName({ runId, step, stepDone }: RunState): string {
   return `${runId}/${stepDone ? step + 1 : step}`;
 }
 
-/** Something that should be running. Its key identifies it, so that it is started once. */
+/** Work that should be in progress. The key identifies the work, so that it is started once. */
 export type Effect = { readonly key: string } & (
   | { readonly kind: "call-model" }
   | { readonly kind: "hook-model" }
@@ -69,32 +67,32 @@ export type Effect = { readonly key: string } & (
   | { readonly kind: "retrieve-memory" }
   | { readonly kind: "update-memory" }
   | { readonly kind: "compact" }
-  /** `asksAgain`: the problem is sent to the model. Otherwise the run fails. */
+  /** If `asksAgain` is true, the problem is sent to the model. If it is false, the run fails. */
   | { readonly kind: "validate"; readonly asksAgain: boolean }
   | { readonly kind: "wait"; readonly until: number }
   | { readonly kind: "reserve-spend"; readonly maxTokens: number }
 );
 
 export interface Decision {
-  /** Facts to append before anything else happens. The append is rejected if the log has new events. */
+  /** Facts to append before the effects. The append is rejected if the log has new events. */
   readonly facts: readonly Fact[];
-  /** What should be running after the append. All other effects are aborted. */
+  /** The effects that should be in progress after the append. All others are aborted. */
   readonly effects: readonly Effect[];
-  /** Release the session until this time, or until an event arrives. */
+  /** Says that the session is released until this time or until an event arrives. */
   readonly sleep: { readonly dueAt: number | null } | null;
 }
 
-/** Append these facts, then decide again. */
+/** Decides to append facts. The loop then decides again. */
 export function appendFacts(...facts: readonly Fact[]): Decision {
   return { facts, effects: [], sleep: null };
 }
 
-/** These effects should be running, and no others. */
+/** Decides that only these effects are in progress. */
 export function runEffects(...effects: readonly Effect[]): Decision {
   return { facts: [], effects, sleep: null };
 }
 
-/** Nothing can happen here until this time, or until an event arrives. */
+/** Decides to release the session until this time or until an event arrives. */
 export function sleepUntil(dueAt: number | null): Decision {
   return { facts: [], effects: [], sleep: { dueAt } };
 }

@@ -16,7 +16,7 @@ import { modelOf } from "./request.ts";
 import type { ArrivingAnswer } from "../run/arriving-answer.ts";
 import { type RunningEffects, createRunningEffects } from "./running-effects.ts";
 
-/** The code that belongs to an agent's data: its tools, its check of answers, its memory. */
+/** The code that an agent needs besides its settings. */
 export interface AgentCode {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly validate: PerformDeps["validate"];
@@ -30,13 +30,12 @@ export interface LoopDeps extends Omit<
 > {
   readonly store: Store;
   readonly states: StateCache;
-  /** The code of a session's agent; undefined if this process does not have it. */
+  /** Returns the code of a session's agent; undefined if this process does not have the code. */
   readonly codeOf: (state: SessionState) => AgentCode | undefined;
-  /** What this process lacks for a session's agent, as a sentence, if `codeOf` returns undefined. */
+  /** Says what this process lacks for a session's agent. Called if `codeOf` returns undefined. */
   readonly missingOf?: (state: SessionState) => string;
   /**
-   * Whether this process leaves a session to other processes if it cannot use the session's models. If false, the runs
-   * of the session fail with an error.
+   * Whether sessions are left to other processes if this process cannot use their models. If false, their runs fail.
    */
   readonly leavesUnusable?: boolean | undefined;
   /** Receives unexpected errors. */
@@ -44,10 +43,10 @@ export interface LoopDeps extends Omit<
 }
 
 const MAX_VALIDATION_FAILURES = 3;
-/** The fence of a run that nobody has taken over. */
+/** The fence of a run without a takeover. */
 const UNFENCED = { fence: 0 };
 /**
- * How long effects may take to finish after a request to stop: enough for most tools, but shorter than the time that a
+ * How long effects may continue after a request to stop. This is enough for most tools, and less than the time that a
  * process gets to end.
  */
 const GRACE_MS = 5000;
@@ -55,14 +54,14 @@ const GRACE_MS = 5000;
 const AGAIN_MS = 100;
 const AGAIN_AT_MOST_MS = 60_000;
 
-/** The loop as a runtime: it repeats fold, decide, perform and append. */
+/** Creates the runtime of the loop. It repeats four steps: fold, decide, perform, append. */
 export function createLoop(deps: LoopDeps): Runtime {
-  /** The last unexpected error of each session, for the error message of a run that ends as poisoned. */
+  /** The last unexpected error of each session. A poisoned run ends with this error in its message. */
   const problems = new Map<string, string>();
   return {
     async drive(claimed, signal) {
       const { sessionId } = claimed.lease;
-      // Listen before reading: otherwise a cancel that is appended in between would wait for the model's answer.
+      // The listener starts before the first read. If it started later, it could miss a cancel.
       const ear = createEar(deps.store, sessionId);
       try {
         await driveSession(claimed, deps, { signal, ear, lastProblem: problems.get(sessionId) });
@@ -73,7 +72,7 @@ export function createLoop(deps: LoopDeps): Runtime {
         // An unavailable store is not the fault of the run.
         if (isKnownError(error, "store_unavailable", "disk_full")) return;
         problems.set(sessionId, sentenceOf(error));
-        // If the session cannot be released, the lease expires by itself.
+        // If the session cannot be released now, its lease expires later.
         await putDown(claimed, deps).catch(() => undefined);
       } finally {
         ear.stop();
@@ -102,10 +101,10 @@ async function driveSession(
   const { lease, clock } = claimed;
   const state = await deps.states.take(lease.sessionId, claimed.lastSequence);
   await deps.models.refresh(state.tenant);
-  // The agent of a session never changes.
   const { code, problem } = codeOf(state, deps);
   if (!code) {
-    // Without the agent's tools every call would fail: the session is left to a process that has them.
+    // Without the agent's tools every call would fail. So this process leaves the session to a process with the
+    // tools.
     deps.states.put(state);
     const missing = deps.missingOf?.(state) ?? `No server has the agent "${state.agent?.name ?? ""}".`;
     return leaveUnserved(deps, { lease, state, missing });
@@ -119,7 +118,7 @@ async function driveSession(
   const log = createDriverLog({ lease, clock, state, heard: ear.heard() }, deps);
   let arrivingAnswer: ArrivingAnswer | undefined;
   const arriving = (answer: ArrivingAnswer): void => void (arrivingAnswer = answer);
-  /** The results of reservations, by the key of their effect. */
+  /** The results of reservations, by effect key. */
   const paid = new Map<string, Spending>();
   const checks: Checks = { seen: new Set(), approvals: new Map() };
   const parts = {
@@ -134,7 +133,7 @@ async function driveSession(
   ear.stop();
   const grace = createGrace(signal, running.nudge, deps);
 
-  /** Decides which facts the next append has in addition to the outcomes. */
+  /** Decides which facts the next append has besides the outcomes of effects. */
   function decideNext(batch: Batch): Decision {
     if (signal.aborted) {
       if (running.busy() && !grace.isOver()) return stopped(null);
@@ -158,10 +157,7 @@ async function driveSession(
     });
   }
 
-  /**
-   * The facts of effects that have ended, until the facts are stored. They are kept if an append is rejected with a
-   * conflict.
-   */
+  /** The facts of finished effects. They stay here until an append succeeds. */
   let outcomes: readonly Fact[] | undefined = [];
   try {
     if (log.isBehind) await log.catchUp();
@@ -176,8 +172,8 @@ async function driveSession(
         return decision.sleep;
       });
       if (log.released || deps.now() > clock.validUntil) return;
-      // An effect whose intent was just stored is started even after a request to stop: otherwise its outcome would be
-      // unknown.
+      // If the intent of an effect is stored, the effect is started even after a request to stop. If it were not, its
+      // outcome would be unknown.
       if (!mustStop) running.match(decision.effects);
       outcomes = await nextOutcomes(running, log, signal);
     }
@@ -188,7 +184,7 @@ async function driveSession(
   }
 }
 
-/** Waits until an effect has ended or an event has arrived. Undefined when the lease is lost. */
+/** Waits until an effect has ended or an event has arrived. Returns undefined if the lease is lost. */
 async function nextOutcomes(
   running: RunningEffects,
   log: DriverLog,
@@ -207,7 +203,7 @@ async function nextOutcomes(
   }
 }
 
-/** The time after a request to stop in which effects may finish, but nothing new begins. */
+/** Creates the time after a request to stop. In this time effects may finish, but nothing new begins. */
 function createGrace(signal: AbortSignal, nudge: () => void, { now, timers }: LoopDeps) {
   let until = Number.POSITIVE_INFINITY;
   const over = new AbortController();
@@ -228,22 +224,22 @@ function createGrace(signal: AbortSignal, nudge: () => void, { now, timers }: Lo
 }
 
 /**
- * Releases a session after an unexpected error. The error counts like a dead worker, so that a run that always fails
- * ends after seconds instead of being retried for ever.
+ * Releases a session after an unexpected error. The error counts like a dead worker. So a run that always fails ends
+ * after seconds.
  */
 async function putDown({ lease, clock }: Claimed, deps: LoopDeps): Promise<void> {
   const state = await deps.states.load(lease.sessionId);
   await createDriverLog({ lease, clock, state }, deps).write((batch) => {
     const { run } = batch.state;
     const wait = Math.min(AGAIN_MS * 2 ** (run?.resumesWithoutProgress ?? 0), AGAIN_AT_MOST_MS);
-    // A run that failed before it began is started here, so that its failures can be counted.
+    // A run that failed before its start is started here, so that its failures are counted.
     batch.add(...(run ? taken(run, lease.fence) : nextRun(batch.state).facts));
     return { dueAt: batch.now + wait };
   });
 }
 
 /**
- * Abandons the open model call before the session is released: only this process knows what the stream of the call has
+ * Abandons the open model call before the session is released, because only this process knows what the stream has
  * reported.
  */
 function handedOver({ state, now }: Batch, { models }: LoopDeps, answer: ArrivingAnswer | undefined): readonly Fact[] {
@@ -262,7 +258,10 @@ function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The code of an agent. If it cannot be built, for example because of a tool's schema, runs fail with `problem`. */
+/**
+ * Returns the code of an agent. If the code cannot be built, for example because of a tool's schema, runs fail with
+ * `problem`.
+ */
 function codeOf(state: SessionState, deps: LoopDeps): { code: AgentCode | undefined; problem?: string } {
   try {
     return { code: deps.codeOf(state) };
@@ -273,14 +272,13 @@ function codeOf(state: SessionState, deps: LoopDeps): { code: AgentCode | undefi
   }
 }
 
-/** Why none of the session's models can be used here; undefined if one can. */
+/** Says why this process can use none of the session's models. Returns undefined if it can use a model. */
 function unusableModel(state: SessionState, { models }: LoopDeps): string | undefined {
   const names = [modelOf(state), ...(state.agent?.fallback_models ?? [])];
   const problems = names.map((name) => models.named(state.tenant, name).unusable);
   return problems.includes(undefined) ? undefined : problems[0];
 }
 
-/** What is known about the model of the next call. */
 function modelIn({ state }: Batch, { models }: LoopDeps): View["model"] {
   return models.named(state.tenant, modelOf(state));
 }
@@ -290,7 +288,7 @@ function viewOf(
   code: AgentCode,
   { startedHere, model, problem }: Pick<View, "startedHere" | "model"> & { readonly problem?: string | undefined },
 ): View {
-  // Tools of one server share one list of notices.
+  // The tools of a server share a list of notices.
   const sources = new Set([...code.tools.values()].flatMap(({ notices }) => (notices ? [notices] : [])));
   return {
     fence,
@@ -306,17 +304,17 @@ function viewOf(
   };
 }
 
-/** Drops a generated title if the session has got a title in the meantime. */
+/** Returns false for a generated title if the session already has a title. */
 function isWanted({ event_type }: Fact, { title }: SessionState): boolean {
   return event_type !== "title.generated" || title === null;
 }
 
-/** The decision after a request to stop: outcomes are stored, and nothing begins. */
+/** Decides that nothing begins after a request to stop. The outcomes are still stored. */
 function stopped(sleep: Decision["sleep"]): Decision {
   return { facts: [], effects: [], sleep };
 }
 
-/** Decides repeatedly until effects have to run or the session sleeps, and collects the facts. */
+/** Collects facts until effects have to run or the session sleeps. */
 function settle(batch: Batch, view: () => View): Decision {
   for (let rounds = 0; rounds < 1000; rounds++) {
     const decision = decide(batch.state, batch.now, view());

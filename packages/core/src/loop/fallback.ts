@@ -3,8 +3,8 @@ import type { RunState, SessionState } from "../log/state.ts";
 import { firstModelOf } from "./request.ts";
 
 /**
- * Failures that a retry does not fix but another model may avoid: the provider rejects this key, does not have the
- * model, or the model has no tools.
+ * Failures that another model may avoid but a retry cannot: the provider rejects the key, or does not have the model,
+ * or the model has no tools.
  */
 const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
   "authentication_error",
@@ -17,8 +17,8 @@ const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The model that is called after the last attempt of the current model failed: the next in the agent's list. Undefined
- * at the end of the list, and for a failure that every model would have, such as an invalid request. Reasons: decision
+ * Returns the next model of the agent's list after the last attempt of a model failed. Returns undefined at the end of
+ * the list. Also returns undefined if every model would fail, for example for an invalid request. Reasons: decision
  * 203.
  */
 export function fallbackAfter(

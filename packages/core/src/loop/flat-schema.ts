@@ -1,11 +1,9 @@
 import { type JsonObject, isJsonObject } from "@skein/protocol";
 
 /**
- * A tool's schema without alternatives at its root. The API rejects alternatives at the root, so one such tool would
- * make every call fail.
- *
- * The result has the fields of all alternatives; a field is required if every alternative requires it. It is less strict
- * than the original, which still checks the input before the tool runs.
+ * Returns the schema of a tool without alternatives at its root. The API rejects such alternatives, and a single tool
+ * would make every call fail. The result has the fields of all alternatives. A field is required if every alternative
+ * requires it. The input is still checked with the given schema before the tool runs.
  */
 export function flatSchema(schema: JsonObject): JsonObject {
   const { anyOf, oneOf, allOf, ...rest } = schema;
@@ -19,7 +17,7 @@ export function flatSchema(schema: JsonObject): JsonObject {
   return { ...rest, type: "object", properties, ...(required.size > 0 && { required: [...required] }) };
 }
 
-/** The schema that a local reference points to. */
+/** Returns the schema behind a local reference. */
 function resolved(part: unknown, schema: JsonObject): JsonObject {
   const ref = isJsonObject(part) ? part["$ref"] : undefined;
   if (typeof ref !== "string" || !ref.startsWith("#/")) return isJsonObject(part) ? part : {};
@@ -40,7 +38,9 @@ function fieldsOf({ properties }: JsonObject): JsonObject {
   return isJsonObject(properties) ? properties : {};
 }
 
-/** The fields of all alternatives. A field that the alternatives define differently may have any of these schemas. */
+/**
+ * Merges the fields of all alternatives. If alternatives define a field differently, any of the definitions is allowed.
+ */
 function merged(all: readonly JsonObject[]): JsonObject {
   const ways = new Map<string, Map<string, unknown>>();
   for (const fields of all)

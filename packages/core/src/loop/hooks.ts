@@ -30,17 +30,18 @@ type Said<Change> = Change | Refusal | null | undefined | void;
 type Hook<About, Change> = (about: About, context: HookContext) => Said<Change> | Promise<Said<Change>>;
 
 /**
- * Functions of a program around the calls of its agent. A hook that returns nothing only watches. A change or a rejection by a
- * hook is recorded as the fact `hook.called`. A hook that throws rejects the call.
+ * Hooks are functions of a program. They are called before and after the calls of its agent. A hook that returns
+ * nothing only watches. If a hook changes or rejects something, the fact `hook.called` records this. If a hook throws,
+ * the call is rejected.
  */
 export interface Hooks {
-  /** Called before the first attempt of each step. May change the system prompt and the limits, for this step only. */
+  /** Called before the first attempt of each step. It may change the system prompt and the limits of this step. */
   readonly beforeModelCall?: Hook<ModelCall, { readonly system?: string; readonly maxTokens?: number }>;
-  /** Called after each answer of a step, before anybody reads it. May change its content. */
+  /** Called after each answer of a step, before clients see the answer. It may change the content. */
   readonly afterModelCall?: Hook<ModelReply, { readonly content: readonly ContentBlock[] }>;
-  /** Called before a tool call runs or is awaited. May change its input, or ask a person. */
+  /** Called before a tool call runs or waits. It may change the input or ask a person. */
   readonly beforeToolCall?: Hook<HookedCall, { readonly input: JsonObject } | { readonly ask: true }>;
-  /** Called after a tool of this process has run. May change the result that the model reads. */
+  /** Called after a tool of this process has run. It may change the result for the model. */
   readonly afterToolCall?: Hook<
     HookedCall & { readonly content: Content; readonly isError: boolean },
     { readonly content: Content }
@@ -67,7 +68,7 @@ interface HookCall<About, Change> {
   readonly hook: Hook<About, Change>;
   readonly about: About;
   readonly call?: HookedCall;
-  /** The change as it is recorded in the log. */
+  /** Returns the change in the form for the log. */
   readonly told?: (change: Change) => JsonObject | null;
 }
 

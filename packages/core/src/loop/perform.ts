@@ -24,8 +24,8 @@ import { type ToolDeps, problemOf, runTool, startSubagent } from "./run-tool.ts"
 import { storeFile } from "./store-file.ts";
 
 /**
- * The result of a validation: nothing or true if the answer is valid, a sentence about the problem, or a pair of a
- * boolean and the sentence.
+ * The result of a validation. Nothing or `true` means a valid answer. A sentence describes the problem; it may also
+ * follow a boolean in a pair.
  */
 type Verdict =
   | string
@@ -38,7 +38,6 @@ type Verdict =
 /** Validates a final answer. A problem is sent to the model. */
 export type Validate = (answer: string, state: SessionState) => Verdict | Promise<Verdict>;
 
-/** Everything outside the loop that effects use. */
 export interface PerformDeps {
   readonly models: ModelCatalog;
   readonly live: Live;
@@ -62,9 +61,8 @@ export interface PerformDeps {
 }
 
 /**
- * Performs an effect and returns its facts. The only place with side effects.
- *
- * It never throws: an error becomes a fact, and an effect that the signal ended has no facts.
+ * Performs an effect and returns its facts. All side effects of the loop are here. An error becomes a fact. An effect
+ * that the signal ended has no facts.
  */
 export async function perform(
   effect: Effect,
@@ -162,7 +160,9 @@ export async function perform(
 
 type Remembered = Awaited<ReturnType<AgentMemory["retrieve"]>>;
 
-/** The problem of an answer; undefined if it is valid. A validation that throws is a problem too. */
+/**
+ * Returns the problem of an answer; undefined if the answer is valid. If the validation throws, this is a problem too.
+ */
 async function problemWith(
   answer: string,
   state: SessionState,
@@ -175,7 +175,10 @@ async function problemWith(
   }
 }
 
-/** The problem in a verdict. Untyped code may return anything: a value other than undefined, true or a sentence is a problem. */
+/**
+ * Returns the problem in a verdict. Untyped code may return anything: every value except undefined, true or a sentence
+ * is a problem.
+ */
 function problemIn(verdict: unknown): string | undefined {
   const unsaid = "This answer did not pass its check.";
   if (Array.isArray(verdict)) {

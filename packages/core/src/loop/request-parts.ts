@@ -1,4 +1,4 @@
-/** Where each part of a request comes from: the message, result, memory or summary in the log, and its approximate size. */
+/** Describes the parts of a request: the origin of each part in the log, and its approximate size. */
 import { type ContentBlock, type Event, type JsonObject, type SentRequest, blocksOf } from "@skein/protocol";
 import { estimateTokens } from "../log/estimate-tokens.ts";
 import { type SessionState, contextOf } from "../log/state.ts";
@@ -11,7 +11,7 @@ interface Place {
   readonly sequence: number | null;
 }
 
-/** Remembers which event contained each part, and uses that to describe the parts of requests. */
+/** Remembers which event contained which part, and describes the parts of requests. */
 export function createRequestParts() {
   const messages = new Map<string, number>();
   const results = new Map<string, number>();
@@ -28,7 +28,7 @@ export function createRequestParts() {
       messages.set(data.message_id, sequence);
   }
 
-  /** Every block that the conversation may contain, in order, with its origin. */
+  /** Yields every block that the conversation may contain, with its origin. */
   function* known(state: SessionState): Generator<readonly [text: string, place: Place]> {
     for (const message of contextOf(state)) {
       const { id, role, content } = message as typeof message & { readonly id?: string };
@@ -65,7 +65,7 @@ export function createRequestParts() {
         const text = textOfBlock(block);
         let same = next;
         while (same < places.length && places[same]?.[0] !== text) same++;
-        // A message that the loop adds for this call only, such as the request for a summary, is not in the log.
+        // A message that the loop adds only for this call is not in the log, for example the request for a summary.
         const added: Place = { origin: role === "assistant" ? "model" : "system", sequence: null };
         if (same < places.length) next = same + 1;
         add(`messages.${at}.${part}`, block, places[same]?.[1] ?? added);
@@ -82,7 +82,7 @@ interface Sent {
   readonly content: string | ContentBlock[];
 }
 
-/** A block without cache marks, which are set again for each request. */
+/** Returns the JSON of a block without cache marks, because each request sets them again. */
 function textOfBlock(block: ContentBlock): string {
   return JSON.stringify(block, (key, value: unknown) => (key === "cache_control" ? undefined : value)).trimEnd();
 }
