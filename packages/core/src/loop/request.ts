@@ -23,7 +23,7 @@ const TITLE = "Write a title of at most six words for this conversation. Answer 
 const COMPACTION =
   "Summarise this conversation so that it can go on from your summary alone: the task, what was decided and why, what was done and found, names of files and values that matter, and what is left to do.";
 
-/** One call of the model, computed from the state before it. The same state always gives the same call. */
+/** Computes a model call from the state before the call. The same state always gives the same call. */
 export function callOf(state: SessionState, purpose: Purpose, maxTokens: number): ModelCall {
   const agent = state.agent as AgentConfig;
   if (purpose === "title") return titleCall(state);
@@ -33,7 +33,7 @@ export function callOf(state: SessionState, purpose: Purpose, maxTokens: number)
     closing === undefined
       ? goingOn(conversationTurns)
       : repairPairs([...conversationTurns, { role: "user", content: closing }]).messages;
-  // A context that was made for this call only is not reused, so its JSON is not kept.
+  // The JSON of a context is kept only if a later call can use the same context.
   const lasts =
     closing === undefined &&
     contextOf(state) === state.transcript &&
@@ -64,7 +64,7 @@ function outputOf(schema: JsonObject, { run }: SessionState): NonNullable<ModelC
   return { name: "answer", schema, ...(run?.schemaRefused && { isRefused: true }) };
 }
 
-/** The call of one `step.started` of a log. It is computed from the log only. */
+/** Computes the model call of a `step.started`, from the log only. */
 export function callAt(sessionId: string, events: readonly Event[], sequence: number): ModelCall | undefined {
   const started = events.find((event) => event.sequence === sequence);
   if (started?.event_type !== "step.started") return undefined;
@@ -72,19 +72,19 @@ export function callAt(sessionId: string, events: readonly Event[], sequence: nu
   return callOf(foldAll(sessionId, before), started.data.purpose, started.data.max_tokens);
 }
 
-/** The model of a run: the one that the prompt names, otherwise the one of the session's agent. */
+/** Returns the model of the next call: a fallback, or the model of the prompt, or the model of the agent. */
 export function modelOf(state: SessionState): string {
   return state.run?.fallback?.model ?? firstModelOf(state);
 }
 
-/** The model of the run before any fallback. */
+/** Returns the model of the run before any fallback. */
 export function firstModelOf(state: SessionState): string {
   return state.run?.prompt.model ?? state.agent?.model ?? "";
 }
 
 /**
- * The most tokens that an answer may have. The API counts thinking as part of the answer, so the thinking budget is added to the
- * answer's limit.
+ * Returns the most tokens that an answer may have. The API counts thinking as part of the answer. So the thinking
+ * budget is added to a limit that is not larger than the budget.
  */
 export function outputLimit({ max_tokens, thinking_tokens }: AgentConfig): number {
   return thinking_tokens > 0 && max_tokens <= thinking_tokens ? max_tokens + thinking_tokens : max_tokens;
@@ -111,8 +111,8 @@ function titleCall(state: SessionState): ModelCall {
 }
 
 /**
- * The first `until` messages of a conversation in the form in which they are sent, and the number of memories in them:
- * memories can still be added to earlier prompts.
+ * The first `until` messages of a conversation in the form for the API. `Sent` also counts their memories, because an
+ * earlier prompt can still get memories.
  */
 interface Sent {
   readonly turns: Turn[];
@@ -121,12 +121,15 @@ interface Sent {
 }
 
 /**
- * The sent form of each conversation. Messages are only added, so the sent form is extended instead of being made again
- * for each step.
+ * The form of each conversation for the API. A conversation only grows, so this form is extended and not made again for
+ * each step.
  */
 const sentBefore = new WeakMap<readonly Turn[], Sent>();
 
-/** The messages as they are sent: memories with their prompts, every call with its result, without empty messages. */
+/**
+ * Returns the messages in the form for the API: with memories, with a result for every call, and without empty
+ * messages.
+ */
 function conversation(state: SessionState): readonly Turn[] {
   const { recalled } = state;
   const context = contextOf(state);
@@ -145,9 +148,8 @@ function conversation(state: SessionState): readonly Turn[] {
 }
 
 /**
- * Memories for a prompt are placed before it in the same message, in this and every later call.
- *
- * At any other place, such as the system prompt, new memories would change the cached prefix.
+ * Puts the memories for a prompt before its text, in this and every later call. At another place, for example in the
+ * system prompt, new memories would change the cached prefix.
  */
 function withMemories(
   message: Omit<Message, "id"> & { readonly id?: string },
@@ -163,7 +165,7 @@ export function memoryText(memories: readonly string[]): string {
   return `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`;
 }
 
-/** Removes cache marks that callers set: the loop sets its own, and the API accepts only a few. */
+/** Removes the cache marks of callers. The loop sets cache marks too, and the API accepts only a few. */
 function unmarked(turn: Turn): Turn {
   if (typeof turn.content === "string" || !turn.content.some(isMarked)) return turn;
   return { role: turn.role, content: turn.content.map(unmarkedBlock) };
@@ -189,7 +191,7 @@ function withoutNothing({ role, content }: Turn): Turn | null {
   return blocks.length === 0 ? null : { role, content: blocks };
 }
 
-/** Removes the space at the end of a turn that the model paused: the API rejects a request that ends with a space. */
+/** Removes the trailing space of a turn that the model paused, because the API rejects it in a request. */
 function goingOn(turns: readonly Turn[]): readonly Turn[] {
   const last = turns.at(-1);
   const end = last?.role === "assistant" && typeof last.content !== "string" ? last.content.at(-1) : undefined;

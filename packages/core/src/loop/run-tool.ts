@@ -13,7 +13,9 @@ export interface ToolDeps {
   readonly hooks?: Hooks | undefined;
   readonly timers: Timers;
   readonly now: () => number;
-  /** The folder and sandbox in which a session's programs run, if this process restricts programs. */
+  /**
+   * Returns the folder and the sandbox for programs of a session. Undefined if this process does not restrict programs.
+   */
   readonly workplaceOf?:
     | ((session: Pick<SessionState, "sessionId" | "tenant" | "agent">) => Promise<Workplace>)
     | undefined;
@@ -44,8 +46,8 @@ export async function startSubagent(
 }
 
 /**
- * The budget of one of the subagents that run in parallel: its share of the run's remaining budget. Null if the run has
- * no budget.
+ * Returns the budget of a subagent: its share of the run's remaining budget. Subagents in parallel get equal shares.
+ * Null if the run has no budget.
  */
 function shareOf(state: SessionState, current: RunState, { tools, now }: ToolDeps): number | null {
   const left = leftToSpend(state, current, now());
@@ -54,7 +56,7 @@ function shareOf(state: SessionState, current: RunState, { tools, now }: ToolDep
   return Math.max(0, splitAmount(left / BigInt(Math.max(1, open.length))).micros);
 }
 
-/** Runs a tool of this process. The model gets a result in any case. */
+/** Runs a tool of this process. The model gets a result even if the tool fails. */
 export async function runTool(
   state: SessionState,
   toolUseId: string,
@@ -104,7 +106,7 @@ async function afterHook(
   return change ? { result: { content: resultContent(change.content), isError }, facts } : { facts };
 }
 
-/** The model still remembers the input that it asked for, so it is told that another input was used. */
+/** Tells the model that its tool call ran with another input, because the model only knows the input that it sent. */
 function withChange(input: unknown, content: Content): Content {
   const note = `Before this call ran, its input was changed to ${JSON.stringify(input)}.`;
   return typeof content === "string" ? `${note}\n${content}` : [{ type: "text", text: note }, ...content];
@@ -128,7 +130,8 @@ async function outcomeOf(
   try {
     const work = tool.run(tool.parse(input), { ...context, signal });
     const output = await (tool.timeoutMs === null ? work : Promise.race([work, timeout(tool, timers, stop)]));
-    // Ends the timer. `abort` gets a reason, because without one it creates an error with a stack trace.
+    // The abort ends the timer. It has a reason, because an abort without a reason creates an error with a stack
+    // trace.
     stop.abort("done");
     const read = tool.readOutput ? await tool.readOutput(output) : { content: resultContent(output) };
     return { outcome: "committed", ...read, isError: false };
@@ -143,7 +146,7 @@ async function timeout(tool: Tool, timers: Timers, stop: AbortController): Promi
   throw new Error(`The tool "${tool.name}" did not answer within ${tool.timeoutMs} ms.`);
 }
 
-/** The message of an error, without its stack, for the model. */
+/** Returns the message of an error for the model, without the stack. */
 export function problemOf(error: unknown): string {
   const said = resultContent(error);
   return typeof said === "string" && said !== "" ? said : "The tool failed without saying why.";

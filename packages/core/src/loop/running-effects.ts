@@ -1,17 +1,20 @@
 import type { Fact } from "@skein/protocol";
 import type { Effect } from "./decision.ts";
 
-/** The running effects. Each is started once, and aborted when it is no longer wanted. */
+/** The running effects. An effect is started once. It is aborted when the decision no longer lists it. */
 export interface RunningEffects {
-  /** Starts the wanted effects that are not running, and aborts the others. */
+  /** Returns the facts of the effects that have ended since the last call. The oldest facts come first. */
   match(wanted: readonly Effect[]): void;
   /** The facts of the effects that have ended since the last call, in the order in which they ended. */
   take(): readonly Fact[] | undefined;
-  /** Resolves when an effect has ended or `nudge` was called. Throws what an effect threw, after all others were aborted. */
+  /**
+   * Resolves when an effect has ended or `nudge` was called. If an effect throws, it aborts all other effects and
+   * throws the error.
+   */
   changed(): Promise<void>;
   /** Wakes `changed`, because an event has arrived. */
   nudge(): void;
-  /** Whether an effect is running, or an ended effect has facts that were not taken yet. */
+  /** Whether an effect is running, or has ended with facts that `take` has not returned yet. */
   busy(): boolean;
   abortAll(): void;
 }
@@ -31,7 +34,7 @@ export function createRunningEffects(
     const over = (facts: readonly Fact[]): void => {
       // The facts of an aborted effect are dropped, because its run or its step has ended.
       if (running.get(effect.key) !== stop) return;
-      // An effect counts as running until its facts are taken: until then, decisions still list the effect as wanted.
+      // An effect counts as running until its facts are taken, because decisions list it until then.
       ended.push({ key: effect.key, stop, facts });
       wake();
     };

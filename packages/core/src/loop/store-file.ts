@@ -15,7 +15,7 @@ export async function storeFile(
   const current = state.run as RunState;
   const made = current.files.find((file) => file.fileId === fileId);
   const place = { runId: current.runId, step: made?.step ?? current.step };
-  // The model that made the file: another model may be in use by now.
+  // Another model may be in use by now, so the file is fetched from the model that made it.
   const name = made?.model ?? modelOf(state);
   const failed = (error: Failure, filename: string | null): Fact => fileFailed(place, { fileId, filename, error });
   if (!deps.files)

@@ -1,7 +1,7 @@
 import type { AgentConfig } from "@skein/protocol";
 import { SKILL_TOOL } from "../ports/skill.ts";
 
-/** What the model is told before the conversation: the agent's own prompt, and the list of its skills. Always the same for one session. */
+/** Returns the system prompt of the agent with the list of its skills. A session always gets the same text. */
 export function systemOf({ system_prompt, skills = [] }: Pick<AgentConfig, "system_prompt" | "skills">): string {
   if (skills.length === 0) return system_prompt;
   const lines = skills

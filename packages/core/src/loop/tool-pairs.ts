@@ -5,10 +5,9 @@ type Turn = Omit<Message, "id">;
 const MISSING = "No result returned for this tool call.";
 
 /**
- * Repairs what the API would reject: a call without its result in the next message, a result without its call, and a call
- * of a server tool that was not finished before the next prompt.
- *
- * Transcripts that Skein wrote are complete; imported, forked and compacted ones may not be.
+ * Repairs what the API would reject. This is a call without a result in the next message, a result without a call, or
+ * an unfinished call of a server tool before the next prompt. Only transcripts from elsewhere need repairs: imported,
+ * forked or compacted transcripts.
  */
 export function repairPairs(all: readonly Turn[]): {
   readonly messages: readonly Turn[];
@@ -32,17 +31,16 @@ export function repairPairs(all: readonly Turn[]): {
   return repairs.length === 0 ? { messages, repairs } : { messages: mended, repairs };
 }
 
-/** How many messages of a transcript are known to be complete. Transcripts only grow, so these stay complete. */
+/** How many messages of a transcript need no repair. Transcripts only grow, so this does not change. */
 const wholeUntil = new WeakMap<readonly Turn[], number>();
 
 /**
- * Finds the repairs that a conversation needs. A conversation that needed none is checked only from its new messages
- * on.
+ * Finds the repairs that a conversation needs. If the last check found none, only the messages after it are checked.
  */
 export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
   let from = wholeUntil.get(messages) ?? 0;
-  // Begin at a boundary: results are checked together with their calls, and consecutive assistant messages are checked
-  // as one message.
+  // The check begins at a boundary, because results are checked with their calls and consecutive assistant messages
+  // as a single message.
   while (from > 0 && (hasResults(messages[from] as Turn) || messages[from - 1]?.role === "assistant")) from -= 1;
   const { repairs } = repairPairs(from === 0 ? messages : messages.slice(from));
   // The calls of the last message may not have their results yet.
@@ -52,7 +50,7 @@ export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
 
 const callsOf = new WeakMap<readonly Turn[], { until: number; readonly ids: Set<string> }>();
 
-/** The ids of all tool calls of a conversation. Reads only the messages that were added since the previous use. */
+/** Returns the ids of all tool calls of a conversation. Reads only the messages since the previous call. */
 export function knownCalls(messages: readonly Turn[]): ReadonlySet<string> {
   const known = callsOf.get(messages) ?? { until: 0, ids: new Set<string>() };
   for (const message of messages.slice(known.until)) for (const id of callIds(message)) known.ids.add(id);
@@ -67,7 +65,7 @@ function unfinishedCalls(messages: readonly Turn[]): ReadonlySet<string> {
   const open = new Set<string>();
   for (const message of messages) {
     if (message.role === "user") {
-      // While only results of other calls follow, the result of the server tool may still come.
+      // If the message has only results of other calls, the result of the server tool may still come.
       if (!hasResults(message)) for (const id of open) unfinished.add(id);
       if (!hasResults(message)) open.clear();
       continue;
@@ -86,12 +84,12 @@ function without(message: Turn, calls: ReadonlySet<string>): Turn {
   return content.length === message.content.length ? message : { ...message, content: orNothing(content) };
 }
 
-/** The content of a message, or a note if nothing is left: the API rejects empty messages. */
+/** Returns the content, or a note if no content is left, because the API rejects empty messages. */
 function orNothing(content: ContentBlock[]): ContentBlock[] {
   return content.length > 0 ? content : [{ type: "text", text: "(nothing left of this message)" }];
 }
 
-/** The message with exactly one result for each of these calls. The results come first, in the order of the calls. */
+/** Gives a message exactly one result for each of these calls. The results come first, in the order of the calls. */
 function withResults(message: Turn, calls: readonly string[], repairs: JsonObject[]): Turn {
   const blocks = blocksOf(message.content);
   const results = blocks.filter(({ type }) => type === "tool_result");

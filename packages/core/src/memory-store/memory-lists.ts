@@ -12,7 +12,6 @@ interface ListedHead {
 
 type Lists = Pick<Store, "list" | "count" | "openAwaits" | "changed" | "summaries" | "search">;
 
-/** The lists of a memory store. */
 export function createMemoryLists(heads: ReadonlyMap<string, ListedHead>): Lists {
   const sessions = () => [...heads.values()].map(({ tables }) => tables.session);
   return {

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import type { RecordPut, RecordQuery, Records, StoredRecord } from "../ports/records.ts";
 
-/** Records in memory: the reference for the other stores' records. */
+/** Keeps records in memory. The tests of other stores compare with this implementation. */
 export function createMemoryRecords({ now }: { readonly now: () => number }): Records {
   const records = new Map<string, StoredRecord>();
   const keyOf = (tenant: string, kind: string, id: string): string => JSON.stringify([tenant, kind, id]);
@@ -25,7 +25,7 @@ export function createMemoryRecords({ now }: { readonly now: () => number }): Re
   };
 }
 
-/** The record after a put, made from the record before the put. */
+/** Makes the record after a put from the record before the put. */
 export function storedRecord(
   { tenant, kind, id, value, fields }: RecordPut,
   before: StoredRecord | undefined,

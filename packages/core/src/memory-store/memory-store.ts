@@ -37,7 +37,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
   const heads = new Map<string, Head>();
   const keys = new Map<string, { fingerprint: string; sessionId: string; first: number; last: number }>();
   const followers: Followers = createFollowers({
-    // The events are in memory anyway, so a read needs no limit of bytes.
+    // The events are in memory anyway, so the read limits only their number.
     async read(sessionId, after, most) {
       const { log } = headOf(sessionId);
       return { events: log.slice(after, after + most.events), full: log.length > after + most.events };
@@ -58,7 +58,10 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
     return head;
   }
 
-  /** The stored events of an earlier append that had the same event ids or the same idempotency key. */
+  /**
+   * Returns the stored events if this append is a repetition. A repetition has the event ids or the idempotency key of
+   * an earlier append.
+   */
   function earlier(
     sessionId: string,
     events: readonly NewEvent[],
@@ -228,7 +231,7 @@ export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Sto
   return store;
 }
 
-/** Releases a lease. This raises the fence, so that the old holder's appends are rejected. */
+/** Releases a lease. This raises the fence, so that later appends under the old lease are rejected. */
 function letGo(head: Head, dueAt: number | null): void {
   head.fence += 1;
   head.owner = null;
@@ -240,7 +243,7 @@ function newHead(tables: SessionTables): Head {
   return { log: [], ids: new Map(), tables, fence: 0, owner: null, leasedUntil: 0, dueAt: null, snapshot: undefined };
 }
 
-/** A copy through JSON: it contains what every other store would store, and callers cannot change it. */
+/** Copies events through JSON. The copy contains what other stores would store, and callers cannot change it. */
 function copied(events: readonly NewEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, data: JSON.parse(JSON.stringify(event.data)) }));
 }

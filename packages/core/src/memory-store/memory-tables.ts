@@ -34,7 +34,7 @@ export interface SessionTables {
   readonly counters: Counters;
   readonly runs: RunTable[];
   readonly messages: MessageInsert[];
-  /** The rows of messages that have not entered the transcript: their indexes in `messages`, by message id. */
+  /** Messages that have not entered the transcript: the indexes of their rows in `messages`, by message id. */
   readonly waiting: Map<string, number[]>;
   messageCount: number;
   readonly awaits: Await[];
@@ -60,7 +60,7 @@ export function checkChanges(tables: SessionTables | undefined, changes: Changes
   }
 }
 
-/** Applies the row operations of one append. `tables` is undefined for a session that begins with this append. */
+/** Applies the row operations of an append. `tables` is undefined if the append creates the session. */
 export function applyChanges(tables: SessionTables | undefined, changes: Changes): SessionTables {
   const target = tables ?? newTables(changes);
   const session: Session = { ...target.session, ...changes.sessionSet, ...added(target, changes) };
@@ -91,7 +91,7 @@ export function applyChanges(tables: SessionTables | undefined, changes: Changes
   return target;
 }
 
-/** A run that has used nothing yet. */
+/** Makes the row of a new run. */
 export function newRun({ model: _, ...columns }: Changes["runInserts"][number], number: number): Run {
   return {
     ...columns,
@@ -142,7 +142,7 @@ export function summaryOfTables({ session, messages, awaits }: SessionTables): S
   return summaryOf({ session, messages: shown, awaits });
 }
 
-/** The last messages that contain a text. */
+/** Returns the last messages that contain a text. */
 export function placesIn({ session, messages }: SessionTables, text: string): readonly TextPlace[] {
   const places: TextPlace[] = [];
   const numbered = messages.filter(({ number }) => number !== null);
@@ -218,8 +218,8 @@ function updateRun(tables: SessionTables, { id, set, add, models }: RunUpdate): 
 }
 
 /**
- * The cost of a run in the agent tables, in dollars for display, calculated from the exact amounts. Null if any call
- * had no price.
+ * Returns the cost of a run for the agent tables, in dollars for display. It is calculated from exact amounts. Null if
+ * any call had no price.
  */
 export function costBreakdown(counters: RunCounters, model: string, longContext: boolean): CostBreakdown | null {
   if (counters.unpriced_calls > 0 || model === "") return null;

@@ -7,39 +7,35 @@ import { createReply } from "./reply.ts";
 type Kind = "text" | "thinking";
 
 /**
- * The answer of a provider that has its own stream format, translated to the events of the Messages API and assembled.
- *
- * Text and thinking continue the open block, or open a new one. Several calls may be open together. Each block is
- * identified by its index.
+ * Assembles the answer of a provider, and translates the provider's stream to events of the Messages API. Text and
+ * thinking continue the open block or open a new block. Several calls may be open together, so the index identifies a
+ * block.
  */
 export interface AnswerStream {
-  /** The model has begun to answer. Later calls of `begin` change nothing. */
+  /** Call this when the model begins to answer. Later calls of `begin` change nothing. */
   begin(): void;
   text(piece: string): number;
   thinking(piece: string): number;
-  /** A tool call has begun, with the id that the provider gave it. */
+  /** Opens a block for a tool call, with the id from the provider. */
   call(call: { readonly id: string; readonly name: string }): number;
   input(index: number, json: string): void;
-  /** Sets what must be sent back to the provider with this block. */
+  /** Sets the data that must go back to the provider with this block. */
   carry(index: number, data: unknown): void;
-  /** Adds a block that must be sent back to the provider and is neither text nor thinking nor a call. */
+  /** Adds a block of an unknown kind that must go back to the provider. */
   opaque(data: unknown): void;
-  /** Ends the open block: text and thinking that follow get a new one. */
+  /** Ends the open block. Later text or thinking gets a new block. */
   closeBlock(): void;
   /** Whether a call has begun. */
   readonly hasCalls: () => boolean;
-  /**
-   * The provider has ended the answer. Counts that the provider did not send are estimated, and the answer is marked as
-   * estimated.
-   */
+  /** Ends the answer. Counts that the provider did not send are estimated, and the answer is marked as estimated. */
   end(stopReason: string, usage: Usage | undefined): ModelReply;
-  /** Adds to a failure the part of the answer that had arrived. */
+  /** Adds the arrived part of the answer to a failure. */
   failed(failure: ModelFailure): ModelFailure;
 }
 
 const BYTES_PER_TOKEN = 4;
 
-/** `answerTool` is the name of the tool whose input is the answer, if the call has one. */
+/** If the call has an answer tool, `answerTool` is its name. The input of this tool is the answer. */
 export function createAnswerStream(
   { model: name, usedIds }: Pick<ModelCall, "model" | "usedIds">,
   onEvent: (event: ModelStreamEvent) => void,
@@ -106,8 +102,7 @@ export function createAnswerStream(
       const id = idOf(call.id);
       const index = start({ type: "tool_use", id, name: call.name, input: {} });
       calls.push(index);
-      // If the provider repeats an id, the id is not sent back: the provider could not tell the calls with this id
-      // apart.
+      // If the provider repeats an id, the provider could not tell the calls apart. So such an id is not sent back.
       if (id !== call.id && id === callIdOf(call.id)) carried.set(index, { id: call.id });
       return index;
     },
@@ -132,15 +127,15 @@ export function createAnswerStream(
       const whole = reply.end();
       const isHandedOver = whole.content.some((_, index) => teller.isAnswer(index));
       const content = whole.content.map((block, index) => {
-        // The carried data belongs to the call of the answer tool, which is not in the log. A provider accepts
-        // reasoning only together with the block that followed it.
+        // The call of the answer tool is not in the log, so its carried data is dropped. A provider accepts reasoning
+        // only together with the block after it.
         const data = isHandedOver ? undefined : carried.get(index);
         return data === undefined ? block : { ...block, carry: { by: name, data } };
       });
       return { ...whole, content, ...(!usage && { estimated: true as const }) };
     },
     failed({ failure, retryable, retryAfterMs, mostRetries, begun: counted }) {
-      // These streams send counts at their end. Before that, it is only known that the answer has begun.
+      // These streams send counts at the end. Before the end, only the begin of the answer is known.
       const known = counted ?? (begun ? reply.begun() : undefined);
       return new ModelFailure(failure, { retryable, retryAfterMs, mostRetries, begun: known });
     },

@@ -2,7 +2,7 @@ import { type ContentBlock, type JsonObject, type ModelStreamEvent, type ToolSch
 
 const NAME = "final_answer";
 
-/** The tool whose input is the final answer. Its name differs from the names of the agent's own tools. */
+/** Returns the tool whose input is the final answer. Its name differs from the names of the agent's tools. */
 export function answerTool(schema: JsonObject, tools: readonly Pick<ToolSchema, "name">[]): ToolSchema {
   let name = NAME;
   while (tools.some((tool) => tool.name === name)) name += "_";
@@ -14,13 +14,13 @@ export function answerTool(schema: JsonObject, tools: readonly Pick<ToolSchema, 
 }
 
 /**
- * Translates the call of the answer tool into text: the JSON of its input. So the log, the stream and every reader see
- * the same, whether the provider was given the schema or a tool was used. Reasons: decision 240.
+ * Translates the call of the answer tool into text, which is the JSON of its input. So readers of the log and the
+ * stream need not know whether the provider got a schema or a tool. Reasons: decision 240.
  */
 export function createAnswerTeller(tool: string | undefined): {
-  /** The events that replace an event of the model's stream. */
+  /** Returns the events that replace an event of the model's stream. */
   tell(event: ModelStreamEvent): readonly ModelStreamEvent[];
-  /** Whether a block is the answer. The call of the answer tool is not sent back to the provider. */
+  /** Returns whether a block is the answer. The call of the answer tool is not sent back to the provider. */
   isAnswer(index: number): boolean;
 } {
   /** The number of characters of each answer so far. */
@@ -58,7 +58,7 @@ export function createAnswerTeller(tool: string | undefined): {
   return { tell: tool === undefined ? (event) => [event] : tell, isAnswer: (index) => answers.has(index) };
 }
 
-/** A model that has called only the answer tool has ended its turn. */
+/** Ends the turn of a model that has called only the answer tool. */
 function ended(event: ModelStreamEvent): ModelStreamEvent {
   const delta = event["delta"] as JsonObject;
   return delta["stop_reason"] === "tool_use" ? { ...event, delta: { ...delta, stop_reason: "end_turn" } } : event;

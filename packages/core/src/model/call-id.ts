@@ -2,16 +2,16 @@
 const FITS = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /**
- * The id of a tool call as the log has it: the provider's own id if every provider would accept it, else an id derived
- * from it.
+ * Returns the id of a tool call for the log. This is the id from the provider if every provider accepts it. If not, the
+ * id is a hash.
  */
 export function callIdOf(providerId: string): string {
   return FITS.test(providerId) ? providerId : `c_${hashOf(providerId)}`;
 }
 
 /**
- * Gives each call of an answer an id that no earlier call of the session has. Some servers number the calls of each
- * answer from the start, so their ids repeat.
+ * Gives each call of an answer an id that is new in the session. Some servers number the calls of each answer from the
+ * start, so their ids repeat.
  */
 export function createCallIds(usedIds: ReadonlySet<string> = new Set()): (providerId: string) => string {
   const given = new Set<string>();
@@ -24,7 +24,9 @@ export function createCallIds(usedIds: ReadonlySet<string> = new Set()): (provid
   };
 }
 
-/** A hash of 106 bits (two rounds of cyrb53): the same in every process, and without a module of Node. */
+/**
+ * Hashes a text to 106 bits (two rounds of cyrb53). Every process gets the same hash, and no module of Node is needed.
+ */
 function hashOf(text: string): string {
   return [0, 0x9e3779b9].map((seed) => cyrb53(text, seed).toString(16).padStart(14, "0")).join("");
 }

@@ -1,20 +1,20 @@
 import type { ContentBlock } from "@skein/protocol";
 import type { Carry, LeftOut, ModelAbilities, Turn } from "../ports/model.ts";
 
-/** The model that reads a conversation that other models may have written. */
+/** The model that gets a conversation. Other models may have written parts of the conversation. */
 export interface Reader {
   /** The name of the model, as in `carry`. */
   readonly name: string;
   /**
-   * Whether the model can read what only Claude can read: signed thinking, and results of tools that the provider ran.
+   * Whether the model can read blocks that only Claude can read: signed thinking, and results of the provider's tools.
    */
   readonly readsClaude: boolean;
   readonly abilities: Pick<ModelAbilities, "images" | "pdf">;
 }
 
 /**
- * The conversation as one model can read it, and what had to be left out. If nothing was left out, `turns` is the array
- * that was given.
+ * Returns the conversation for a model, and what had to be left out. If nothing was left out, `turns` is the given
+ * array.
  */
 export function carriedOver(
   turns: readonly Turn[],
@@ -32,7 +32,7 @@ export function carriedOver(
   return { turns: kept, leftOut };
 }
 
-/** What a block carries for the model that wrote it. */
+/** Returns the data that a block carries for the model that wrote it. */
 export function carryOf(block: ContentBlock): Carry | undefined {
   return block["carry"] as Carry | undefined;
 }
@@ -44,7 +44,7 @@ function isOfProvider({ type }: ContentBlock): boolean {
   return type === "container_upload" || /^(?:server|mcp)_tool_|._tool_result$/.test(type);
 }
 
-/** Whether a block may be sent as it is. */
+/** Returns whether a block may be sent unchanged. */
 function isPlain(block: ContentBlock, reader: Reader): boolean {
   const carry = carryOf(block);
   if (carry) return carry.by === reader.name;

@@ -3,16 +3,16 @@ import type { ModelAbilities, ModelCall } from "../ports/model.ts";
 import { answerTool } from "./answer-tool.ts";
 
 /**
- * How the schema of an answer is given to the model: by the provider's own option, otherwise by a tool, otherwise in
+ * How the model gets the schema of its answer. The first possible way is used: an option of the provider, a tool, or
  * the system prompt.
  */
 export interface AskedOutput {
-  /** The schema in the provider's form; undefined if the provider would reject it, or accepts no schemas. */
+  /** The schema in the provider's form. Undefined if the provider would reject this schema or accepts no schemas. */
   readonly schema: JsonObject | undefined;
   readonly name: string;
-  /** The system prompt, with instructions for the answer if the provider is not given the schema. */
+  /** The system prompt. If the provider is not given the schema, the prompt has instructions for the answer. */
   readonly system: string;
-  /** The tool whose input is the answer, if a tool is used for the schema. */
+  /** The tool whose input is the answer; undefined if no tool is used for the schema. */
   readonly tool: ToolSchema | undefined;
 }
 
@@ -27,7 +27,7 @@ const NOT_IN_GRAMMARS = new Set([
 /** Keywords that a grammar cannot express. */
 const BEYOND_GRAMMARS = ["$ref", "oneOf", "allOf", "not", "if", "patternProperties", "prefixItems"];
 
-/** How this call gives the schema of its answer to the model. */
+/** Decides how the model gets the schema of its answer. */
 export function askedOutput(call: ModelCall, abilities: ModelAbilities): AskedOutput | undefined {
   const { output, system, tools } = call;
   if (!output) return undefined;
