@@ -1,6 +1,6 @@
 import type { Event } from "@skein/protocol";
 
-/** Clients and people append these facts. Each of them makes a session due. */
+/** Facts from clients and people that make a session due. */
 const WAKING: ReadonlySet<Event["event_type"]> = new Set([
   "prompt.accepted",
   "await.answered",
@@ -8,7 +8,7 @@ const WAKING: ReadonlySet<Event["event_type"]> = new Set([
   "rewind.requested",
 ]);
 
-/** Whether a session is due because of these events. */
+/** Returns true if one of these events makes a session due. */
 export function isWoken(events: readonly Event[]): boolean {
   return events.some(({ event_type }) => WAKING.has(event_type));
 }

@@ -8,10 +8,11 @@ import { makeFolder } from "../stores/filesystem/durable-files.ts";
 import { storedName } from "./safe-name.ts";
 
 /**
- * Generated files in a folder: `{folder}/{session}/{file_id}_{filename}`, readable only by their owner.
+ * Stores generated files in a folder as `{folder}/{session}/{file_id}_{filename}`. Only the owner of the files can read
+ * them.
  *
- * Several servers may share the folder and mount it at different paths: only the session and the name of a stored path
- * are used, and the file is looked up in this folder.
+ * Several servers may share the folder and mount it at different paths. So `get` ignores the folder of a stored path
+ * and uses only its session and name.
  */
 export function createFolderFileStore({ folder }: { readonly folder: string }): FileStore {
   const root = resolve(folder);
@@ -24,8 +25,8 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
       makeFolder(place);
       const inside = await confined(root, place);
       const target = join(inside, storedName(fileId, filename));
-      // The file is written under another name and then renamed. So nobody sees an incomplete file, and a link with the
-      // final name is replaced, not followed.
+      // The file is written under another name and then renamed, so that nobody sees an incomplete file. If the final
+      // name is a link, the rename replaces the link and does not follow it.
       const partial = join(inside, `.${randomUUID()}.part`);
       try {
         await writeAll(partial, bytes);
@@ -51,7 +52,7 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
     },
     async deleteSession(sessionId) {
       if (!Uuid.safeParse(sessionId).success) return;
-      // If the folder is a link, the link is removed and not followed.
+      // `rm` removes a link but does not follow it.
       await rm(join(root, sessionId), { recursive: true, force: true });
     },
     async check() {
@@ -71,7 +72,7 @@ export function createFolderFileStore({ folder }: { readonly folder: string }): 
   };
 }
 
-/** The real path of a folder inside the root. A link that leads out of the root is rejected. */
+/** Returns the real path of a folder inside the root. Rejects a link out of the root. */
 async function confined(root: string, place: string): Promise<string> {
   const [realRoot, real] = await Promise.all([realpath(root), realpath(place)]).catch(() => {
     throw noFile();
@@ -95,7 +96,7 @@ async function opened(path: string): Promise<FileHandle> {
 async function writeAll(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
-    // The mode is set again after the creation, because the umask changes the mode that a file is created with.
+    // The umask may have changed the mode at the creation.
     await file.chmod(0o600);
     await file.writeFile(bytes);
     await file.sync();
@@ -113,7 +114,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** The message does not contain the path, because callers over HTTP read it. */
+/** Returns an error without the path, because callers over HTTP read its message. */
 function noFile(): KnownError {
   return new KnownError("not_found", "The folder of files does not have this file.");
 }

@@ -11,10 +11,10 @@ export interface PostgresFileStore extends FileStore {
 const PREFIX = "postgres:files/";
 
 /**
- * Generated files in PostgreSQL, in the same database as the sessions: every server that uses the database can read
- * them, and a database dump includes them.
+ * Stores generated files in the database of the sessions. Every server that uses the database can read them, and a
+ * database dump includes them.
  *
- * Servers that share nothing but the database need this file store. Use a bucket for many large files.
+ * Use this file store for servers that share only the database. For many large files, use a bucket.
  */
 export function createPostgresFileStore({ url }: { readonly url: string }): PostgresFileStore {
   const pool = new pg.Pool({
@@ -26,11 +26,11 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
     idleTimeoutMillis: 10_000,
     allowExitOnIdle: true,
   });
-  // An idle connection that breaks is dropped by the pool; the next query opens another.
+  // The pool drops an idle connection that breaks. The next query opens another connection.
   pool.on("error", () => {});
   let made: Promise<unknown> | undefined;
 
-  /** The table is created at the first query. If this fails, the next query tries again. */
+  /** Runs a query. Before that, creates the table if this process has not done so. */
   async function query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> {
     try {
       await (made ??= pool.query(SCHEMA));
@@ -50,7 +50,7 @@ export function createPostgresFileStore({ url }: { readonly url: string }): Post
       return { storagePath: `${PREFIX}${sessionId}/${name}` };
     },
     async get(storagePath) {
-      // A file that was moved here from another file store still has its path in that file store.
+      // If a file was moved from another file store to the database, its stored path is still the old path.
       const [sessionId = "", name = ""] = storagePath.split(/[\\/]/).slice(-2);
       if (!Uuid.safeParse(sessionId).success || name === "")
         throw new KnownError("invalid", "The path of a file must belong to the session.");

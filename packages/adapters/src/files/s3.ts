@@ -13,15 +13,15 @@ export interface S3FileStoreOptions {
   readonly region?: string;
   /** A prefix for every key, without slashes at its ends. */
   readonly prefix?: string;
-  /** The longest time of a whole request. */
+  /** The time limit for a request. */
   readonly timeoutMs?: number;
-  /** How long a bucket may be silent before its answer begins, plus a second for each MiB that is sent. */
+  /** The time limit until the answer begins. The limit grows by a second for each MiB that is sent. */
   readonly answerMs?: number;
 }
 
 const MIB = 1024 * 1024;
 
-/** Generated files in a bucket: `s3://{bucket}/{prefix}/{session}/{file_id}_{filename}`. */
+/** Stores generated files in a bucket as `s3://{bucket}/{prefix}/{session}/{file_id}_{filename}`. */
 export function createS3FileStore(options: S3FileStoreOptions): FileStore {
   const { bucket, accessKeyId, secretAccessKey, sessionToken, region = "us-east-1" } = options;
   const { timeoutMs = 60_000, answerMs = 10_000 } = options;
@@ -42,7 +42,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
   };
 
   async function request(method: string, address: string, body?: Uint8Array<ArrayBuffer>): Promise<Response> {
-    // The time limit grows with the file, so that a service that hangs delays a prompt or a step only briefly.
+    // A small file has a short time limit, so that a service that hangs delays a step only briefly.
     const silence = new AbortController();
     const most = answerMs + ((body?.byteLength ?? 0) / MIB) * 1000;
     const timer = setTimeout(() => silence.abort(), most).unref();
@@ -75,7 +75,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
     );
   }
 
-  /** Lists the keys that begin with a prefix, page by page. */
+  /** Lists the first page of the keys that begin with a prefix. */
   async function keysUnder(prefix: string): Promise<readonly string[]> {
     const list = `${bucketAddress}?list-type=2&prefix=${encodeURIComponent(prefix)}`;
     const text = await (await request("GET", list)).text();
@@ -113,7 +113,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
     async deleteSession(sessionId) {
       if (!Uuid.safeParse(sessionId).success) return;
       const prefix = `${root}${sessionId}/`.slice(`s3://${bucket}/`.length);
-      // Each page is deleted before the next is read, so every list starts from the beginning.
+      // The keys of a page are deleted before the next list, so every list has only remaining keys.
       for (let keys = await keysUnder(prefix); keys.length > 0; keys = await keysUnder(prefix))
         for (const key of keys) {
           const response = await request("DELETE", addressOf(`s3://${bucket}/${key}`));
@@ -121,7 +121,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
         }
     },
     async check() {
-      // The check also writes: a bucket may be full or read-only.
+      // The check writes a file, because a bucket may be full or read-only.
       const response = await request("PUT", addressOf(`${root}health-check`), new Uint8Array());
       await response.body?.cancel();
     },
@@ -131,12 +131,12 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
   };
 }
 
-/** The texts of all XML elements with this name. */
+/** Returns the texts of all XML elements with this name. */
 function elementsIn(xml: string, name: string): readonly string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"))].map(([, text = ""]) => withoutEntities(text));
 }
 
-/** The text of an XML element, with its entities decoded. */
+/** Decodes the entities in the text of an XML element. */
 function withoutEntities(text: string): string {
   return text
     .replaceAll(/&#x([0-9a-f]+);/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))

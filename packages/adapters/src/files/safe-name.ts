@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 
-/** The longest file name, in bytes of UTF-8; most file systems allow 255. */
+/** The largest length of the original file name, in bytes of UTF-8. Most file systems allow 255. */
 const NAME_BYTES = 180;
 
 /**
- * `{file_id}_{filename}` as a file name that is safe everywhere: without folders, control characters, or characters
- * with a special meaning for a shell, a URL or Windows. The id comes first, so that no file is called `-rf` or `CON`.
+ * Returns `{file_id}_{filename}` as a file name that is safe everywhere. The name has no folders, no control
+ * characters, and no characters with a special meaning for a shell, a URL or Windows. The id comes first, so that no
+ * file is called `-rf` or `CON`.
  */
 export function storedName(fileId: string, filename: string): string {
   const last = filename.split(/[/\\]/).at(-1) ?? "";
@@ -17,14 +18,14 @@ export function storedName(fileId: string, filename: string): string {
   return `${safeId(fileId)}_${shortened(clean) || "file"}`;
 }
 
-/** An id that cannot be part of a file name is replaced by its hash, so that different ids stay different. */
+/** Replaces an id by its hash if the id cannot be part of a file name. Different ids then have different names. */
 function safeId(fileId: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/.test(fileId)) return fileId;
   const fingerprint = createHash("sha256").update(fileId).digest("hex").slice(0, 16);
   return `file_${fingerprint}`;
 }
 
-/** Keeps the file extension. */
+/** Shortens a long name, but keeps its file extension. */
 function shortened(name: string): string {
   if (Buffer.byteLength(name) <= NAME_BYTES) return name;
   const ending = /\.[\p{L}\p{N}]{1,10}$/u.exec(name)?.[0] ?? "";
@@ -32,6 +33,6 @@ function shortened(name: string): string {
   const stem = Buffer.from(name.slice(0, name.length - ending.length))
     .subarray(0, room)
     .toString();
-  // A character that was cut in the middle is decoded to U+FFFD.
+  // If the cut splits a character, the rest is decoded to U+FFFD.
   return stem.replace(/\uFFFD$/, "") + ending;
 }

@@ -7,14 +7,14 @@ import type { OpenTransport } from "./sandboxed-transport.ts";
 import { type McpPlace, openTransport } from "./transport.ts";
 
 export interface McpServerOptions extends McpPlace {
-  /** Its tools are called `mcp__{name}__{tool}`. */
+  /** The server's tools are called `mcp__{name}__{tool}`. */
   readonly name: string;
   readonly connectTimeoutMs?: number;
-  /** How long a call may take. */
+  /** The time limit for a call of a tool. */
   readonly callTimeoutMs?: number;
-  /** The largest number of tools that are used. The definition of each is sent to the model with every call. */
+  /** The largest number of tools. The definitions of all tools are sent to the model with every model call. */
   readonly maxTools?: number;
-  /** Receives sentences for people, for example: tools were left out, a server died, a tool changed. */
+  /** Receives texts for people. Examples: a server has too many tools, a server died, a tool changed. */
   readonly onNotice?: (notice: string) => void;
 }
 
@@ -23,7 +23,7 @@ export interface McpConnection {
   readonly tools: readonly Tool[];
   /** The notices so far. */
   readonly notices: readonly string[];
-  /** Ends the connection, and a server that was started for it. */
+  /** Ends the connection. If the connection started the server, this also ends the server. */
   close(): Promise<void>;
 }
 
@@ -35,10 +35,9 @@ interface Session {
 }
 
 /**
- * Connects to an MCP server and returns its tools.
+ * Connects to an MCP server and returns its tools. Throws if the server cannot be reached.
  *
- * A server that dies is started again by the next call. Every failure of a call is an error result for the model. Only
- * a server that cannot be reached at the beginning throws here.
+ * Later, a call that fails returns an error result for the model. If the server died, the next call starts it again.
  */
 export async function connectMcpServer(options: McpServerOptions): Promise<McpConnection> {
   const { name, connectTimeoutMs = 15_000, callTimeoutMs = 60_000, maxTools = 100 } = options;
@@ -58,11 +57,11 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
   /** Tools whose definition changed after the connection was made. */
   const changed = new Set<string>();
 
-  /** The open connection, or a new one. */
+  /** Returns the open connection, or opens a connection. */
   function session(): Promise<Session> {
     if (current) return current;
     const own: Promise<Session> = begin(() => {
-      // A connection that closes late must not close the connection that replaced it.
+      // An old connection that closes late must not remove the new connection.
       if (current === own) current = undefined;
     });
     current = own;
@@ -99,7 +98,7 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
     }
   }
 
-  /** The operator approved the first list by naming the server. Later lists are compared with it. */
+  /** Compares a list of tools with the first list. The operator approved the first list by naming the server. */
   function compare(listed: readonly McpTool[]): void {
     if (!taken) {
       taken = takeTools(name, listed, maxTools);

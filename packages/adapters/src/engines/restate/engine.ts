@@ -17,46 +17,46 @@ export interface RestateEngineDeps {
   /** The endpoint at which Restate gives sessions to this process. Without it, this process only wakes sessions. */
   readonly endpoint?: RestateEndpoint | undefined;
   readonly leaseMs?: number;
-  /** How many sessions are driven at the same time. */
+  /** The largest number of sessions that this process drives at the same time. */
   readonly concurrency?: number;
-  /** Whether the store has several tenants. If so, no tenant may take every place. */
+  /** Returns true if the store has several tenants. They then share the places of the fair queue. */
   readonly isShared?: (() => boolean) | undefined;
-  /** How long a session keeps its place while others wait. */
+  /** If other sessions wait, a session gives up its place after this time. */
   readonly sliceMs?: number;
   readonly now?: () => number;
   readonly report?: (error: unknown) => void;
 }
 
 const SWEEP_MS = 500;
-/** All workers together send at most one wake-up for an overdue session in this time. */
+/** The workers send an overdue session at most one wake-up in this time, all workers together. */
 const SEND_AGAIN_MS = 5000;
-/** If another worker has the lease of a session, the lease is requested again after this delay, which grows. */
+/** A drive that changed nothing is repeated after this delay. The delay grows with each attempt. */
 const BUSY_MS = 250;
 /**
- * A lease of another worker may be taken if it ends within `leaseMs` plus this time. The worker may have renewed the
- * lease after the claim here began.
+ * Allows a drive to take a lease that ends within `leaseMs` plus this time. The extra time covers a renewal while the
+ * claim is under way.
  */
 const CLOCK_SLACK_MS = 1000;
 /**
- * This process drives a session without Restate if the session is still due this long after its wake-up was sent: the
- * node of Restate that has the wake-up is down, or another node is taking over.
+ * If a session is still due after this time, this process drives the session without Restate. A node of Restate may be
+ * down.
  */
 const UNPLACED_MS = 1500;
 /**
- * If a session has been due for this long, this worker had no free place for it. Its wake-up is then sent again, for
- * any worker.
+ * If a session is still due after this time, this worker has no free place. The worker then sends a new wake-up, which
+ * any worker may get.
  */
 const SEND_MS = 3000;
-/** After this time in the queue for a place, another worker may have driven the session. */
+/** If a session waited longer for a place, this process checks again whether the session is due. */
 const LONG_IN_LINE_MS = 100;
-/** The largest number of overdue sessions of one tenant that one sweep handles. */
+/** The largest number of overdue sessions that a sweep handles for a tenant. */
 const PER_TENANT = 100;
 
 /**
  * Drives sessions that Restate gives to this process. Restate chooses the worker, retries, and keeps timers. But
- * `due_at` in the store decides whether a session is due, so workers also drive sessions that Restate gives to nobody.
- * Only one attempt runs for a session at a time, so that a new attempt may take the lease of the previous one. Reasons:
- * decision 160.
+ * `due_at` in the store decides whether a session is due. Workers therefore also drive due sessions that Restate gives
+ * to no worker. Restate runs one attempt for a session at a time, so a new attempt may take the lease of the previous
+ * attempt. Decision 160 has the reasons.
  */
 export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const { store, runtime, owner, ingress, endpoint } = deps;
@@ -65,9 +65,9 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const places = createFairQueue({ places: concurrency, isShared: deps.isShared });
   const sender = createSender({ ingress, report });
   const stopping = new AbortController();
-  /** The sessions that are being claimed or driven here, each with a promise that resolves at the end. */
+  /** The sessions that this process claims or drives now. The promise resolves when the drive ends. */
   const inHand = new Map<string, Promise<void>>();
-  /** The time window in which the last wake-up of each overdue session was sent. */
+  /** The time window of the last wake-up, by overdue session. */
   const sent = new Map<string, number>();
   let stopListening = (): void => {};
   let sweeps: NodeJS.Timeout | undefined;
@@ -77,7 +77,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     return due;
   }
 
-  /** Called by Restate: drives a session until it sleeps, or until its time slice ends. */
+  /** Drives a session until it sleeps, or until its time slice ends. Restate calls this function. */
   async function driveSlice(sessionId: string, attemptOver: AbortSignal): Promise<void> {
     const over = AbortSignal.any([attemptOver, stopping.signal]);
     const yieldAt = now() + sliceMs;
@@ -100,7 +100,6 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
       asked = now();
       due = await dueOf(sessionId);
       inVain = due && due.lastSequence === before.lastSequence && due.dueAt === before.dueAt ? inVain + 1 : 0;
-      // A drive that changed nothing is not repeated immediately.
       if (inVain > 0) await pause(Math.min(BUSY_MS * inVain, leaseMs), over);
       if (await endOfDriveHere(sessionId, over)) {
         asked = now();
@@ -111,9 +110,9 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   }
 
   /**
-   * Drives a session, but not if this process is already claiming or driving it. While PostgreSQL is slow, every sweep
-   * finds the sessions that are still being claimed. Without this check, each sweep would take another place for each
-   * of them.
+   * Drives a session, unless this process already claims or drives it. If PostgreSQL is slow, a sweep finds sessions
+   * again that the previous sweep still claims. Without this check, every sweep would take another place for such a
+   * session.
    */
   async function alone(sessionId: string, drive: () => Promise<void>): Promise<void> {
     if (inHand.has(sessionId)) return;
@@ -135,8 +134,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   }
 
   /**
-   * Waits until this process no longer drives the session: for an earlier attempt, or without Restate. Returns false if
-   * it does not drive the session.
+   * Waits until this process no longer drives the session. Returns false immediately if the process does not drive it.
    */
   async function endOfDriveHere(sessionId: string, over: AbortSignal): Promise<boolean> {
     const end = inHand.get(sessionId);
@@ -157,19 +155,19 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   }
 
   /**
-   * Drives a session until it sleeps, or until its time slice ends. If the attempt ends earlier, the drive continues:
-   * otherwise its step would be lost, and the next attempt would begin it again. In this process, the next attempt
-   * waits for this drive. In another process, the next attempt takes the lease.
+   * Drives a session until it sleeps, or until its time slice ends. The drive continues even if the attempt of Restate
+   * ends earlier. Without that, the step would be lost and the next attempt would begin it again. A next attempt in
+   * this process waits for the drive. A next attempt in another process takes the lease.
    */
   async function driveOnce(sessionId: string, yieldAt: number): Promise<void> {
     const asked = now();
     const claim = await store.claim({ owner, leaseMs, sessionId, takeWithinMs: leaseMs + CLOCK_SLACK_MS });
-    // Another worker has the lease. The caller tries again soon.
+    // Another worker has the lease. The caller repeats the drive.
     if (claim.kind !== "leased") return;
     await drives.begin({ ...claim, asked, yieldAt }).done;
   }
 
-  /** Drives a session that Restate gives to nobody, if a place is free. */
+  /** Drives a session that Restate gives to no worker, if a place is free. */
   async function driveUnplaced(session: DueSession): Promise<void> {
     const { sessionId } = session;
     let isDriven = false;
@@ -183,7 +181,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     if (!giveBack) return false;
     try {
       const asked = now();
-      // A late attempt of Restate takes a lease that ends soon. This lease is longer, so that no attempt takes it
+      // A late attempt of Restate takes a lease that ends soon. The lease here is longer, so no attempt takes it
       // between two renewals.
       const claim = await store.claim({ owner, leaseMs: leaseMs * 1.5 + CLOCK_SLACK_MS, sessionId });
       if (claim.kind !== "leased") return false;
@@ -205,7 +203,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     for (const session of overdue) {
       const { sessionId, lastSequence, dueAt } = session;
       if (drives.find(sessionId)) continue;
-      // Restate may keep trying a dead worker for seconds, and other wake-ups of the session wait for that attempt.
+      // Restate may retry on a dead worker for seconds. Other wake-ups of the session wait for that attempt.
       void driveUnplaced(session).catch(reportUnknown);
       if (!isFreed && (sent.get(sessionId) === stretch || dueAt > now() - SEND_MS)) continue;
       sent.set(sessionId, stretch);
@@ -230,7 +228,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
   return {
     start() {
       stopListening = store.onNews((sessionId, events) => {
-        // Events of another process are announced by that process.
+        // Without events, the news comes from another process, which sends the wake-up.
         if (!events || drives.find(sessionId) || !isWoken(events)) return;
         sender.offer({ sessionId, key: String(events.at(-1)?.sequence) });
       });
@@ -254,7 +252,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     },
   };
 
-  /** A deleted session needs no drive. Any other error is retried by Restate. */
+  /** Ignores a deleted session. Restate retries after any other error. */
   function problemOf(error: unknown): void {
     if (isKnownError(error, "not_found")) return;
     if (!isKnownError(error) && !stopping.signal.aborted) report(error);

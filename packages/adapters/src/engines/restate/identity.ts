@@ -1,14 +1,14 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import { KnownError } from "@skein/protocol";
 
-/** A new private key with which a Restate cluster signs its calls, as PEM. */
+/** Creates a private key, as PEM, for a Restate cluster that signs its calls. */
 export function newIdentity(): string {
   return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
-/** The public key of a Restate cluster in the form that workers check: `publickeyv1_…`. */
+/** Returns the public key of a private key, in the form that workers check: `publickeyv1_…`. */
 export function identityKeyOf(pem: string): string {
-  // The raw key is the end of its DER form.
+  // The last 32 bytes of the DER form are the raw key.
   const raw = createPublicKey(privateKeyIn(pem)).export({ type: "spki", format: "der" }).subarray(-32);
   return `publickeyv1_${base58(raw)}`;
 }
@@ -18,14 +18,14 @@ function privateKeyIn(pem: string) {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === "ed25519") return key;
   } catch {
-    // The text is not a key. The error is the same as for a key of another type.
+    // A text that is not a key gets the error below.
   }
   throw new KnownError("invalid", "This is not a private ed25519 key in PEM format.");
 }
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/** Bytes in base58, the encoding of Restate's keys. */
+/** Encodes bytes in base58, as Restate's keys are. */
 function base58(bytes: Uint8Array): string {
   let number = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   let text = "";

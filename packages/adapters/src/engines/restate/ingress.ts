@@ -1,17 +1,16 @@
 /**
- * A wake-up for a session. Of several wake-ups with the same key, Restate uses the first and ignores the others for some
- * minutes.
+ * A wake-up for a session. If several wake-ups have the same key, Restate ignores all but the first for some minutes.
  */
 export interface WakeUp {
   readonly sessionId: string;
-  /** Distinguishes this wake-up from earlier ones of the session, for example by the last sequence. */
+  /** Differs from the keys of the session's earlier wake-ups. Example: the last sequence. */
   readonly key: string;
-  /** When the session is driven (ms from now). Default: immediately. */
+  /** Delays the drive by this time. Default: 0. */
   readonly delayMs?: number;
 }
 
 export interface IngressDeps {
-  /** The ingresses of the cluster. If one does not answer, the next one is asked. */
+  /** The ingresses of the cluster. If an ingress does not answer, the next ingress is asked. */
   readonly urls: readonly string[];
   readonly service: string;
   /** The key for an ingress behind a gateway that requires one. */
@@ -27,11 +26,11 @@ export interface Ingress {
   check(): Promise<void>;
 }
 
-/** An ingress that takes longer counts as dead, and the next one is tried. */
+/** If an ingress needs longer than this, the next ingress is asked. */
 const ANSWER_MS = 1500;
 
 export function createIngress({ urls, service, token, fetch: send = fetch }: IngressDeps): Ingress {
-  /** The ingress that answered last. */
+  /** The index of the ingress that answered most recently. */
   let best = 0;
 
   async function sendTo(url: string, { sessionId, key, delayMs = 0 }: WakeUp): Promise<void> {
@@ -65,7 +64,7 @@ export function createIngress({ urls, service, token, fetch: send = fetch }: Ing
     const { message, cause } = problem as Error;
     const why = cause instanceof Error && cause.message !== "" ? `${message} (${cause.message})` : message;
     throw new Error(
-      `No ingress of Restate answers at ${urls.join(", ")}: ${why}. Sessions wait, and wake-ups are sent again until one does. Check SKEIN_RESTATE_URL.`,
+      `No ingress of Restate answers at ${urls.join(", ")}: ${why}. Sessions wait, and their wake-ups are sent again until an ingress answers. Check SKEIN_RESTATE_URL.`,
       { cause: problem },
     );
   }

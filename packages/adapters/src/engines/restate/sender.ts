@@ -3,21 +3,21 @@ import type { Ingress, WakeUp } from "./ingress.ts";
 
 /** Sends wake-ups, and repeats each one until an ingress accepts it. */
 export interface Sender {
-  /** Resolves when the wake-up was accepted, or is kept here to be sent again. */
+  /** Resolves when an ingress accepted the wake-up, or after a failed attempt. A failed wake-up is sent again later. */
   send(wakeUp: WakeUp): Promise<void>;
-  /** Like `send`, without waiting for it. */
+  /** Sends a wake-up like `send`, but returns immediately. */
   offer(wakeUp: WakeUp): void;
   /** Resolves when all requests in progress were answered. */
   stop(): Promise<void>;
 }
 
 const AGAIN_MS = 500;
-/** How many wake-ups are kept here. Further wake-ups are found by the workers' sweep. */
+/** The largest number of wake-ups that are sent again. The workers' sweep finds sessions beyond this number. */
 const KEPT = 10_000;
 const STOP_MS = 2000;
 
 export function createSender(deps: { readonly ingress: Ingress; readonly report: (error: unknown) => void }): Sender {
-  /** One wake-up for each session is enough: it only says that the session must be checked. */
+  /** Keeps one wake-up for each session, because a wake-up only says that the session must be checked. */
   const unsent = new Map<string, WakeUp>();
   const underWay = new Set<Promise<void>>();
   let again: NodeJS.Timeout | undefined;
@@ -28,7 +28,7 @@ export function createSender(deps: { readonly ingress: Ingress; readonly report:
       await deps.ingress.send(wakeUp);
       isDown = false;
     } catch (error) {
-      // The error is reported once for each outage of Restate.
+      // During an outage of Restate, only the first error is reported.
       if (!isDown) deps.report(error);
       isDown = true;
       if (unsent.size < KEPT) unsent.set(wakeUp.sessionId, wakeUp);
