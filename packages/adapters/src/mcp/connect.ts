@@ -153,13 +153,13 @@ async function end({ client, opened }: Session): Promise<void> {
   await opened.gone();
 }
 
-/** Lists the tools page by page, up to a limit, because a list may be endless. */
+/** Lists the tools page by page. Stops after `most` tools, because a server may have endless pages. */
 async function listAll(client: Client, most: number, timeout: number): Promise<readonly McpTool[]> {
   if (!client.getServerCapabilities()?.tools) return [];
   const tools: McpTool[] = [];
   let cursor: string | undefined = "";
   while (cursor !== undefined && tools.length <= most) {
-    // A request with a cursor gets one page. Without a cursor, the client would collect all pages.
+    // `listTools` without a cursor would collect all pages, so the request is sent directly.
     const page: Awaited<ReturnType<Client["listTools"]>> = await client.request(
       { method: "tools/list", params: cursor === "" ? {} : { cursor } },
       { timeout },
@@ -170,7 +170,7 @@ async function listAll(client: Client, most: number, timeout: number): Promise<r
   return tools;
 }
 
-/** The error as a sentence, with its status or code. */
+/** Returns the error as a sentence, with its status or code. */
 function sentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error).slice(0, 500);
   const { data, cause } = error as { data?: { status?: unknown }; cause?: { code?: unknown } };

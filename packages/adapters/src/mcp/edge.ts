@@ -3,12 +3,9 @@ import { withoutSecrets } from "@skein/protocol";
 import type { OpenTransport } from "./sandboxed-transport.ts";
 import { type McpPlace, openTransport } from "./transport.ts";
 
-/**
- * An MCP server that this process talks to on behalf of a program in a sandbox: the program exchanges messages with it, but the
- * credentials stay in this process.
- */
+/** Connects a program in a sandbox with an MCP server. The credentials of the server stay in this process. */
 export interface McpEdge {
-  /** Starts to pass messages between the program and the server. A server that cannot be used answers every request with an error. */
+  /** Passes messages between the program and the server. If the server cannot be used, every request gets an error. */
   connect(program: Transport): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,7 +45,7 @@ export function openMcpEdge(name: string, place: McpPlace): McpEdge {
           await program.send({ jsonrpc: "2.0", id: message.id, error: { code: -32_000, message: said } });
         }
       };
-      // Messages must keep their order: each waits until the previous one was sent.
+      // A message waits until the previous message was sent, because messages must keep their order.
       let last: Promise<void> = Promise.resolve();
       // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the transport's own hook; it is no event target
       program.onmessage = (message: JSONRPCMessage) => {
@@ -67,7 +64,7 @@ function versionIn(message: JSONRPCMessage): string | undefined {
   return typeof result?.protocolVersion === "string" ? result.protocolVersion : undefined;
 }
 
-/** The error as a sentence without the credentials, which the program must not see. */
+/** Returns the error as a sentence. Removes the credentials, because the program in the sandbox gets this text. */
 function sentence(error: unknown, { env = {}, headers = {} }: McpPlace): string {
   const message = error instanceof Error ? error.message : String(error);
   const secrets = [...Object.values(env), ...Object.values(headers)].filter((value) => value.length >= 4);

@@ -1,12 +1,12 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { ContentBlock } from "@skein/protocol";
 
-/** The most base64 characters of one image for a model. */
+/** The largest number of base64 characters in an image for a model. */
 const IMAGE_LENGTH = 5 * 1024 * 1024;
 
 /**
- * Converts the result of an MCP tool to a result of a Skein tool. If the server reports an error, it is thrown as an
- * error for the model.
+ * Converts the result of an MCP tool to a result of a Skein tool. Throws if the server reports an error, so that the
+ * model sees the error.
  */
 export function toolOutput({ content, structuredContent, isError }: CallToolResult): unknown {
   const blocks = content.map(blockOf);

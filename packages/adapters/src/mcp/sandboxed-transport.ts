@@ -10,38 +10,37 @@ import {
 import type { Sandbox, SandboxedProcess, SandboxLimits } from "@skein/core";
 import { type GatePlaces, openHosts, withForwarder } from "../sandboxes/host-gate.ts";
 
-/** Carries messages to and from an MCP server. */
 export interface OpenTransport {
   readonly transport: Transport;
-  /** The last lines of a started server's standard error, for error messages. */
+  /** Returns the last lines that a started server wrote to standard error, for error messages. */
   readonly complaint: () => string;
-  /** Resolves when a started server has ended, and ends it if necessary. */
+  /** Waits until a started server has ended. Kills it if necessary. */
   readonly gone: () => Promise<void>;
 }
 
-/** A command that is an MCP server, and what it sees in its own sandbox. */
+/** An MCP server that is started as a command in a sandbox. */
 export interface SandboxedServer {
   readonly command: string;
   readonly args: readonly string[];
-  /** The whole environment besides PATH, HOME and LANG. Only the MCP server gets it. */
+  /** The environment of the server, besides PATH, HOME and LANG. */
   readonly env: Readonly<Record<string, string>>;
-  /** Its working folder, which it may write to. Default: a temporary folder. */
+  /** The working folder of the server. The server may write to this folder. Default: a temporary folder. */
   readonly cwd?: string | undefined;
-  /** Folders and files that it may read besides the system. */
+  /** Folders and files that the server may read, besides the system. */
   readonly reads: readonly string[];
-  /** Hosts that it may call. */
+  /** Hosts that the server may call. */
   readonly hosts: readonly string[];
   readonly sandbox: Sandbox;
   readonly limits?: SandboxLimits | undefined;
   readonly places?: GatePlaces | undefined;
 }
 
-/** The default limits of an MCP server. */
+/** The limits of an MCP server, if `SandboxedServer` sets none. */
 const LIMITS: SandboxLimits = { totalMemoryBytes: 2 * 1024 ** 3, processes: 128, fileBytes: 1024 ** 3 };
 const PATH = "/usr/local/bin:/usr/bin:/bin";
 const KILL_AFTER_MS = 500;
 
-/** Messages to and from an MCP server in its own sandbox, one message per line. */
+/** Runs an MCP server in a sandbox and exchanges messages with it, one message per line. */
 export function sandboxedTransport(
   server: SandboxedServer,
   { closing, maximumBytes }: { readonly closing: () => void; readonly maximumBytes: number },

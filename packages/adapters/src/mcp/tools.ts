@@ -8,13 +8,13 @@ const DESCRIPTION_LENGTH = 4000;
 const SCHEMA_LENGTH = 64 * 1024;
 const NAME_LENGTH = 128;
 
-/** A server's tools as tools of Skein, and sentences about tools that cannot be used. */
+/** The usable tools of a server, and notices about the tools that are left out. */
 export interface Taken {
   readonly tools: ReadonlyMap<string, { readonly definition: McpTool; readonly name: string; readonly hash: string }>;
   readonly notices: readonly string[];
 }
 
-/** Selects the usable tools of a server, by the names that the server gives them. */
+/** Selects the usable tools of a server. The keys of the map are the server's names of the tools. */
 export function takeTools(server: string, listed: readonly McpTool[], most: number): Taken {
   const tools = new Map<string, { definition: McpTool; name: string; hash: string }>();
   const names = new Set<string>();
@@ -40,7 +40,7 @@ function problemWith({ inputSchema }: McpTool, name: string, names: ReadonlySet<
   return undefined;
 }
 
-/** The hash of what a person approved: everything that the model sees of the tool. */
+/** Returns a hash of everything that the model sees of the tool. A person approved the tool with this hash. */
 export function hashOf({ name, description, inputSchema, annotations }: McpTool): string {
   return createHash("sha256")
     .update(JSON.stringify([name, description, inputSchema, annotations]))
@@ -56,7 +56,7 @@ export function asTool(
   const tool = defineTool({
     name,
     description: description.slice(0, DESCRIPTION_LENGTH).toWellFormed(),
-    // The schema is not checked here, because the server checks the input itself.
+    // The MCP server checks the input against its schema.
     input: z.looseObject({}),
     policy: annotations?.readOnlyHint === true || annotations?.idempotentHint === true ? "repeatable" : "once",
     run: (input, context) => call(input, context),

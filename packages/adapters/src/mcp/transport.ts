@@ -8,27 +8,29 @@ import { openSandbox } from "../sandboxes/bubblewrap/index.ts";
 import type { GatePlaces } from "../sandboxes/host-gate.ts";
 import { type OpenTransport, sandboxedTransport } from "./sandboxed-transport.ts";
 
-/** Where an MCP server is: a command that is started here, or an address. */
+/** An MCP server: a command that this process starts, or an address. */
 export interface McpPlace {
   readonly command?: string;
   readonly args?: readonly string[];
-  /** Added to an otherwise empty environment: no other variable of this process is passed on. */
+  /** Variables for the command. From this process, the command gets only basic variables such as PATH and HOME. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /**
-   * Whether a command runs in its own sandbox. There it sees its `cwd` (default: a temporary folder), the paths in
-   * `reads`, and a system without secrets, and can call only `hosts`. Default: `off`, with the rights of this process.
+   * Whether the command runs in a sandbox. Default: `off`, which gives the command the rights of this process.
+   *
+   * In a sandbox, the command sees its `cwd` (default: a temporary folder), the paths in `reads`, and a system without
+   * secrets. It can call only `hosts`.
    */
   readonly sandbox?: SandboxMode | undefined;
-  /** Folders and files that a command in a sandbox may read, such as its own code. */
+  /** Folders and files that the command may read in a sandbox, such as its program files. */
   readonly reads?: readonly string[];
-  /** Hosts that a command in a sandbox may call: names, or `*.name` for all subdomains. */
+  /** Hosts that the command may call in a sandbox. `*.name` allows all subdomains. */
   readonly hosts?: readonly string[];
   readonly url?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the server at the URL uses the older protocol with two addresses (SSE). */
   readonly sse?: boolean;
-  /** Used instead of `fetch` to call the URL. */
+  /** Calls the URL. Default: `fetch`. */
   readonly fetch?: Fetch | undefined;
   /** The sandbox of a command, if it is already open. */
   readonly within?: Within | undefined;
@@ -42,12 +44,12 @@ interface Within {
   readonly places?: GatePlaces | undefined;
 }
 
-/** The largest message in bytes; the connection to a server that sends more is closed. */
+/** The largest message in bytes. A larger message closes the connection. */
 const MESSAGE_BYTES = 8 * 1024 * 1024;
-/** How long a server may take to end after it was asked to end. Then it is killed. */
+/** If a server has not ended this long after the request to end, it is killed. */
 const KILL_AFTER_MS = 500;
 
-/** Calls `closing` as soon as the connection must not be used any more. The connection itself may close much later. */
+/** Calls `closing` as soon as the connection must not be used any more. The transport may close much later. */
 export async function openTransport(name: string, place: McpPlace, closing: () => void): Promise<OpenTransport> {
   const { command, url } = place;
   if ((command === undefined) === (url === undefined))
@@ -88,7 +90,7 @@ function overStdio(command: string, { args = [], env = {}, cwd }: McpPlace, clos
   const { start, close } = transport;
   transport.start = async () => {
     await start.call(transport);
-    // The transport drops its reference to the process when it begins to close, so the process is remembered here.
+    // The transport forgets its process when it begins to close, so the reference is kept here.
     child = Reflect.get(transport, "_process") as ChildProcess | undefined;
   };
   transport.close = async () => {
@@ -99,7 +101,7 @@ function overStdio(command: string, { args = [], env = {}, cwd }: McpPlace, clos
   return { transport, complaint: () => printed.trim(), gone: () => gone };
 }
 
-/** Waits until a process has ended: by itself, on request, or by force. */
+/** Waits until a process has ended. Kills it after a time limit. */
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const timer = setTimeout(() => child.kill("SIGKILL"), KILL_AFTER_MS);
@@ -138,11 +140,12 @@ function overHttp(
   return { transport, complaint: () => "", gone: () => Promise.resolve() };
 }
 
-/** A fetch with a size limit: an answer larger than the largest message closes the connection. */
+/** Returns a fetch with a size limit. If an answer is larger than `MESSAGE_BYTES`, this fetch closes the connection. */
 function limitedFetch(send: Fetch, giveUp: () => void): Fetch {
   return async (url, init) => {
     const response = await send(url, init);
-    // The limit is for single messages. The stream of the server's own messages has many of them, and may be endless.
+    // The limit is for the answer to a message. A stream that the client opens with GET has many messages and may be
+    // endless.
     if (init?.method !== "POST" || !response.body) return response;
     let size = 0;
     const counted = new TransformStream<Uint8Array, Uint8Array>({

@@ -6,19 +6,19 @@ import { knownSqliteError } from "../stores/sqlite/errors.ts";
 import { type MemoryRow, type MemoryTable, createTableMemory } from "./table-memory.ts";
 
 export interface FullTextMemoryOptions {
-  /** The file with the memories; without one, they are lost when the process ends. */
+  /** The file with the memories. Without a file, the memories are lost when the process ends. */
   readonly file?: string;
   /** The largest number of memories that the model is shown. */
   readonly limit?: number;
   readonly now?: () => number;
 }
 
-/** An agent memory whose rows can all be read and written, so that they can be moved to another memory. */
+/** An agent memory that can be moved to another memory: all its rows can be read and written. */
 export interface FullTextMemory extends AgentMemory, Pick<MemoryTable, "keep" | "all"> {
   close(): Promise<void>;
 }
 
-/** Memories in a sqlite file, found by its own full-text index. */
+/** Creates an agent memory in a sqlite file, with sqlite's full-text index. */
 export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullTextMemory {
   const { file, limit = 5, now = Date.now } = options;
   const database = openDatabase(file);
@@ -32,7 +32,7 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
         write.run(tenant, agentId, sessionId, kind, key, text, at);
     },
     async find(words, { tenant, agentId, sessionId }, most) {
-      // Each word is quoted, so that no part of it is query syntax.
+      // Quotes prevent that a part of a word is read as query syntax.
       const query = words.map((word) => `"${word}"`).join(" OR ");
       const { found } = count.get(query, tenant, agentId, sessionId) as { found: number };
       const rows = found === 0 ? [] : find.all(query, tenant, agentId, sessionId, most);
@@ -54,7 +54,7 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
 /** Opens the file and creates its tables. An error names the file. */
 function openDatabase(file: string | undefined): DatabaseSync {
   try {
-    // The file is created first, because sqlite gives its additional files the same mode.
+    // This creates the file with a mode, because sqlite copies the mode to its additional files.
     if (file !== undefined) closeSync(openSync(file, "a", 0o600));
     const database = new DatabaseSync(file ?? ":memory:", { timeout: 5000 });
     database.exec(SCHEMA);

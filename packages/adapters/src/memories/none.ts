@@ -1,8 +1,8 @@
 import type { AgentMemory } from "@skein/core";
 
 /**
- * No memory. An agent whose data says `none` has no memory at all; this adapter is for code that requires an agent
- * memory.
+ * Creates an agent memory that does nothing, for code that requires an agent memory. An agent with the setting `none`
+ * has no agent memory, so it does not need this adapter.
  */
 export function createNoMemory(): AgentMemory {
   return {

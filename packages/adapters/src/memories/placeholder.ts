@@ -1,6 +1,6 @@
 import type { AgentMemory } from "@skein/core";
 
-/** Remembers nothing: every hook runs and leaves its row in the log, with counts of 0. */
+/** Creates an agent memory that remembers nothing. Its hooks run and the log shows their counts, which are 0. */
 export function createPlaceholderMemory(): AgentMemory {
   return {
     type: "placeholder",

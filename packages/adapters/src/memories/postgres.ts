@@ -10,7 +10,9 @@ export interface PostgresMemoryOptions {
   readonly limit?: number;
 }
 
-/** Memories in PostgreSQL, found by its full-text index: all machines that use the database share them. */
+/**
+ * Creates an agent memory in PostgreSQL, with a full-text index. All machines that use the database share its memories.
+ */
 export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions): FullTextMemory {
   const pool = new pg.Pool({
     connectionString: url,
@@ -23,11 +25,11 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
     idleTimeoutMillis: 10_000,
     allowExitOnIdle: true,
   });
-  // An idle connection that breaks is dropped by the pool; the next query opens another.
+  // The pool drops an idle connection that breaks. The next query opens another connection.
   pool.on("error", () => {});
   let made: Promise<unknown> | undefined;
 
-  /** The table is created at the first query. If this fails, the next query tries again. */
+  /** Runs a query. Before that, creates the table if this process has not done so. */
   async function query<Row extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<Row[]> {
     made ??= pool.query(SCHEMA);
     await made.catch((error: unknown) => {
@@ -86,12 +88,12 @@ export function createPostgresMemory({ url, limit = 5 }: PostgresMemoryOptions):
   };
 }
 
-/** Words without accents, as in the sqlite memory. */
+/** Removes accents from the words, as sqlite's index does. */
 function plain(words: readonly string[]): readonly string[] {
   return words.map((word) => word.normalize("NFD").replaceAll(/\p{M}/gu, "")).filter((word) => word !== "");
 }
 
-/** The text of a tsvector. Words consist of letters and digits only, so none of them needs an escape. */
+/** Returns the words as the text of a tsvector. Words contain only letters and digits, so they need no escape. */
 function lexemes(words: readonly string[]): string {
   return plain(words)
     .map((word, at) => `'${word}':${at + 1}`)

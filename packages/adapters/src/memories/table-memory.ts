@@ -7,7 +7,7 @@ type Whose = Pick<SessionState, "tenant" | "agentId" | "sessionId">;
 
 export interface MemoryRow extends Whose {
   readonly kind: "run" | "dropped";
-  /** The same memory always has the same id, so that storing it again after a crash changes nothing. */
+  /** Stays the same for a memory, so that storing the memory again after a crash changes nothing. */
   readonly key: string;
   readonly text: string;
 }
@@ -16,31 +16,31 @@ export interface MemoryRow extends Whose {
 export interface MemoryTable {
   keep(rows: readonly MemoryRow[]): Promise<void>;
   /**
-   * Memories with any of the words, best first. Memories of the searching session are included only if a compaction
-   * dropped their messages.
+   * Returns memories with any of the words, best first. Includes a memory of the searching session only if a compaction
+   * dropped its message.
    */
   find(
     words: readonly string[],
     whose: Whose,
     limit: number,
   ): Promise<{ readonly found: number; readonly memories: readonly string[] }>;
-  /** How many memories of a session come from messages that a compaction dropped. */
+  /** Counts the session's memories from messages that a compaction dropped. */
   dropped(whose: Whose): Promise<number>;
   /** Removes the memories of a session. */
   forget(session: Pick<Whose, "tenant" | "sessionId">): Promise<void>;
-  /** Every memory of all agents, the oldest first, for moving them. */
+  /** Lists the memories of all agents, the oldest first. Used to move memories. */
   all(): AsyncIterable<MemoryRow>;
 }
 
-/** The most characters of one memory. */
+/** The largest length of a memory, in characters. */
 const GIST = 1000;
 
 /**
- * An agent memory that is searched by words. It stores each run's prompt and answer, and messages that compactions
- * dropped.
+ * Creates an agent memory that is searched by words. It stores each run's prompt and answer, and the messages that a
+ * compaction drops.
  *
- * Memories belong to one agent of one tenant. From the searching session itself, the agent only gets messages that a
- * compaction dropped. Reasons: decision 041.
+ * Memories belong to one agent of one tenant. An agent does not get memories of the session in which it searches,
+ * except of dropped messages. Decision 041 has the reasons.
  */
 export function createTableMemory(table: MemoryTable, limit: number): AgentMemory {
   const keep = async (rows: readonly MemoryRow[]): Promise<number> => {
@@ -75,7 +75,7 @@ function rowOf({ tenant, agentId, sessionId }: Whose, kind: MemoryRow["kind"], k
   return { tenant, agentId, sessionId, kind, key, text: shortened(text, GIST) };
 }
 
-/** A message as text: its text, and the calls and results of tools. */
+/** Returns the text of a message, with the calls and results of tools. */
 function gistOf({ role, content }: Message): string {
   const said = blocksOf(content).map((block) => {
     if (block.type === "tool_use") return `Called ${String(block["name"])} with ${JSON.stringify(block["input"])}`;

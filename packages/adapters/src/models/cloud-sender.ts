@@ -3,7 +3,7 @@ import { rejectedMessages } from "./anthropic/failures.ts";
 import { checkStream } from "./failures-of-openai.ts";
 import { sent } from "./stream-request.ts";
 
-/** The part of a cloud's official client that is used here. */
+/** The methods of a cloud's official client that Skein uses. */
 interface CloudClient {
   readonly messages: {
     create(
@@ -14,18 +14,15 @@ interface CloudClient {
 }
 
 /**
- * Sends requests through the official client of a cloud, which adds the address, the format and the signature. Reasons:
- * decision 250.
+ * Sends requests through the official client of a cloud. The client adds the address, the format and the signature.
+ * Decision 250 has the reasons.
  */
 export function createCloudSender(client: CloudClient): MessagesSender {
   return ({ body, headers, signal }: MessagesRequest) =>
     client.messages.create({ ...body, stream: true } as never, { headers, signal }).asResponse();
 }
 
-/**
- * Makes the connections of a cloud's client in the same way as for other models, so that failures have the same
- * messages.
- */
+/** Makes the connections of a cloud's client like those of other models, so that failures have the same messages. */
 export function cloudFetch(hint: string, send: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const url = String(input instanceof Request ? input.url : input);

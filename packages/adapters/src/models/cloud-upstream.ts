@@ -7,8 +7,8 @@ import type { MessagesSender } from "./anthropic/index.ts";
 import type { Answer } from "./http-request.ts";
 
 /**
- * Lets programs that speak the Messages API use a model in a cloud. Clouds only stream, so an answer that must not be streamed
- * is assembled here.
+ * Lets a program use a model in a cloud through the Messages API. Clouds only stream, so this code assembles the answer
+ * if the program asks for no stream.
  */
 export function createCloudUpstream(send: MessagesSender): Upstream {
   return async ({ path, body: bytes, headers, signal }) => {
@@ -40,7 +40,7 @@ function streamOf({ body }: Answer): ReadableStream {
   return ReadableStream.from(body ?? []);
 }
 
-/** The answer as one message. */
+/** Assembles a streamed answer to a message. */
 async function wholeMessage(answer: Answer): Promise<JsonObject> {
   const reply = createReply();
   let id: unknown;
@@ -67,7 +67,7 @@ async function wholeMessage(answer: Answer): Promise<JsonObject> {
   };
 }
 
-/** An error in the format of the Messages API. */
+/** Returns an error in the format of the Messages API. */
 function errorResponse(
   status: number,
   { code, message }: { readonly code: string; readonly message: string },

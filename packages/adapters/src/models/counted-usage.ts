@@ -1,6 +1,6 @@
 import { type JsonObject, type Usage, isJsonObject } from "@skein/protocol";
 
-/** Token counts of an API that counts cached input as part of the prompt, and reasoning as part of the answer. */
+/** Token counts of an API. `prompt` includes cached input, and `answer` includes reasoning. */
 export interface Counts {
   readonly prompt: unknown;
   readonly answer: unknown;
@@ -9,11 +9,11 @@ export interface Counts {
   readonly reasoning: unknown;
 }
 
-/** The counts in the format of the log; undefined if they are missing or contradict each other. */
+/** Converts the counts to the format of the log. Returns undefined if counts are missing or contradict each other. */
 export function countedUsage({ prompt, answer, read, written, reasoning }: Counts): Usage | undefined {
   const [all, output, cached, kept, thought] = [prompt, answer, read ?? 0, written ?? 0, reasoning ?? 0];
   if (!isCount(all) || !isCount(output) || !isCount(cached) || !isCount(kept) || !isCount(thought)) return undefined;
-  // Cached tokens are part of the prompt. If there are more of them than in the prompt, the usage is unknown.
+  // Cached tokens are part of the prompt. A cached count above the prompt's count is an error.
   if (cached + kept > all) return undefined;
   return {
     input_tokens: all - cached - kept,
@@ -24,7 +24,7 @@ export function countedUsage({ prompt, answer, read, written, reasoning }: Count
   };
 }
 
-/** An object inside another object; empty if it is missing. */
+/** Returns an object inside a value, or an empty object if it is missing. */
 export function objectIn(value: unknown, key: string): JsonObject {
   const inner = isJsonObject(value) ? value[key] : undefined;
   return isJsonObject(inner) ? inner : {};

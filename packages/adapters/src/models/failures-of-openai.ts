@@ -2,14 +2,14 @@ import { ModelFailure, parsedOrUndefined } from "@skein/core";
 import { isJsonObject } from "@skein/protocol";
 import type { Answer } from "./http-request.ts";
 
-/** An error in the format of OpenAI's APIs, which most compatible servers also use. */
+/** An error in the format of OpenAI's APIs. Most compatible servers use this format. */
 interface ToldError {
   readonly message?: unknown;
   readonly type?: unknown;
   readonly code?: unknown;
 }
 
-/** The failure of a request that was rejected, without the key and the request headers. */
+/** Converts the answer to a rejected request to a failure, without the key and the request headers. */
 export function rejectedRequest({ status, headers }: Pick<Answer, "status" | "headers">, text: string): ModelFailure {
   const told = toldError(parsedOrUndefined(text));
   const code = codeOf(status, told);
@@ -19,7 +19,7 @@ export function rejectedRequest({ status, headers }: Pick<Answer, "status" | "he
   );
 }
 
-/** The error for a rejection whose body is not an error in the server's format. */
+/** Returns an error text for a rejected request, if the server's answer has no error in OpenAI's format. */
 export function rejection(status: number, headers: Answer["headers"], text: string): string {
   const told = `The model's server answered with status ${status}`;
   const target = headers.get("location")?.replace(/\?.*/, "");
@@ -35,7 +35,7 @@ function beginning(text: string): string {
   return shown.length > MOST_SHOWN ? `${shown.slice(0, MOST_SHOWN).toWellFormed()} …` : shown;
 }
 
-/** An error in the stream instead of the rest of the answer. */
+/** Converts an error that ends the stream to a failure. */
 export function streamFailure(error: unknown): ModelFailure {
   const told = toldError({ error }) ?? {};
   const status = statusIn(told);
@@ -43,16 +43,16 @@ export function streamFailure(error: unknown): ModelFailure {
   return new ModelFailure({ code, message: sentenceOf(told) }, { retryable: isRetryable(status, code) });
 }
 
-/** The status that some servers send as the code of an error after they have begun to answer. */
+/**
+ * Returns the HTTP status from the error's code. Some servers send the status as a code if they have already begun to
+ * answer.
+ */
 function statusIn({ code }: ToldError): number | undefined {
   const status = Number(code ?? Number.NaN);
   return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 }
 
-/**
- * The failure for an answer with status 200 that was no stream of events: an error, an answer in one piece, or anything
- * else.
- */
+/** Returns the failure for an answer with status 200 that is not a stream of events. */
 export function notStreamed(text: string): ModelFailure {
   const body = parsedOrUndefined(text);
   const told = toldError(body);
@@ -67,12 +67,12 @@ export function notStreamed(text: string): ModelFailure {
       code: "no_model",
       message: `The server answered with ${what} instead of a stream of events. Check the address of the model, and that its server can stream.`,
     },
-    // A server that answers in one piece may have charged for the answer.
+    // The server may have charged for a complete answer.
     { retryable: !isAnswer, mostRetries: 1 },
   );
 }
 
-/** The error of a request as a failure for a fact. */
+/** Converts the error of a request to a failure for a fact. */
 export function brokenRequest(error: unknown): unknown {
   if (error instanceof ModelFailure || !(error instanceof Error) || error.name === "AbortError") return error;
   if (error.name !== "TypeError" && error.name !== "SyntaxError") return error;
@@ -83,12 +83,12 @@ export function brokenRequest(error: unknown): unknown {
   );
 }
 
-/** Whether a connection broke while an answer was read: the error of `httpRequest` and of `fetch`. */
+/** Recognises the error of `httpRequest` and `fetch` for a connection that broke during the answer. */
 export function isBroken(error: unknown): boolean {
   return error instanceof TypeError && error.message === "terminated";
 }
 
-/** The stream ended before the provider ended the answer. */
+/** Returns the failure for a stream that ended before the provider ended the answer. */
 export function cutStream(): ModelFailure {
   return new ModelFailure(
     { code: "stream_cut", message: "The model's answer was cut off before its end." },
@@ -96,7 +96,7 @@ export function cutStream(): ModelFailure {
   );
 }
 
-/** Rejects an answer that is not from a model: a web page at a wrong address, or the error page of a proxy. */
+/** Rejects a web page, which comes from a wrong address or from a proxy. */
 export function checkStream({ headers }: Pick<Answer, "headers">, url: string): void {
   if (!isWebPage(headers)) return;
   throw new ModelFailure(
@@ -109,7 +109,7 @@ function isWebPage(headers: Answer["headers"]): boolean {
   return (headers.get("content-type") ?? "").startsWith("text/html");
 }
 
-/** The error in OpenAI's format, or in a format of servers that are written in Python: `message` or `detail`. */
+/** Returns the error in OpenAI's format. Servers in Python send `message` or `detail` instead. */
 function toldError(body: unknown): ToldError | undefined {
   if (!isJsonObject(body)) return undefined;
   const { error, message, detail } = body;
@@ -122,7 +122,7 @@ function sentenceOf({ message }: ToldError): string {
   return typeof message === "string" && message !== "" ? message : "The model's answer ended with an error.";
 }
 
-/** The code that tells the loop how to handle a failure. */
+/** Returns a code by which the loop decides how to handle a failure. */
 function codeOf(status: number | undefined, told: ToldError | undefined): string {
   const [code, type] = [told?.code, told?.type].map((value) => (typeof value === "string" ? value : ""));
   const message = typeof told?.message === "string" ? told.message : "";

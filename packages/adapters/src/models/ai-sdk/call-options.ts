@@ -30,7 +30,7 @@ import type { CarriedPart } from "./carried-part.ts";
 
 type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
 
-/** A call in the format of the AI SDK, and the parts of the conversation that the model is not shown. */
+/** Converts a call to the format of the AI SDK. Also returns the parts of the conversation that are left out. */
 export function callOptions(
   call: ModelCall,
   { abilities, provider }: { readonly abilities: ModelAbilities; readonly provider: string },
@@ -62,7 +62,7 @@ export function callOptions(
   return { options, leftOut };
 }
 
-/** Settings that every provider has are call options; the others are provider options. */
+/** Converts the settings: the common settings to call options, all others to provider options. */
 function settingsIn(extra: JsonObject, provider: string): Partial<LanguageModelV4CallOptions> {
   const { temperature, top_p, top_k, stop_sequences, ...others } = extra;
   return {
@@ -75,8 +75,8 @@ function settingsIn(extra: JsonObject, provider: string): Partial<LanguageModelV
 }
 
 /**
- * A turn of the user. The images of tool results come after the results, because several providers send an image inside
- * a result as text.
+ * Converts a turn of the user. Images of tool results come after the results, because several providers send an image
+ * inside a result as text.
  */
 function userMessages(turn: Turn, turns: readonly Turn[]): readonly LanguageModelV4Message[] {
   const { results, parts } = splitTurn(turn);
@@ -136,7 +136,7 @@ function carriedIn(block: ContentBlock): CarriedPart {
   return carryOf(block)?.data ?? {};
 }
 
-/** The provider's own id of a call. */
+/** Returns the provider's id of a call. */
 function providerId(call: ContentBlock): string {
   return carriedIn(call).id ?? String(call["id"]);
 }

@@ -2,12 +2,12 @@ import type { SharedV4ProviderMetadata } from "@ai-sdk/provider";
 
 /** What a block carries for a provider of the AI SDK. */
 export interface CarriedPart {
-  /** The `providerMetadata` of the part: it is sent back to the provider as `providerOptions`. */
+  /** The `providerMetadata` of the part. The next call sends it back as `providerOptions`. */
   readonly metadata?: SharedV4ProviderMetadata;
   /** The provider's id of a call, if the log has a different id for the call. */
   readonly id?: string;
-  /** The kind of a part that only its provider understands. */
+  /** The kind of a part, if only the provider understands the part. */
   readonly custom?: string;
-  /** The part is an empty text that has only metadata. */
+  /** True for an empty text that is kept for its metadata. */
   readonly isText?: true;
 }

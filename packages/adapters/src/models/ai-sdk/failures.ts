@@ -2,11 +2,11 @@ import type { APICallError } from "@ai-sdk/provider";
 import { ModelFailure } from "@skein/core";
 import { brokenRequest, cutStream, isBroken, rejectedRequest, streamFailure } from "../failures-of-openai.ts";
 
-/** Codes of addresses where no server listens, or whose name does not exist. */
+/** Error codes for an address without a server, and for a name that does not exist. */
 const NOBODY_THERE = new Set(["ECONNREFUSED", "ENOTFOUND"]);
 const FEW_RETRIES = 2;
 
-/** The error of a model object as a failure for a fact, without the request that the error contains. */
+/** Converts an error of a model object to a failure for a fact. Drops the request that the error contains. */
 export function thrownFailure(error: unknown): unknown {
   if (!isCallError(error)) return brokenRequest(error);
   const { statusCode, responseHeaders, responseBody } = error;
@@ -31,17 +31,17 @@ export function thrownFailure(error: unknown): unknown {
   );
 }
 
-/** An error in the stream instead of the rest of the answer. */
+/** Converts an error that ends the stream to a failure. */
 export function partFailure(error: unknown): unknown {
   if (isCallError(error)) return thrownFailure(error);
-  // Providers pass on their server's error, an error of their own, or a text.
+  // A provider package may pass on its server's error, a JavaScript error, or a text.
   const told =
     error instanceof Error ? { message: error.message } : typeof error === "string" ? { message: error } : error;
   const failure = streamFailure((told as { readonly error?: unknown } | null)?.error ?? told);
   return new ModelFailure(failure.failure, { retryable: true });
 }
 
-/** The error is recognised by its name, because each provider package may have its own copy of the class. */
+/** Checks the error's name, because each provider package may have another copy of the class. */
 function isCallError(error: unknown): error is APICallError {
   return error instanceof Error && error.name === "AI_APICallError";
 }

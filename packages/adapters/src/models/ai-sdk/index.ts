@@ -14,9 +14,8 @@ import { thrownFailure } from "./failures.ts";
 import { createPartReader } from "./part-reader.ts";
 
 /**
- * A model object of the AI SDK's provider interface, version 4 (`LanguageModelV4`): for example
- * `google("gemini-3-pro")`. This type declares only the fields that identify such an object, so that Skein's types do
- * not need the AI SDK.
+ * A model object of the AI SDK's provider interface, version 4 (`LanguageModelV4`). Example: `google("gemini-3-pro")`.
+ * This type has only the fields that identify a model object, so Skein's types do not need the AI SDK.
  */
 export interface AiSdkModelObject {
   readonly specificationVersion: "v4";
@@ -29,7 +28,7 @@ export interface AiSdkOptions {
   readonly model: AiSdkModelObject;
   readonly abilities?: Partial<ModelAbilities>;
   readonly price?: ModelPrice | undefined;
-  /** A request is aborted if nothing arrives for this time. */
+  /** If nothing arrives for this time, the request is aborted. */
   readonly silenceMs?: number;
 }
 
@@ -37,8 +36,8 @@ const ABILITIES: ModelAbilities = { ...EVERY_ABILITY, caching: false };
 const SILENCE_MS = 300_000;
 
 /**
- * Any model of the AI SDK's providers. It makes one request per call: Skein does retries, time limits, tools and the log. The
- * provider's package comes with the object, so this adapter needs none.
+ * Creates a model from a model object of the AI SDK. Each call is one request: Skein does retries, time limits, tools
+ * and the log. The caller brings the provider's package.
  */
 export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, ...rest }: AiSdkOptions): Model {
   const model = given as LanguageModelV4;
@@ -56,7 +55,7 @@ export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, 
       const answer = createAnswerStream(call, onEvent, askedOutput(call, abilities)?.tool?.name);
       const parts = createPartReader(answer);
       try {
-        // Some models return their stream only when its first part has arrived, so the limit of silence begins with the
+        // Some models return the stream together with its first part. The limit of silence therefore begins with the
         // call.
         return await watched({ silenceMs, signal, asFailure: thrownFailure }, async (watch) => {
           const { options } = callOptions(call, { abilities, provider });
@@ -76,7 +75,7 @@ export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, 
 }
 
 /**
- * Passes on each part of a stream. Uses the stream's reader, because Node's iterator takes twice its processor time.
+ * Passes on each part of a stream. Uses the stream's reader, because Node's iterator needs twice the processor time.
  */
 async function eachPart<Part>(stream: ReadableStream<Part>, take: (part: Part) => void): Promise<void> {
   const reader = stream.getReader();
@@ -92,7 +91,6 @@ async function eachPart<Part>(stream: ReadableStream<Part>, take: (part: Part) =
   }
 }
 
-/** Whether a value is a model object of the AI SDK. */
 export function isAiSdkModel(value: unknown): value is AiSdkModelObject {
   const { specificationVersion, doStream } = (value ?? {}) as Partial<AiSdkModelObject>;
   return specificationVersion === "v4" && typeof doStream === "function";

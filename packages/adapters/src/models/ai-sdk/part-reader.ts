@@ -16,15 +16,18 @@ interface PartReader {
   end(): ModelReply;
 }
 
-/** Reads the parts of a stream. An answer counts only if the provider ended it and no part was an error. */
+/** Reads the parts of a stream. Throws if a part is an error, or if the provider did not end the answer. */
 export function createPartReader(answer: AnswerStream): PartReader {
   const blocks = new Map<string, { index?: number; metadata?: SharedV4ProviderMetadata }>();
-  /** Calls whose input has begun and is not complete. */
+  /** The calls with incomplete input. */
   const calls = new Map<string, { readonly name: string; input: string }>();
   let hasBegun = false;
   let finish: { readonly usage: LanguageModelV4Usage; readonly finishReason: LanguageModelV4FinishReason } | undefined;
 
-  /** The id under which the input of a call was streamed. Some providers send the complete call under another id. */
+  /**
+   * Returns the id under which the input of a call was streamed. Some providers send the complete call under another
+   * id.
+   */
   function writtenId({ toolCallId, toolName, input }: { toolCallId: string; toolName: string; input: string }) {
     if (calls.has(toolCallId)) return toolCallId;
     return [...calls].find(([, call]) => call.name === toolName && call.input === input)?.[0];
@@ -42,7 +45,7 @@ export function createPartReader(answer: AnswerStream): PartReader {
     return block;
   }
 
-  /** The end of a text or of reasoning. An empty block is kept for its provider metadata. */
+  /** Ends a text or reasoning. Keeps an empty block for its provider metadata. */
   function endBlock(key: string, metadata: SharedV4ProviderMetadata | undefined, isText: boolean): void {
     const { index, metadata: told } = blockOf(key, metadata);
     if (told && index !== undefined) answer.carry(index, { metadata: told } satisfies CarriedPart);
@@ -101,13 +104,13 @@ export function createPartReader(answer: AnswerStream): PartReader {
           finish = part;
           return undefined;
         default:
-          // Files, sources, pings and tools that the provider ran itself are not part of our answers.
+          // Files, sources, pings and the provider's tools are not part of our answers.
           return undefined;
       }
     },
     end() {
       const { unified, raw } = finish?.finishReason ?? { unified: "interrupted", raw: undefined };
-      // A stream that ends early does not throw in the provider's code, so it is detected here.
+      // The provider's code does not throw if a stream ends early.
       if (!finish || unified === "error" || unified === "interrupted" || (unified === "other" && raw === undefined))
         throw hasBegun ? cutStream() : noAnswer();
       return answer.end(stopOf(unified, answer.hasCalls()), usageOf(finish.usage));
@@ -115,12 +118,12 @@ export function createPartReader(answer: AnswerStream): PartReader {
   };
 }
 
-/** The error is recognised by its name, because each provider package may have its own copy of the class. */
+/** Checks the error's name, because each provider package may have another copy of the class. */
 function isNoResponse(error: unknown): boolean {
   return error instanceof Error && error.name === "AI_InvalidResponseDataError";
 }
 
-/** This failure is retried only a few times: a wrong address is more likely than a server that recovers. */
+/** Allows only one retry, because a wrong address is more likely than a server that recovers. */
 function noAnswer(): ModelFailure {
   const message =
     "The answer was empty, a web page or not a stream, so the address is not that of a model. Check the address of the model.";
@@ -133,7 +136,7 @@ function stopOf(unified: LanguageModelV4FinishReason["unified"], hasCalls: boole
   return hasCalls ? "tool_use" : "end_turn";
 }
 
-/** Some providers of the AI SDK leave out cache counts that their API sent; these are in `raw`. */
+/** Converts the usage. Some providers of the AI SDK have cache counts only in `raw`. */
 function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): Usage | undefined {
   return countedUsage({
     prompt: inputTokens.total,

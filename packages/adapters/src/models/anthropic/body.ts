@@ -12,19 +12,21 @@ import { type ContentBlock, type JsonObject, blocksOf } from "@skein/protocol";
 import type { LargeBody } from "../large-body.ts";
 import { encodedBody } from "./encoded-body.ts";
 
-/** The mark at the end of the cached part. Without `ttl`, the provider keeps it for five minutes. */
+/** Marks the end of the cached part. Without `ttl`, the provider keeps this part for five minutes. */
 const MARKS = { short: { type: "ephemeral" }, long: { type: "ephemeral", ttl: "1h" } };
 type Mark = (typeof MARKS)[keyof typeof MARKS];
 
-/** A prepared call that can be serialised faster than by `JSON.stringify`. */
 interface MessagesCall extends PreparedCall {
-  /** The body with `stream: true` as the bytes of its JSON. */
+  /** Returns the body with `stream: true` as JSON bytes. This is faster than `JSON.stringify`. */
   readonly encoded: () => Uint8Array | LargeBody;
-  /** The name of the tool whose input is the answer, if the call has one. */
+  /** The tool that the model calls to answer, if the call has such a tool. */
   readonly answerTool: string | undefined;
 }
 
-/** The body of a call of the Messages API. The blocks of the log are the blocks of this API, so they are sent unchanged. */
+/**
+ * Makes the body of a call to the Messages API. The log has blocks in the format of this API, so the blocks are sent
+ * unchanged.
+ */
 export function messagesBody(
   call: ModelCall,
   { name, isClaude, abilities }: { name: string; isClaude: boolean; abilities: ModelAbilities },
@@ -45,7 +47,7 @@ export function messagesBody(
     ...(system !== "" && { system: systemOf(system, mark) }),
     messages,
     ...(tools.length > 0 && { tools }),
-    // Tools stay in the request when none may be used, because removing them would lose the cached prefix.
+    // Tools stay in the request even if none may be used. Without them, the cached prefix would be lost.
     ...(tools.length > 0 && toolChoiceOf(call, abilities)),
     ...thinking.fields,
     ...(output?.schema && { output_config: { format: { type: "json_schema", schema: output.schema } } }),
@@ -66,7 +68,10 @@ function toolChoiceOf({ toolChoice }: ModelCall, { parallelTools }: ModelAbiliti
   return parallelTools ? {} : { tool_choice: { type: "auto", disable_parallel_tool_use: true } };
 }
 
-/** Removes `carry` from thinking. Skein, not the provider, sets it to recognise the model's own thinking. */
+/**
+ * Removes `carry` from thinking. Skein sets `carry` to recognise the model's own thinking. The provider does not know
+ * it.
+ */
 function withoutCarry({ role, content }: Turn): Turn {
   if (typeof content === "string" || !content.some((block) => carryOf(block))) return { role, content };
   return { role, content: content.map(({ carry: _, ...block }) => block) };
@@ -79,14 +84,14 @@ function systemOf(system: string, mark: Mark | undefined): unknown {
 /** The smallest budget that the API accepts. */
 const LEAST_THINKING = 1024;
 
-/** A budget for thinking that leaves room for an answer. None if the limit is too small for both. */
+/** Returns a thinking budget that leaves room for an answer. Returns no budget if `maxTokens` is too small for both. */
 function thinkingOf(
   { turns, thinkingTokens, maxTokens }: ModelCall,
   abilities: ModelAbilities,
 ): { readonly fields: JsonObject; readonly leftOut: readonly LeftOut[] } {
   const budget = Math.min(Math.max(thinkingTokens, LEAST_THINKING), maxTokens - 1);
   if (thinkingTokens === 0 || budget < LEAST_THINKING || !abilities.thinking) return { fields: {}, leftOut: [] };
-  // A step that another model began has no signed thinking before its calls, but the API requires it while thinking is on.
+  // The API requires signed thinking before open calls while thinking is on. A step that another model began has none.
   if (openCalls(turns).some((block) => carryOf(block)))
     return {
       fields: {},
@@ -95,7 +100,7 @@ function thinkingOf(
   return { fields: { thinking: { type: "enabled", budget_tokens: budget } }, leftOut: [] };
 }
 
-/** The calls whose results are at the end of the conversation. */
+/** Returns the tool calls of the last assistant turn, if their results end the conversation. */
 function openCalls(turns: readonly Turn[]): readonly ContentBlock[] {
   const [asked, results] = turns.slice(-2);
   if (asked?.role !== "assistant" || results?.role !== "user") return [];
@@ -103,10 +108,10 @@ function openCalls(turns: readonly Turn[]): readonly ContentBlock[] {
 }
 
 /**
- * Two cache breakpoints at the end of the conversation. This call writes the cache up to the last breakpoint, and the
- * next call reads the cache up to the same place.
+ * Sets two cache breakpoints at the end of the conversation. This call writes the cache up to the last breakpoint. In
+ * the next call, the first breakpoint reads the cache up to that turn.
  *
- * The turns before the first breakpoint do not change any more: their number is `settled`.
+ * `settled` counts the turns before the first breakpoint, which do not change any more.
  */
 function withBreakpoints(
   turns: readonly Turn[],

@@ -2,29 +2,29 @@ import { type Turn, isLargeJson, jsonPieces } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 import { type LargeBody, largeBody } from "../large-body.ts";
 
-/** The JSON of the first turns of a conversation, without brackets. */
+/** The JSON of a conversation's first turns, without the brackets of the array. */
 interface Written {
   bytes: Uint8Array;
   length: number;
   turns: number;
 }
 
-/** Shorter conversations are encoded each time, which is cheaper than keeping their JSON. */
+/** A conversation with fewer turns is encoded anew for each call. This is cheaper than keeping its JSON. */
 const LEAST_TURNS = 40;
-/** The most bytes that are kept for all conversations together. */
+/** The largest size of the kept JSON of all conversations together. */
 const MOST_BYTES = 32 * 1024 * 1024;
 
 const encoder = new TextEncoder();
-/** The kept JSON, in the order of its last use. */
+/** The kept JSON of conversations. The least recently used conversation comes first. */
 const kept = new Map<readonly Turn[], Written>();
 let keptBytes = 0;
 
 /**
- * The body of a request that streams, as the bytes of its JSON.
+ * Returns the body of a streaming request as JSON bytes.
  *
- * Every step sends the whole conversation again, and most of it is unchanged: `conversation` only grows, and the first
- * `settled` turns of `body.messages` stay the same. Their JSON is made once and reused at the next step. Without this,
- * at turn 500 (300 kB) `JSON.stringify` took 1.5 ms of every call.
+ * Every step sends the whole conversation again, but its first `settled` turns do not change. The JSON of these turns
+ * is made once and kept for the next step. Without this, `JSON.stringify` took 1.5 ms of every call at turn 500 (300
+ * kB).
  */
 export function encodedBody(body: JsonObject, conversation: readonly Turn[], settled: number): Uint8Array | LargeBody {
   const { messages, ...others } = body;
@@ -52,8 +52,8 @@ export function encodedBody(body: JsonObject, conversation: readonly Turn[], set
 }
 
 /**
- * Extends the kept JSON up to this turn. Undefined if the kept JSON has later turns already, or the added turns are
- * large.
+ * Extends the kept JSON up to this turn. Returns undefined if the kept JSON already has later turns, or if the new
+ * turns are large.
  */
 function writtenUntil(conversation: readonly Turn[], settled: number): Written | undefined {
   const written = kept.get(conversation) ?? { bytes: new Uint8Array(), length: 0, turns: 0 };

@@ -3,7 +3,7 @@ import { ModelFailure, parsedOrUndefined } from "@skein/core";
 import { cutStream, isBroken, rejection, retryAfterOf } from "../failures-of-openai.ts";
 import type { Answer } from "../http-request.ts";
 
-/** An error that the model's API sends in the middle of a stream. */
+/** Converts an error in the middle of a stream to a failure. */
 export function errorEvent(data: string): ModelFailure {
   const { error: told } = JSON.parse(data) as { error?: string | { type?: string; message?: string } };
   const error = typeof told === "string" ? { type: undefined, message: told } : told;
@@ -15,7 +15,7 @@ export function errorEvent(data: string): ModelFailure {
   );
 }
 
-/** Errors in the middle of Bedrock's streams. */
+/** The codes for errors that Bedrock sends in the middle of a stream. */
 const OF_BEDROCK: Readonly<Record<string, string>> = {
   internalServerException: "api_error",
   modelStreamErrorException: "api_error",
@@ -26,8 +26,8 @@ const OF_BEDROCK: Readonly<Record<string, string>> = {
 };
 
 /**
- * The failure of a rejected request. The error has the format of the Messages API, or of a cloud or a gateway in front
- * of it. AWS writes `Message` for requests that its access rules reject.
+ * Converts the error of a rejected request to a failure. The error comes from the Messages API, from a cloud, or from a
+ * gateway. If AWS's access rules reject a request, the field is called `Message`.
  */
 export function rejectedMessages({ status, headers }: Answer, text: string): ModelFailure {
   const said = firstOf(parsedOrUndefined(text)) as
@@ -50,7 +50,7 @@ function firstOf(said: unknown): unknown {
   return Array.isArray(said) ? said[0] : said;
 }
 
-/** These statuses mean the same at every gateway. The error types of gateways differ. */
+/** The codes of statuses that mean the same at every gateway. The error types of gateways differ. */
 const CODES: Readonly<Record<number, string>> = {
   401: "authentication_error",
   402: "billing_error",
@@ -64,7 +64,7 @@ function codeOfStatus(status: number): string {
   return status < 500 ? "invalid_request_error" : "api_error";
 }
 
-/** The error as a failure for a fact. It contains neither the key nor the request headers. */
+/** Converts an error to a failure for a fact. The failure contains neither the key nor the request headers. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof ModelFailure || error instanceof APIUserAbortError) return error;
   // The official clients of clouds wrap the error of `cloudFetch`.
@@ -84,7 +84,7 @@ export function asFailure(error: unknown): unknown {
     );
   }
   if (isBroken(error)) return cutStream();
-  // The body was not a stream.
+  // These errors mean that the body was not a stream.
   if (
     error instanceof Error &&
     (error.name === "TypeError" || error.name === "SyntaxError" || error.name === "AnthropicError")
@@ -96,7 +96,9 @@ export function asFailure(error: unknown): unknown {
   return error;
 }
 
-/** The code of an error that the loop can handle, if the API shows the kind of error only in its message. */
+/**
+ * Returns the code of an error that the loop can handle. The API shows the kind of these errors only in the message.
+ */
 function codeOf(message: string | undefined): string | undefined {
   if (/prompt is too long|input is too long|context window|context limit/i.test(message ?? ""))
     return "context_window_exceeded";
@@ -105,7 +107,7 @@ function codeOf(message: string | undefined): string | undefined {
 }
 
 function isRetryable(status: number | undefined, code: string): boolean {
-  // A retry without the container gets a new container.
+  // The retry omits the container and so gets a new container.
   if (code === "container_gone") return true;
   if (status === undefined) return code === "overloaded_error" || code === "api_error" || code === "rate_limit_error";
   return status === 408 || status === 409 || status === 429 || status >= 500;

@@ -16,21 +16,21 @@ export {
 
 export interface AnthropicModelOptions {
   readonly apiKey: string;
-  /** Sent as `Authorization: Bearer` instead of the key. */
+  /** A token for the header `Authorization: Bearer`. Replaces the key. */
   readonly authToken?: string | undefined;
-  /** The header with the key. Default: what the official client sends, which is `authorization`, as `Bearer KEY`. */
+  /** The header for the key. Default: the official client's header, which is `authorization` with `Bearer KEY`. */
   readonly keyHeader?: "authorization" | "x-api-key" | undefined;
-  /** The address of another Messages API: the simulator, a gateway. */
+  /** The address of another Messages API, such as the simulator or a gateway. */
   readonly baseUrl?: string;
-  /** A request is aborted if nothing arrives for this time, not even a ping. */
+  /** If nothing arrives for this time, not even a ping, the request is aborted. */
   readonly silenceMs?: number;
-  /** The largest file from code execution that is downloaded, in bytes. */
+  /** The size limit in bytes for downloads of files from code execution. */
   readonly fileLimit?: number;
   /** Whether the built-in simulation answers instead of the provider. */
   readonly simulated?: boolean;
   /**
-   * The provider's name for a model that is not Claude. Without it, the model is Claude, and each call contains the
-   * name of the Claude model. The thinking blocks of other models are marked, because Claude rejects them.
+   * The provider's name for a model that is not Claude. Without this name, the model is Claude, and calls use its name
+   * in the catalog. Thinking of other models is marked, because Claude rejects it.
    */
   readonly modelName?: string;
   readonly abilities?: Partial<ModelAbilities>;
@@ -42,10 +42,13 @@ export interface AnthropicModelOptions {
 const HINT = "Check the network, and ANTHROPIC_BASE_URL if it is set.";
 const HINT_FOR_RECORD = "Check the network and the address of the model.";
 
-/** The largest file that is fetched: it is held in memory until it is stored. */
+/** The size limit is small because a file is in memory until it is stored. */
 const FILE_LIMIT = 100 * 1024 * 1024;
 
-/** Claude through the official client. Each call is one request: the loop repeats failed calls and records this. */
+/**
+ * Creates a Claude model with the official client. A call makes one request: the loop repeats failed calls and records
+ * the retries.
+ */
 export function createAnthropicModel({
   apiKey,
   authToken,
@@ -120,7 +123,7 @@ function credentialsOf({
   return { apiKey: null, authToken: null, defaultHeaders: { "x-api-key": apiKey } };
 }
 
-/** The name that Claude's API expects: without the provider, if the name begins with `anthropic/`. */
+/** Returns the name that Claude's API expects: without the prefix `anthropic/`. */
 function claudeName(name: string): string {
   return name.replace(/^anthropic\//, "");
 }
@@ -132,9 +135,9 @@ interface RequestHead {
 }
 
 /**
- * The official client builds the headers of a request, once for each set of betas. Skein sends the request without the
- * client, because the loop has its own retries, time limits and logs. Those of the client would take a quarter of the
- * time of a call to a local model.
+ * Lets the official client build the headers of a request, once for each set of betas. Skein sends the request without
+ * the client, because the loop has retries, time limits and logs. The client's retries, time limits and logs took a
+ * quarter of the time of a call to a local model.
  */
 function createRequestHeads(client: Anthropic): (betas: string) => Promise<RequestHead> {
   const known = new Map<string, Promise<RequestHead>>();

@@ -19,22 +19,22 @@ import { asFailure, errorEvent } from "./failures.ts";
 export interface MessagesRequest {
   /** The body without `stream`. */
   readonly body: JsonObject;
-  /** The body with `stream: true`, as the bytes of its JSON. */
+  /** Returns the body with `stream: true` as JSON bytes. */
   readonly encoded: () => Uint8Array | LargeBody;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
 }
 
-/** Makes one request and returns its answer: server-sent events of the Messages API. */
+/** Makes a request and returns its answer, a stream of the Messages API. */
 export type MessagesSender = (request: MessagesRequest) => Promise<Answer>;
 
 export interface MessagesModelOptions {
   readonly send: MessagesSender;
-  /** The provider's name for the model of a call. */
+  /** Returns the provider's name for a model. */
   readonly nameOf: (model: string) => string;
-  /** Whether the model is Claude. Thinking of a model that is not Claude is marked, because Claude rejects it. */
+  /** False for a model that is not Claude. Its thinking is marked, because Claude rejects it. */
   readonly isClaude: boolean;
-  /** Whether calls are priced by the requested name instead of the name in the answer. */
+  /** Whether the requested name decides the price of a call. Default: the name in the answer decides it. */
   readonly pricedAsAsked?: boolean;
   readonly silenceMs?: number | undefined;
   readonly simulated?: boolean;
@@ -42,14 +42,14 @@ export interface MessagesModelOptions {
   readonly price?: ModelPrice | undefined;
 }
 
-/** A request is aborted if nothing arrives for this time, not even a ping. */
+/** If nothing arrives for this time, not even a ping, the request is aborted. */
 export const SILENCE_MS = 300_000;
 
-/** The API accepts these settings only in an older version. Calls with such a setting request that version. */
+/** Settings that only an older version of the API accepts. Calls with such a setting request `WITH_SAMPLING`. */
 const SAMPLING = ["temperature", "top_p", "top_k"];
 const WITH_SAMPLING = "2023-06-01";
 
-/** A model behind the Messages API. `send` makes the requests: directly, or through a cloud. */
+/** Creates a model that is called through the Messages API. `send` makes the requests directly or through a cloud. */
 export function createMessagesModel({
   send,
   nameOf,
@@ -87,7 +87,7 @@ export function createMessagesModel({
               reply.forget();
               throw errorEvent(data);
             }
-            // Some servers send the name of an event only in its data.
+            // Some servers send the type of an event only in its data.
             const sent = (event === undefined ? parsedOrUndefined(data) : JSON.parse(data)) as
               | ModelStreamEvent
               | undefined;
@@ -109,7 +109,10 @@ export function createMessagesModel({
   };
 }
 
-/** A server that is not Anthropic's may send ids of calls that other providers reject, or repeat them. */
+/**
+ * Replaces the id of a tool call. A server that is not Anthropic's may repeat ids, or send ids that other providers
+ * reject.
+ */
 function withFittingId(event: ModelStreamEvent, idOf: (providerId: string) => string): ModelStreamEvent {
   const block = event["content_block"] as ContentBlock | undefined;
   if (event.type !== "content_block_start" || block?.type !== "tool_use") return event;

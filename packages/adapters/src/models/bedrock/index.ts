@@ -5,18 +5,18 @@ import { cloudFetch, createCloudSender } from "../cloud-sender.ts";
 
 export interface BedrockOptions {
   readonly region: string;
-  /** A key of Bedrock, or `ACCESS_KEY_ID:SECRET_ACCESS_KEY` followed by `:SESSION_TOKEN` if there is one. */
+  /** A key of Bedrock, or `ACCESS_KEY_ID:SECRET_ACCESS_KEY`. For temporary keys, `:SESSION_TOKEN` follows. */
   readonly key: string;
-  /** An address instead of the region's own. */
+  /** The address to call. Default: the region's address. */
   readonly url?: string | undefined;
-  /** Makes the connections. Default: the runtime's own `fetch`. */
+  /** Makes the connections. Default: `globalThis.fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** The ids of AWS's access keys: permanent ones begin with AKIA, those of a session with ASIA. */
+/** AWS's access keys. Ids of permanent keys begin with AKIA, ids of temporary keys with ASIA. */
 const ACCESS_KEY = /^(?<id>A[KS]IA[A-Z0-9]{12,124}):(?<secret>[^:\s]+)(?::(?<token>\S+))?$/;
 
-/** Sends requests to Claude on Amazon Bedrock. Credentials are passed in: the machine is not searched for any. */
+/** Sends requests to Claude on Amazon Bedrock. Uses only the key that is passed in. */
 export function createBedrockSender({ region, key, url, fetch }: BedrockOptions): MessagesSender {
   // With an empty key the client would search the machine for credentials.
   if (key.trim() === "") throw new KnownError("invalid", "A model on Bedrock needs a key.");
