@@ -146,7 +146,7 @@ function isRetryable(status: number | undefined, code: string): boolean {
   return status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-/** How long the server asks to wait: milliseconds, seconds or a date. */
+/** Returns the wait time that the server asks for, in milliseconds. */
 export function retryAfterOf(headers: Pick<Answer["headers"], "get">): number | undefined {
   const ms = Number(headers.get("retry-after-ms") ?? Number.NaN);
   if (Number.isFinite(ms) && ms > 0) return ms;

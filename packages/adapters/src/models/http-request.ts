@@ -19,10 +19,10 @@ interface HttpRequest {
   readonly signal?: AbortSignal;
 }
 
-/** Makes one request: `httpRequest`, or a `fetch`. */
+/** Makes a request with `httpRequest` or with a `fetch`. */
 type Sender = (url: string, request: HttpRequest & { readonly redirect: "manual" }) => Promise<Answer>;
 
-/** How requests are sent: by this `fetch`, otherwise by `httpRequest`. */
+/** Returns a sender that uses the given `fetch`. Default: `httpRequest`. */
 export function senderOf(fetch: typeof globalThis.fetch | undefined): Sender {
   if (!fetch) return httpRequest;
   return (url, { body, headers, ...request }) => {
@@ -37,12 +37,12 @@ export function senderOf(fetch: typeof globalThis.fetch | undefined): Sender {
   };
 }
 
-/** A machine that does not accept the connection within this time counts as unreachable. */
+/** If a machine has not accepted the connection after this time, it counts as unreachable. */
 const CONNECT_MS = 10_000;
 
 /**
- * One request by Node's own client, over connections that stay open. Redirects are not followed. `fetch` needs twice
- * the processor time, mostly for its streams. Errors have the same form as those of `fetch`.
+ * Makes a request with Node's HTTP client, over connections that stay open. Does not follow redirects. Throws errors in
+ * the form of `fetch`. `fetch` needs twice the processor time, mostly for its streams.
  */
 export async function httpRequest(url: string, { method, body, headers, signal }: HttpRequest): Promise<Answer> {
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
@@ -58,12 +58,12 @@ export async function httpRequest(url: string, { method, body, headers, signal }
       },
     });
     sent.once("response", resolve);
-    // The listener stays after the response, because an error without a listener would end the process. The reader of
-    // the body gets the error as well.
+    // The listener stays after the response, because an error without a listener would end the process. A reader of the
+    // body also gets the error.
     sent.on("error", (error) =>
       reject(signal?.aborted ? signal.reason : new TypeError("fetch failed", { cause: error })),
     );
-    // The request is aborted here, because its own `signal` option would take an eighth of the request's processor time.
+    // Node's `signal` option would need an eighth of the request's processor time, so this code aborts the request.
     const abort = (): void => void sent.destroy(new Error("The request was aborted."));
     signal?.addEventListener("abort", abort);
     sent.once("close", () => signal?.removeEventListener("abort", abort));

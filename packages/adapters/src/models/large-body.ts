@@ -1,14 +1,14 @@
 import { isLargeJson, jsonPieces } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 
-/** A body that is sent in pieces, so that a request with files is not in memory as a whole. */
+/** A body that is sent in pieces, so that large files are never all in memory. */
 export interface LargeBody {
-  /** The number of bytes of all pieces. */
+  /** The size of all pieces together, in bytes. */
   readonly length: number;
   readonly pieces: () => Iterable<Uint8Array>;
 }
 
-/** A body from these pieces. They are generated twice: to count their bytes, and to send them. */
+/** Makes a body from pieces. Generates the pieces twice: to count their bytes, and to send them. */
 export function largeBody(parts: () => Iterable<string | Uint8Array>): LargeBody {
   let length = 0;
   for (const part of parts()) length += Buffer.byteLength(part);
@@ -20,7 +20,7 @@ export function largeBody(parts: () => Iterable<string | Uint8Array>): LargeBody
   };
 }
 
-/** A value as the body of a request. */
+/** Converts a value to the body of a request. */
 export function jsonBody(value: JsonObject): string | LargeBody {
   return isLargeJson(value) ? largeBody(() => jsonPieces(value)) : JSON.stringify(value);
 }

@@ -13,9 +13,9 @@ import { senderOf } from "./http-request.ts";
 import { jsonBody } from "./large-body.ts";
 import { eachEvent, sent, watched } from "./stream-request.ts";
 
-/** One of OpenAI's APIs. They differ in their address, their body and how their stream is read. */
+/** An API of OpenAI. APIs differ in address, body and stream. */
 interface OpenAiApi {
-  /** The whole address of the requests. */
+  /** The complete URL for requests. */
   readonly address: string;
   readonly apiKey: string | undefined;
   readonly silenceMs: number | undefined;
@@ -28,7 +28,7 @@ interface OpenAiApi {
 const SILENCE_MS = 300_000;
 const HINT = "Check the network and the address of the model.";
 
-/** Makes one request and reads its answer. */
+/** Returns a function that makes a request and reads its answer. */
 export function openAiCall(api: OpenAiApi): Model["call"] {
   const { address, apiKey, silenceMs = SILENCE_MS, abilities, prepare, read } = api;
   const send = senderOf(api.fetch);

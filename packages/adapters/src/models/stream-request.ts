@@ -3,13 +3,13 @@ import { createParser } from "eventsource-parser";
 import { notStreamed } from "./failures-of-openai.ts";
 import type { Answer } from "./http-request.ts";
 
-/** Ends a request if nothing arrives for a given time. */
+/** Measures the silence of a request. `heard` begins the measurement again. */
 export interface Watch {
   readonly signal: AbortSignal;
   heard(): void;
 }
 
-/** Makes a request that ends with its signal, or when nothing arrives for too long. `asFailure` translates errors. */
+/** Makes a request. Ends it if `signal` aborts, or if nothing arrives for `silenceMs`. `asFailure` converts errors. */
 export async function watched<Result>(
   { silenceMs, signal, asFailure }: { silenceMs: number; signal: AbortSignal; asFailure: (error: unknown) => unknown },
   request: (watch: Watch) => Promise<Result>,
@@ -23,7 +23,7 @@ export async function watched<Result>(
     return await request({ signal: stop.signal, heard: () => void timer.refresh() });
   } catch (error) {
     const isSilent = stop.signal.aborted && !signal.aborted;
-    // Without this, an answer that is not read to its end would keep its connection open.
+    // This closes the connection, even if the answer was not read to its end.
     stop.abort();
     if (isSilent)
       throw new ModelFailure(
@@ -38,13 +38,16 @@ export async function watched<Result>(
 }
 
 interface Sending<Asked, Got> {
-  /** Makes the connection: `httpRequest`, or a `fetch`. */
+  /** Makes the request, with `httpRequest` or a `fetch`. */
   readonly send: (url: string, request: Asked & { readonly redirect: "manual" }) => Promise<Got>;
   readonly rejected: (answer: Got, text: string) => unknown;
   readonly hint: string;
 }
 
-/** The answer to a request. If the provider rejects the request, throws the error that `rejected` makes from the answer. */
+/**
+ * Sends a request and returns its answer. If the provider rejects the request, throws the error that `rejected`
+ * returns.
+ */
 export async function sent<Asked extends { readonly signal?: AbortSignal | null | undefined }, Got extends Answer>(
   url: string,
   request: Asked,
@@ -52,7 +55,7 @@ export async function sent<Asked extends { readonly signal?: AbortSignal | null 
 ): Promise<Got> {
   let answer: Got;
   try {
-    // Redirects are not followed: they would send the key to another address.
+    // A redirect would send the key to another address.
     answer = await send(url, { ...request, redirect: "manual" });
   } catch (error) {
     if (request.signal?.aborted) throw error;
@@ -62,10 +65,10 @@ export async function sent<Asked extends { readonly signal?: AbortSignal | null 
   throw rejected(answer, await beginningOf(answer));
 }
 
-/** At most this many bytes are read of an answer that is not a stream of events. */
+/** The largest number of bytes that are read of an answer without events. */
 const MOST_TEXT = 1024 * 1024;
 
-/** The beginning of an answer's text. The rest is not read, because the server may send an endless answer. */
+/** Reads the beginning of an answer's text. Ignores the rest, because the answer may be endless. */
 export async function beginningOf({ body }: Pick<Answer, "body">): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -77,11 +80,11 @@ export async function beginningOf({ body }: Pick<Answer, "body">): Promise<strin
   return Buffer.concat(chunks).subarray(0, MOST_TEXT).toString();
 }
 
-/** Codes of addresses where no server listens, or whose name does not exist: usually the address is wrong. */
+/** Error codes for an address without a server, and for a name that does not exist. The address is probably wrong. */
 const NOBODY_THERE = new Set(["ECONNREFUSED", "ENOTFOUND"]);
 const FEW_RETRIES = 2;
 
-/** A request to which there was no answer at all. */
+/** Returns the failure for a request without an answer. */
 function unreachable(origin: string, error: unknown, hint: string): ModelFailure {
   const { cause } = error as { readonly cause?: { readonly code?: unknown; readonly message?: string } };
   const why = typeof cause?.code === "string" ? cause.code : (cause?.message ?? "no connection");
@@ -91,7 +94,7 @@ function unreachable(origin: string, error: unknown, hint: string): ModelFailure
   );
 }
 
-/** Passes the body of an answer on in chunks. If the callback throws, the request ends. */
+/** Passes on an answer's body in chunks. If `take` throws, the request ends. */
 export async function eachChunk(
   { body }: Pick<Answer, "body">,
   watch: Watch,
@@ -103,13 +106,13 @@ export async function eachChunk(
   }
 }
 
-/** The most characters of one event: as many as an answer may have. */
+/** The largest event, in characters. An answer may have the same size. */
 const MOST_EVENT = 32_000_000;
 
-/** The beginning of the first line of an event stream. The text may end inside this line. */
+/** Matches a text that begins with a line of an event stream. */
 const BEGINS_AS_EVENT = /^\s*(?:data|event|id|retry)?:/;
 
-/** Passes on each server-sent event of an answer: its name, if it has one, and its data. */
+/** Passes on the server-sent events of an answer, with their data and name. */
 export async function eachEvent(
   answer: Pick<Answer, "body">,
   watch: Watch,
@@ -118,8 +121,7 @@ export async function eachEvent(
   const decoder = new TextDecoder();
   let hasEvents = false;
   let before = "";
-  // The clients' own streams are not used: they nest several iterators, and use more processor time than the call
-  // itself.
+  // The streams of the official clients nest several iterators. They use more processor time than the rest of the call.
   const { feed } = createParser({
     onEvent({ event, data }) {
       hasEvents = true;

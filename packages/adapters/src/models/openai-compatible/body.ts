@@ -22,7 +22,7 @@ import {
 } from "../conversation.ts";
 import type { ChatQuirks } from "./quirks.ts";
 
-/** The body of a call of Chat Completions. */
+/** Makes the body of a call to the Chat Completions API. */
 export function chatBody(
   call: ModelCall,
   { name, abilities, quirks }: { name: string; abilities: ModelAbilities; quirks: ChatQuirks },
@@ -81,8 +81,8 @@ function thinkingFields(tokens: number, { thinking }: ChatQuirks): JsonObject {
 }
 
 /**
- * A turn of the user: results come first, each as a separate message; images of results follow, because results can only be
- * text.
+ * Converts a turn of the user. Each tool result becomes a separate message. Results can only be text, so their images
+ * follow in a message of the user.
  */
 function userMessages(turn: Turn, turns: readonly Turn[], quirks: ChatQuirks): readonly JsonObject[] {
   const { results, parts } = splitTurn(turn);
@@ -136,11 +136,11 @@ function assistantMessage({ content }: Turn, quirks: ChatQuirks): readonly JsonO
       })),
     }),
   };
-  // An answer that has only thinking left is not sent, because servers reject an empty message.
+  // Servers reject an empty message, so an answer without text and calls is left out.
   return text === "" && calls.length === 0 ? [] : [message];
 }
 
-/** The earlier reasoning, for servers that need it back. */
+/** Returns the earlier reasoning, if the server requires it. */
 function reasoningBack(blocks: readonly ContentBlock[], { reasoning_back }: ChatQuirks): JsonObject {
   const thinking = blocks.filter(({ type }) => type === "thinking");
   const details = thinking.flatMap((block) => {
@@ -154,7 +154,7 @@ function reasoningBack(blocks: readonly ContentBlock[], { reasoning_back }: Chat
   };
 }
 
-/** The server's own id of a call. */
+/** Returns the server's id of a call. */
 function providerId(call: ContentBlock): unknown {
   const { id } = (carryOf(call)?.data ?? {}) as { readonly id?: unknown };
   return id ?? call["id"];

@@ -10,10 +10,12 @@ interface OpenCall {
   input: string;
 }
 
-/** The fields in which servers send reasoning. Some send the same in two fields: the first is used. */
+/**
+ * The fields in which servers send reasoning. If a server sends its reasoning in two fields, the first field is used.
+ */
 const REASONING = ["reasoning_content", "reasoning", "reasoning_text"];
 
-/** Reads the chunks of a Chat Completions stream, from OpenAI and from servers that differ from it. */
+/** Reads the chunks of a Chat Completions stream. Accepts the variants of servers that are not OpenAI's. */
 export function createChunkReader(answer: AnswerStream, newId: (call: number) => string) {
   const calls: OpenCall[] = [];
   const byIndex = new Map<number, OpenCall>();
@@ -48,7 +50,7 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
     }
   }
 
-  /** Returns the call of a delta, and begins the call if it is new. Undefined if the delta belongs to no call. */
+  /** Returns the call of a delta. Begins the call if it is new. Returns undefined if the delta belongs to no call. */
   function callOf(delta: JsonObject): OpenCall | undefined {
     const index = typeof delta["index"] === "number" ? delta["index"] : undefined;
     const id = filled(delta["id"]);
@@ -104,8 +106,8 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
 }
 
 /**
- * Whether a delta with a name begins a new call and does not continue the known one. Servers differ: some repeat the
- * name in every delta, some give all calls the same index or the same id.
+ * Decides whether a delta with a name begins a new call or continues the known call. Some servers repeat the name in
+ * every delta. Some give all calls the same index or id.
  */
 function isAnother(
   known: OpenCall,
@@ -114,11 +116,11 @@ function isAnother(
   const { same, id, index, delta } = told;
   const isElsewhere = index !== undefined && same?.index !== undefined && index !== same.index;
   if (isElsewhere || (!same && (id !== undefined || index === undefined))) return true;
-  // Nothing can follow a complete input, so this input belongs to another call.
+  // Nothing can follow a complete input, so this input begins a new call.
   return filled(inputIn(delta)) !== undefined && isJsonObject(parsedOrUndefined(known.input));
 }
 
-/** The input in a delta. Some servers send an object instead of a piece of text. */
+/** Returns the input in a delta. Some servers send an object instead of a piece of text. */
 function inputIn(delta: JsonObject): string | undefined {
   const { arguments: input } = objectIn(delta, "function");
   if (input === undefined || input === null) return undefined;
@@ -134,7 +136,7 @@ function textsIn(thinking: unknown): readonly string[] {
   return parts.flatMap((part) => (isJsonObject(part) ? (filled(part["text"]) ?? []) : []));
 }
 
-/** Finish reasons of servers that could not finish the answer. */
+/** The finish reasons for an answer that the server could not finish. */
 const BROKEN_OFF = new Set(["error", "abort", "insufficient_system_resource"]);
 
 function brokenOff(finish: string, usage: Usage | undefined): ModelFailure {
@@ -142,7 +144,7 @@ function brokenOff(finish: string, usage: Usage | undefined): ModelFailure {
   return new ModelFailure({ code: "api_error", message }, { retryable: true, begun: usage && { usage, whole: true } });
 }
 
-/** Some servers send `stop` although there are calls. */
+/** Converts the finish reason. Ignores `stop` if the answer has calls, because some servers send it by mistake. */
 function stopOf(finish: string, hasCalls: boolean): string {
   if (finish === "length" || finish === "model_length") return "max_tokens";
   if (finish === "content_filter") return "refusal";

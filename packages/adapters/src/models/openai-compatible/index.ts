@@ -12,12 +12,12 @@ export interface OpenAiCompatibleOptions {
   readonly url: string;
   /** The server's name for the model. */
   readonly modelName: string;
-  /** Sent as `Authorization: Bearer`; local servers often need none. */
+  /** The key for the header `Authorization: Bearer`. Local servers often need no key. */
   readonly apiKey?: string | undefined;
   readonly abilities?: Partial<ModelAbilities>;
   readonly quirks?: Partial<ChatQuirks>;
   readonly price?: ModelPrice | undefined;
-  /** A request is aborted if nothing arrives for this time. */
+  /** If nothing arrives for this time, the request is aborted. */
   readonly silenceMs?: number;
   /** Makes the connections. Default: `httpRequest`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
@@ -33,7 +33,7 @@ const ABILITIES: ModelAbilities = {
   caching: false,
 };
 
-/** A model on a server with the Chat Completions API: Ollama, vLLM, llama.cpp, LM Studio, OpenRouter, DeepSeek, Groq … */
+/** Creates a model on a server with the Chat Completions API, such as Ollama, vLLM, llama.cpp, OpenRouter or Groq. */
 export function createOpenAiCompatibleModel(options: OpenAiCompatibleOptions): Model {
   const { url, modelName, apiKey, price, silenceMs, fetch } = options;
   const abilities = { ...ABILITIES, ...options.abilities };

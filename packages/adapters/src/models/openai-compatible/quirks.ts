@@ -1,20 +1,20 @@
 import { z } from "zod";
 
-/** How a server with the Chat Completions API differs from OpenAI's. A server without quirks is called like OpenAI's. */
+/** Describes how a server's Chat Completions API differs from OpenAI's. */
 export const ChatQuirks = z.strictObject({
-  /** The field that limits the answer: on most servers except OpenAI's it is `max_tokens`. */
+  /** The name of the field that limits the answer's length. Only OpenAI uses `max_completion_tokens`. */
   max_tokens_field: z.enum(["max_completion_tokens", "max_tokens"]).default("max_tokens"),
   /** The role of the system prompt. */
   system_role: z.enum(["system", "developer"]).default("system"),
-  /** The server rejects `stream_options`, so its streams have no counts. */
+  /** True if the server rejects `stream_options`. Its streams then have no token counts. */
   no_stream_options: z.boolean().default(false),
-  /** How thinking is requested. */
+  /** The field that turns thinking on. */
   thinking: z
     .enum(["none", "reasoning_effort", "reasoning", "thinking", "enable_thinking", "chat_template_kwargs"])
     .default("none"),
-  /** The field in which earlier reasoning is sent back, for servers that require it. */
+  /** The field for earlier reasoning, if the server requires it in the next request. */
   reasoning_back: z.enum(["none", "reasoning_content", "reasoning", "reasoning_text"]).default("none"),
-  /** Results of calls need the name of their tool. */
+  /** True if a tool result needs the name of its tool. */
   named_results: z.boolean().default(false),
 });
 export type ChatQuirks = z.output<typeof ChatQuirks>;

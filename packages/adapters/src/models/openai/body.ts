@@ -13,8 +13,8 @@ import { type ContentBlock, type JsonObject, blocksOf, isJsonObject, isToolUse }
 import { dataUrl, documentText, effortOf, errorText, plainText, titleOf } from "../conversation.ts";
 
 /**
- * The body of a call of the Responses API. The provider stores nothing, so every item is sent, and its own items are
- * sent unchanged.
+ * Makes the body of a call to the Responses API. OpenAI stores nothing, so the body has all items of the conversation.
+ * OpenAI's items are sent unchanged.
  */
 export function responsesBody(
   call: ModelCall,
@@ -55,7 +55,7 @@ export function responsesBody(
     }),
     store: false,
     include: ["reasoning.encrypted_content"],
-    // OpenAI caches automatically; the key makes a cache hit more likely.
+    // OpenAI caches automatically. The key makes a cache hit more likely.
     ...(abilities.caching && call.cache !== "off" && { prompt_cache_key: call.sessionId }),
     ...(abilities.caching && call.cache === "long" && { prompt_cache_retention: "24h" }),
     stream: true,
@@ -95,7 +95,10 @@ function inputPart(part: ContentBlock): JsonObject {
   }
 }
 
-/** The items of an answer. The provider accepts reasoning only together with the item that followed it. */
+/**
+ * Returns the items of an answer. Leaves out reasoning at the end, because OpenAI accepts reasoning only with the item
+ * that follows it.
+ */
 function whole(content: Turn["content"], leave: (why: string) => void): readonly JsonObject[] {
   const items = blocksOf(content).flatMap((block) => answerItem(block));
   return items.filter(({ type }, at) => {
@@ -118,6 +121,6 @@ function answerItem(block: ContentBlock): readonly JsonObject[] {
   }
   if (item) return [item];
   if (block.type !== "text") return [];
-  // An item of the type "message" would need an id from OpenAI, which the answer of another model does not have.
+  // An item of the type "message" needs an id from OpenAI. Answers of other models have no such id.
   return [{ role: "assistant", content: block["text"] }];
 }

@@ -8,9 +8,9 @@ import { cutStream, streamFailure } from "../failures-of-openai.ts";
  * its end.
  */
 export function createEventReader(answer: AnswerStream) {
-  /** The block of each item that has one. */
+  /** The block of an item, by the item's index. */
   const blocks = new Map<number, number>();
-  /** Calls whose input has begun to arrive. */
+  /** The blocks of calls with a part of their input. */
   const hasInput = new Set<number>();
   let response: JsonObject | undefined;
   let refused = false;
@@ -21,7 +21,7 @@ export function createEventReader(answer: AnswerStream) {
       blocks.set(place, answer.call({ id: String(item["call_id"]), name: String(item["name"]) }));
   }
 
-  /** Adds what some servers send only at the end of an item: the input of a call, or the text of a message. */
+  /** Adds the input of a call or the text of a message. Some servers send this only at the end of an item. */
   function addMissing(place: number, item: JsonObject): void {
     if (item["type"] === "function_call") {
       if (!blocks.has(place)) begin(place, item);

@@ -12,13 +12,16 @@ export interface OpenAiOptions {
   readonly url?: string | undefined;
   readonly abilities?: Partial<ModelAbilities>;
   readonly price?: ModelPrice | undefined;
-  /** A request is aborted if nothing arrives for this time. */
+  /** If nothing arrives for this time, the request is aborted. */
   readonly silenceMs?: number;
   /** Makes the connections. Default: `httpRequest`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** A model of OpenAI through the Responses API. OpenAI stores nothing: reasoning is sent back in full from the log. */
+/**
+ * Creates a model that is called through OpenAI's Responses API. OpenAI stores nothing, so each request has all earlier
+ * reasoning from the log.
+ */
 export function createOpenAiModel(options: OpenAiOptions): Model {
   const { url = "https://api.openai.com/v1", modelName, apiKey, price, silenceMs, fetch } = options;
   const abilities = { ...EVERY_ABILITY, ...options.abilities };

@@ -13,7 +13,7 @@ export interface AccessTokenDeps {
 }
 
 export interface AccessTokens {
-  /** If the signal aborts before there is a token, rejects with the reason of the signal. */
+  /** Returns a token. If the signal aborts first, rejects with the signal's reason. */
   current(signal?: AbortSignal): Promise<string>;
 }
 
@@ -21,14 +21,16 @@ const GOOGLE = "https://oauth2.googleapis.com/token";
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const LIFETIME_S = 3600;
-/** How long Google may take to return a token. */
+/** The time limit for Google's answer. */
 const TIMEOUT_MS = 30_000;
-/** A token that expires sooner than this is replaced before it is used. */
+/** A token is replaced this long before it expires. */
 const SPARE_MS = 60_000;
 
 /**
- * Access tokens of Google: the given one, or tokens that Skein requests with the signature of a service account.
- * Concurrent calls share one request. The signal of a call ends only the wait of this call.
+ * Returns access tokens of Google. If the key is an access token, returns the key. If the key is of a service account,
+ * requests tokens with its signature.
+ *
+ * Concurrent calls share a request. If the signal of a call aborts, the request continues for the other calls.
  */
 export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): AccessTokens {
   const send = senderOf(fetch);
@@ -95,7 +97,7 @@ interface Account {
   readonly address: string;
 }
 
-/** The service account of a key that is JSON. Any other key is an access token. */
+/** Reads a service account from a key in JSON. Returns undefined for any other key, which is an access token. */
 function accountOf(key: string): Account | undefined {
   if (key.trim().endsWith(".json"))
     throw failed(
@@ -114,7 +116,7 @@ function accountOf(key: string): Account | undefined {
   return { email: client_email, privateKey: private_key, keyId, address: token_uri };
 }
 
-/** The signed request of the service account: who asks, for what, and until when. */
+/** Returns a signed request for a token, with the account, the scope and the lifetime. */
 function assertionOf({ email, privateKey, keyId, address }: Account, at: number): string {
   const seconds = Math.floor(at / 1000);
   const head = { alg: "RS256", typ: "JWT", ...(keyId !== undefined && { kid: keyId }) };

@@ -8,9 +8,9 @@ export interface VertexOptions {
   readonly project: string;
   /** The JSON of a service account's key, or an access token. */
   readonly key: string;
-  /** An address instead of the region's own. */
+  /** The address to call. Default: the region's address. */
   readonly url?: string | undefined;
-  /** Makes the connections. Default: the runtime's own `fetch`. */
+  /** Makes the connections. Default: `globalThis.fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
   readonly now?: () => number;
 }
@@ -18,8 +18,8 @@ export interface VertexOptions {
 type AuthClient = NonNullable<NonNullable<ConstructorParameters<typeof AnthropicVertex>[0]>["authClient"]>;
 
 /**
- * Sends requests to Claude on Google's Vertex AI. Credentials are passed in: Google's own library is not used for them,
- * because it searches the machine and calls the cloud's metadata server.
+ * Sends requests to Claude on Google's Vertex AI. Uses only the key that is passed in. Google's library would search
+ * the machine for credentials and call the cloud's metadata server.
  */
 export function createVertexSender({ region, project, key, url, fetch, now }: VertexOptions): MessagesSender {
   const tokens = createAccessTokens({ key, fetch, now });
@@ -37,7 +37,7 @@ export function createVertexSender({ region, project, key, url, fetch, now }: Ve
   });
   const send = createCloudSender(client);
   return async (request) => {
-    // The token is awaited here, because the client's own wait for a token does not end with the request.
+    // If the client waited for the token, it would not stop when the request is aborted.
     await tokens.current(request.signal);
     return send(request);
   };

@@ -6,14 +6,14 @@ import type { ClaudeSession } from "./claude-session.ts";
 export interface AdoptDeps {
   readonly store: Store;
   readonly tenant: string;
-  /** The folder for the adopted session. Default: the folder in which Claude Code ran it. */
+  /** The working folder of the adopted session. Default: the folder in which Claude Code worked. */
   readonly folder?: string | null;
   readonly ids?: Ids;
 }
 
 /**
- * Makes a Skein session from one of Claude Code, under the same id, in one append. The files are only read. Permissions are not
- * copied: the new session begins with the default permissions.
+ * Makes a Skein session from a session of Claude Code, under the same id, in one append. Only reads Claude Code's
+ * files. Does not copy permissions: the new session has the default permissions.
  */
 export async function adopt(
   session: ClaudeSession,
@@ -26,7 +26,7 @@ export async function adopt(
       facts.map((fact) => ({ ...fact, id: ids() })),
       { expect: 0 },
     );
-    // A snapshot, so that the first reader does not have to fold the whole log. The log is complete without it.
+    // The snapshot only saves time for the first reader, so an error is ignored.
     await store.writeSnapshot(session.id, snapshotOf(foldAll(session.id, events))).catch(() => {});
   } catch (error) {
     if (!isKnownError(error, "conflict")) throw error;
@@ -43,7 +43,7 @@ function createdFact(session: ClaudeSession, to: { tenant: string; folder: strin
   const last = (type: string, field: string): unknown => entries.findLast((entry) => entry["type"] === type)?.[field];
   const tag = last("tag", "tag");
   const folder = to.folder !== null && to.folder.length <= 500 ? displayText(to.folder) : null;
-  // A session that was typed in a terminal had Claude Code's own instructions. The SDK adds these instructions only on request.
+  // In a terminal, a session has Claude Code's system prompt. The SDK adds this prompt only on request.
   const isTyped = entries.some(({ entrypoint }) => entrypoint === "cli");
   const agent = claudeAgent(ClaudeOptions.parse({ cwd: folder, ...(isTyped && { system_prompt_append: "" }) }));
   return sessionCreated({

@@ -23,18 +23,18 @@ import type {
 import { TOOL_RESULTS, type TranscriptLine, linesFact } from "./transcript-lines.ts";
 import { BACKUPS } from "../transcript.ts";
 
-/** How many lines one fact contains, so that no single body grows with the session. */
+/** The largest number of lines in a fact. It keeps a fact small in a long session. */
 const LINES_OF_A_FACT = 200;
 
 const INTERRUPTION = /^\s*\[Request interrupted by user[^\]]*\]\s*$/;
 
 /**
- * What happened in a session of Claude Code, as facts: every line unchanged, and the messages, runs and calls of its
- * conversation. The history library marks lines that a rewind removed, and lines before a compaction.
+ * Converts a session of Claude Code to facts: its unchanged lines, and the messages, runs and calls of its
+ * conversation. The history library has marked lines that a rewind removed, and lines before a compaction.
  */
 export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] {
   const facts: Fact[] = [];
-  /** Facts get the time at which they happened: an old session must not look like work or spending of today. */
+  /** Adds facts with the time at which they happened. Without this, an old session would look like work of today. */
   const write = (...more: readonly Fact[]): void => {
     // Some agents write no times.
     const at = time > 0 ? new Date(time).toISOString() : undefined;
@@ -49,12 +49,12 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   const seen = new Set<string>();
   let written = 0;
   const current: { run: AdoptedRun | null } = { run: null };
-  /** The times of the message that is being read, and of the one before it. */
+  /** The times of the current message and of the previous message. */
   let time = session.startedAt.getTime();
   let lastTime = time;
-  /** A user line that nobody typed: it begins a run if the model answers it. */
+  /** A user line that no person typed. If the model answers it, it begins a run. */
   let unanswered: UserLine | null = null;
-  /** Answers before the first run that a rewind removed. */
+  /** Answers that a rewind removed, from the time before the first run. */
   const leftBehind: Answer[] = [];
 
   function writeLines(until: number): void {
@@ -65,14 +65,14 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     }
   }
 
-  /** Claude Code's own id, or a new id if Claude Code's is missing or not valid in Skein. */
+  /** Returns Claude Code's id. If this id is missing or not valid in Skein, returns a new id. */
   function idOf({ uuid }: TranscriptMessage): string {
     const id = Uuid.safeParse(uuid).success && !seen.has(uuid) ? uuid : ids();
     seen.add(id);
     return id;
   }
 
-  /** The lines of one answer. */
+  /** Returns the lines of an answer. */
   function entriesOf(message: AnswerLines): readonly JsonObject[] {
     const entries = message.lineUuids.map((uuid) => byUuid.get(uuid)).filter((entry) => entry !== undefined);
     return entries.length === 0 ? [message.raw] : entries;
@@ -137,7 +137,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     run.answered(answerOf(entries), { messageId, resultsMessageId: resultsOf(message), time });
   }
 
-  /** Writes the transcript of a subagent, and its messages and usage as part of the run that called it. */
+  /** Writes the transcript of a subagent. Adds its messages and usage to the current run. */
   function tell(agent: ClaudeSubagent): void {
     subagents.delete(agent);
     for (let at = 0; at < agent.lines.length; at += LINES_OF_A_FACT)
@@ -147,7 +147,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
 
   for (const message of session.messages) {
     lastTime = time;
-    // A line without a time, such as a title at the beginning of the file, has the time of the file.
+    // Lines without a time, such as a title, have the time of the file. They do not change the time here.
     if (!message.timestampIsInferred) time = Math.max(time, message.timestamp.getTime());
     const isOnThread = (message.isActive || message.isCompacted) && !message.isSidechain;
     if (seen.has(message.uuid)) continue;
@@ -181,7 +181,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   return facts;
 }
 
-/** Whether a line is a message or a notice. Other lines are stored together with the next such line. */
+/** Recognises messages and notices. Other lines are stored together with the next message or notice. */
 function isTelling({ role, type, ...message }: TranscriptMessage): boolean {
   return (
     role !== undefined ||
@@ -190,13 +190,16 @@ function isTelling({ role, type, ...message }: TranscriptMessage): boolean {
   );
 }
 
-/** A copy of a file, in the form of the runtime's own copies. */
+/** Returns the fact for a copy of a file, in the form in which the runtime stores its copies. */
 function copyFact({ name, bytes }: FileCopy, place: string): Fact {
   const entry = { type: "file-history-backup", name, data: Buffer.from(bytes).toString("base64") };
   return transcriptAppended([entry], `${place}${name}`);
 }
 
-/** Finds the id of the message that has the results of an answer's calls: the first user line with such a result. */
+/**
+ * Returns a function that finds the results of an answer's calls. It returns the id of the first user line with such a
+ * result.
+ */
 function resultIdsByCall(messages: readonly TranscriptMessage[], ids: Ids): (answer: AnswerLines) => string {
   const byCall = new Map<string, string>();
   for (const message of messages) {
@@ -220,7 +223,7 @@ function resultContent(result: ContentBlock): string | ContentBlock[] {
   return Array.isArray(content) ? (content as ContentBlock[]) : "";
 }
 
-/** The session's own tool call that led to a subagent, directly or through other subagents. */
+/** Returns the session's tool call that started a subagent, directly or through another subagent. */
 function callOf(agent: ClaudeSubagent, all: readonly ClaudeSubagent[]): string | null {
   const parent = all.find(({ agentId }) => agentId === agent.parentAgentId && agentId !== agent.agentId);
   return parent
@@ -231,7 +234,10 @@ function callOf(agent: ClaudeSubagent, all: readonly ClaudeSubagent[]): string |
     : agent.toolUseId;
 }
 
-/** The messages of a subagent, each answer counted once. */
+/**
+ * Returns the messages of a subagent as facts. Counts the usage of an answer once, even if the answer has several
+ * lines.
+ */
 function subagentFacts({ lines, toolUseId, agentId }: ClaudeSubagent, run: AdoptedRun, ids: Ids): readonly Fact[] {
   const entries = lines.flatMap(({ entry }: TranscriptLine) => (entry ? [entry] : []));
   const answers = Map.groupBy(

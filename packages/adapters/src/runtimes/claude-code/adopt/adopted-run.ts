@@ -30,29 +30,29 @@ import {
 } from "@skein/protocol";
 import type { Answer } from "./model-answers.ts";
 
-/** Writes the facts of an adopted session's run, in the order that a driver would use. */
+/** Writes the facts of a run in an adopted session, in the order of a normal run. */
 export interface AdoptedRun {
   readonly id: string;
-  /** Whether the last answer has no tool calls. It is then the final answer, unless another prompt follows. */
+  /** Returns true if the last answer has no tool calls. The answer is then final, unless another prompt follows. */
   isAnswered(): boolean;
   answered(answer: Answer, at: { messageId: string; resultsMessageId: string; time: number }): void;
-  /** An answer that a rewind removed: it is not part of the conversation, but it costs money. */
+  /** Counts an answer that a rewind removed. The answer costs money but is not part of the conversation. */
   leftBehind(answer: Answer): void;
   resulted(result: { toolUseId: string; content: Content; isError: boolean; time: number }): void;
-  /** A prompt that was typed while the run continued. */
+  /** Adds a prompt that a person typed during the run. */
   steered(content: Content, messageId: string): void;
   /** Counts the usage of a subagent. */
   counted(answer: Pick<Answer, "usage" | "cost">): void;
   noticed(notice: { messageId: string; subtype: string; entry: Record<string, unknown> }): void;
   failed(failure: Failure): void;
-  /** Ends the run. A run that stopped in the middle was interrupted. */
+  /** Ends the run. If the run has no final answer, it ends as interrupted. */
   end(time: number): void;
 }
 
 export interface AdoptedRunDeps {
   readonly ids: Ids;
   readonly write: (...facts: readonly Fact[]) => void;
-  /** The number of messages and their total size; one object is shared by all runs of a session. */
+  /** The number of messages and their total size. All runs of a session share this object. */
   readonly transcript: { messages: number; tokens: number };
 }
 
@@ -133,7 +133,7 @@ export function beginRun(
     tokensOfResults = 0;
   }
 
-  /** Closes open calls, because neither a model nor a reader is shown a call without its result. */
+  /** Closes open calls. Without a result, a call would be shown neither to the model nor to people. */
   function closeCalls(): void {
     for (const [toolUseId, call] of open) completed(toolUseId, call, { ...LOST_RESULT, isError: true, time: now });
   }
@@ -207,7 +207,7 @@ export function beginRun(
   };
 }
 
-/** An interruption of Claude Code cancels its run. */
+/** Returns the end of a failed run. If Claude Code was interrupted, the run is cancelled. */
 function endOf(error: Failure): RunEnd {
   return error.code === INTERRUPTED.code ? { stopReason: "cancelled", error } : endWith(error);
 }

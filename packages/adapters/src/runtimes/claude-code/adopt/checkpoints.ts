@@ -3,12 +3,15 @@ import { isAbsolute, join } from "node:path";
 import type { ClaudeSession } from "./claude-session.ts";
 
 /**
- * For each user message for which Claude Code kept copies of files: the files that were changed after it, as absolute
- * paths.
+ * Returns the files that changed after a user message, as absolute paths, by the id of the message. Includes only
+ * messages for which Claude Code kept copies of files.
  */
 export function checkpointsOf({ lines, cwd }: ClaudeSession): ReadonlyMap<string, ReadonlySet<string>> {
   const checkpoints = new Map<string, Set<string>>();
-  /** The copy of each file in the latest snapshot. If the next snapshot has another copy of a file, the file changed in between. */
+  /**
+   * The copy of each file in the latest snapshot. If the next snapshot has another copy, the file changed between the
+   * snapshots.
+   */
   const copies = new Map<string, string | null>();
   let newest: string | undefined;
   const of = (messageId: string): Set<string> => {
@@ -30,8 +33,7 @@ export function checkpointsOf({ lines, cwd }: ClaudeSession): ReadonlyMap<string
       const known = copies.get(path);
       copies.set(path, backupFileName);
       if (known === backupFileName) continue;
-      // In the first snapshot of a message, a newer copy comes from the previous turn. In an update of a snapshot, a
-      // newer copy comes from the current turn.
+      // The first snapshot of a message has changes of the previous turn. Its updates have changes of the current turn.
       if (!isNew) files.add(place(path));
       else if (newest !== undefined && known !== undefined) of(newest).add(place(path));
     }

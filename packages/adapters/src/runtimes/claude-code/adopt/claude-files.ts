@@ -4,7 +4,7 @@ import { BACKUPS } from "../transcript.ts";
 import { NO_TOKENS, TOOL_RESULTS, linesOfEvents } from "./transcript-lines.ts";
 
 /**
- * The files that Claude Code and the SDK need to open this session: its transcript, the transcripts of its subagents,
+ * Returns the files that Claude Code and the SDK need to open a session: transcripts of the session and its subagents,
  * long outputs of tools, and the files of its checkpoints.
  */
 export function claudeFiles(sessionId: string, events: readonly Event[]): readonly ClaudeFile[] {
@@ -25,7 +25,9 @@ export function claudeFiles(sessionId: string, events: readonly Event[]): readon
   });
 }
 
-/** Claude Code's own names of such files. Other names are rejected, because they could lead out of the folder. */
+/**
+ * The names that Claude Code uses. Files with other names are left out, because a name could lead out of the folder.
+ */
 const SAFE = /^subagents(?:\/[A-Za-z0-9_-]+)+$/;
 
 const SAFE_COPY = /^[A-Za-z0-9_-]+@v\d+$/;
@@ -35,7 +37,7 @@ function textFile(path: string, content: string): ClaudeFile {
   return { path, content, encoding: "utf8" };
 }
 
-/** If a copy was made twice, the newer one counts. */
+/** Returns the newest copy. */
 function copyFiles(folder: string, lines: readonly string[], safe: RegExp): readonly ClaudeFile[] {
   const { name, data } = entryOf(lines.at(-1) ?? "");
   if (typeof name !== "string" || typeof data !== "string" || !safe.test(name)) return [];
@@ -46,13 +48,12 @@ function textOf(lines: readonly string[]): string {
   return lines.map((line) => `${ownModel(line)}\n`).join("");
 }
 
-/** The model name under which Claude Code accepts an answer of another provider's model. */
+/** A model that Claude Code knows. Its name replaces the name of an unknown model. */
 const STAND_IN = "claude-sonnet-5";
 
 /**
- * Claude Code leaves out tool calls of models that it does not know, and the API then rejects the conversation. So the
- * answer of an unknown model gets the name of a known model, with 0 tokens, because the known model used none. The real
- * name is kept in a separate field.
+ * Gives the answer of an unknown model the name of a known model, and 0 tokens. Claude Code leaves out tool calls of
+ * unknown models, and the API would then reject the conversation. The field `carriedFrom` keeps the real name.
  */
 function ownModel(line: string): string {
   if (!line.includes('"carriedFrom":')) return line;
@@ -62,7 +63,7 @@ function ownModel(line: string): string {
   return JSON.stringify({ ...entry, message: { ...message, model: STAND_IN, usage: NO_TOKENS } });
 }
 
-/** The folder that the session belongs to: the one it was moved to, otherwise the one of its first message. */
+/** Returns the folder of the session: the folder to which it was moved, or the folder of its first line. */
 function projectOf(events: readonly Event[], lines: readonly string[]): string {
   const entries = lines.map(entryOf);
   const moved = entries.findLast((entry) => entry["type"] === "relocated")?.["relocatedCwd"];
@@ -82,8 +83,8 @@ function entryOf(line: string): JsonObject {
 }
 
 /**
- * A subagent's transcript, and the file beside it that describes the subagent. In the log the description is one of the
- * entries.
+ * Returns a subagent's transcript and the file that describes the subagent. In the log, the description is an entry of
+ * the transcript.
  */
 function subagentFiles(path: string, lines: readonly string[]): readonly ClaudeFile[] {
   const isMeta = (line: string): boolean => entryOf(line)["type"] === "agent_metadata";

@@ -3,14 +3,14 @@ import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { type TranscriptLine, linesOfFile } from "./transcript-lines.ts";
 
-/** The session as the history library describes it after reading its transcript. */
+/** A session from the history library. */
 export interface FoundSession {
   readonly id: string;
-  /** Its transcript. */
+  /** The path of the transcript. */
   readonly path: string;
   readonly summary: string | null;
   readonly projectPath: string;
-  /** `folder`: the path is only guessed from the name of a folder. */
+  /** `folder` means that the project's path is guessed from the name of a folder. */
   readonly projectPathSource: string;
   readonly version: string;
   readonly gitBranch: string | null;
@@ -25,7 +25,7 @@ export interface FoundSession {
   }[];
 }
 
-/** A message of a transcript, with what the history library knows about it: rewound, compacted, typed by a person. */
+/** A message of a transcript. The history library adds whether it was rewound, compacted, or typed by a person. */
 export type TranscriptMessage = UserLine | AnswerLines | OtherLine;
 
 interface LineBase {
@@ -44,11 +44,11 @@ interface LineBase {
 export interface UserLine extends LineBase {
   readonly type: string;
   readonly role: "user";
-  /** What a person typed; null for lines that Claude Code wrote itself. */
+  /** The text that a person typed. Null if Claude Code wrote the line. */
   readonly humanPrompt: string | null;
 }
 
-/** An answer of the model, which has one line per block. */
+/** An answer of the model. The file has a line for each block of an answer. */
 export interface AnswerLines extends LineBase {
   readonly type: string;
   readonly role: "assistant";
@@ -62,27 +62,27 @@ interface OtherLine extends LineBase {
   readonly humanPrompt: string | null;
 }
 
-/** A session of Claude Code as read from its files. */
+/** A session of Claude Code, with the contents of its files. */
 export interface ClaudeSession {
   readonly id: string;
   readonly title: string | null;
-  /** The project of the session; null if only the name of its folder is known. */
+  /** The folder of the session. Null if it can only be guessed. */
   readonly cwd: string | null;
   readonly version: string;
   readonly gitBranch: string | null;
   readonly startedAt: Date;
   readonly lastActivityAt: Date;
   readonly lines: readonly TranscriptLine[];
-  /** The messages of `lines`. */
+  /** The messages in `lines`. */
   readonly messages: readonly TranscriptMessage[];
   readonly subagents: readonly ClaudeSubagent[];
-  /** Copies of files from before they were changed, which a rewind needs. */
+  /** Copies of files before a change. A rewind needs these copies. */
   readonly backups: readonly FileCopy[];
   /** Outputs of tools that were too long for the transcript. The transcript contains only references to them. */
   readonly toolResults: readonly FileCopy[];
 }
 
-/** A file that is kept beside a transcript. */
+/** A file in a folder beside the transcript. */
 export interface FileCopy {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -99,7 +99,7 @@ export interface ClaudeSubagent {
   readonly lines: readonly TranscriptLine[];
 }
 
-/** Reads the files of a session: its transcript, those of its subagents, and the copies of files beside them. */
+/** Reads the files of a session: its transcript, the transcripts of its subagents, and copies of files. */
 export function readClaudeSession(found: FoundSession): ClaudeSession {
   if (!Uuid.safeParse(found.id).success)
     throw new KnownError("invalid", `Session ${found.id} has an id that is not a UUID, and cannot be adopted.`);
@@ -133,7 +133,7 @@ export function readClaudeSession(found: FoundSession): ClaudeSession {
   };
 }
 
-/** Larger files are not copied. */
+/** The largest file that is copied, in bytes. */
 const MAXIMUM_COPY = 8 * 1024 * 1024;
 
 function copiesIn(folder: string): readonly FileCopy[] {
@@ -143,13 +143,13 @@ function copiesIn(folder: string): readonly FileCopy[] {
     .map(({ name }) => ({ name, bytes: readFileSync(join(folder, name)) }));
 }
 
-/** The directory of `projects/FOLDER/SESSION.jsonl`. */
+/** Returns the directory that contains `projects/FOLDER/SESSION.jsonl`. */
 function dataDirectoryOf(path: string): string {
   return dirname(dirname(dirname(path)));
 }
 
 /**
- * The path of a subagent's file relative to its session. Old versions of Claude Code put the file into the folder of the
+ * Returns the path of a subagent's file relative to its session. Old versions of Claude Code put the file beside the
  * session's transcript.
  */
 function subpathOf(path: string, { session, agentId }: { session: string; agentId: string }): string {
@@ -158,7 +158,7 @@ function subpathOf(path: string, { session, agentId }: { session: string; agentI
   return isInside ? beside.join("/").slice(0, -".jsonl".length) : join("subagents", `agent-${agentId}`);
 }
 
-/** The description of a subagent as an entry of its transcript, as in the SDK's own stores. */
+/** Returns the description of a subagent as a line of its transcript, as the SDK stores it. */
 function metaLine(path: string): readonly TranscriptLine[] {
   const file = `${path.slice(0, -".jsonl".length)}.meta.json`;
   if (!existsSync(file)) return [];

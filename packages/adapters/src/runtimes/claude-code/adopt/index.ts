@@ -1,7 +1,4 @@
-/**
- * `@skein/adapters/runtimes/claude-code/adopt`: converts sessions of Claude Code to Skein sessions, and Skein sessions to files that
- * Claude Code opens.
- */
+/** Converts sessions of Claude Code to Skein sessions, and Skein sessions to files that Claude Code opens. */
 export { type AdoptDeps, adopt } from "./adopt.ts";
 export { changedFiles } from "../changes/file-changes.ts";
 export { claudeFiles } from "./claude-files.ts";

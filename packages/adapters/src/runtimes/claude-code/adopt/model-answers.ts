@@ -9,21 +9,24 @@ import {
   type Usage,
 } from "@skein/protocol";
 
-/** One answer of a model, assembled from its lines in Claude Code's file: one per block, each with the same usage. */
+/**
+ * An answer of a model, assembled from its lines in Claude Code's file. Each line has a block and the usage of the
+ * whole answer.
+ */
 export interface Answer {
   readonly model: string;
   readonly content: readonly ContentBlock[];
   readonly stopReason: string | null;
   readonly usage: Usage;
   readonly cost: CallCost | null;
-  /** The price at that time, if it was not today's price. */
+  /** The price at the time of the answer, if it differs from today's price. */
   readonly price?: ModelPrice | undefined;
 }
 
-/** The model name of answers that Claude Code wrote itself. */
+/** The model name in answers that the program Claude Code wrote. */
 const NOBODY = "<synthetic>";
 
-/** An answer that Claude Code wrote itself, to report an error. */
+/** Recognises an answer that the program Claude Code wrote, to report an error. */
 export function isMadeUp(entry: JsonObject): boolean {
   return entry["isApiErrorMessage"] === true || messageOf(entry)["model"] === NOBODY;
 }
@@ -49,13 +52,13 @@ export function messageOf(entry: JsonObject): JsonObject {
   return typeof message === "object" && message !== null ? (message as JsonObject) : {};
 }
 
-/** The content of a user line. Text stays text. */
+/** Returns the content of a line's message. Text stays text. */
 export function contentOf(entry: JsonObject): Content {
   const { content } = messageOf(entry);
   return typeof content === "string" ? content : blocksIn(content);
 }
 
-/** The valid blocks. The line itself is stored unchanged. */
+/** Returns only the valid blocks of a message. The log still has the whole line. */
 function blocksIn(content: unknown): ContentBlock[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (!Array.isArray(content)) return [];
@@ -75,7 +78,7 @@ const COUNTERS = [
   "cache_read_input_tokens",
 ] as const satisfies (keyof Usage)[];
 
-/** Early lines of an answer have placeholders, so the largest value of each counter is used. */
+/** Returns the largest value of each counter, because early lines of an answer have placeholders. */
 function usageOf(given: readonly unknown[]): Usage {
   const usages = given.filter((usage): usage is JsonObject => typeof usage === "object" && usage !== null);
   const largest = (pick: (usage: JsonObject) => unknown): number =>

@@ -2,19 +2,16 @@ import { transcriptAppended } from "@skein/core";
 import { type Event, type Fact, type FactData, type JsonObject, KnownError } from "@skein/protocol";
 import { BACKUPS } from "../transcript.ts";
 
-/** A line of a Claude Code transcript: its text, and its entry if the text is valid. */
+/** A line of a Claude Code transcript. `entry` is null if the text is not valid. */
 export interface TranscriptLine {
   readonly text: string;
   readonly entry: JsonObject | null;
 }
 
-/**
- * The path of long tool outputs. It is below the path of the file copies, which the runtime never shows to Claude Code
- * as a transcript.
- */
+/** The path of long tool outputs. The runtime never shows Claude Code a file below `BACKUPS` as a transcript. */
 export const TOOL_RESULTS = `${BACKUPS}tool-results/`;
 
-/** The lines of a file. Rejects bytes that are not UTF-8, because they could not be written back unchanged. */
+/** Returns the lines of a file. Rejects bytes that are not UTF-8, because they could not be exported unchanged. */
 export function linesOfFile(bytes: Uint8Array, name: string): readonly TranscriptLine[] {
   let text: string;
   try {
@@ -39,7 +36,7 @@ function entryOf(line: string): JsonObject | null {
   }
 }
 
-/** The fact that stores these lines, so that they can be written back byte for byte. */
+/** Returns a fact with these lines. The lines can be restored byte for byte. */
 export function linesFact(lines: readonly TranscriptLine[], subpath: string | null): Fact {
   const entries: JsonObject[] = [];
   const odd: NonNullable<FactData<"transcript.appended">["odd_lines"]> = [];
@@ -52,9 +49,8 @@ export function linesFact(lines: readonly TranscriptLine[], subpath: string | nu
 }
 
 /**
- * The lines of each transcript of a session. The key null is for the session's own transcript, other keys are the paths
- * of subagents. A title that was given in Skein becomes a line at the place where it was given, so that a later export
- * only adds lines.
+ * Returns the lines of a session's transcripts. The key null is the transcript of the session, other keys are the paths
+ * of subagents. A title from Skein becomes a line at its place in the log, so that a later export only adds lines.
  */
 export function linesOfEvents(events: readonly Event[]): ReadonlyMap<string | null, readonly string[]> {
   const transcripts = new Map<string | null, string[]>();
@@ -80,13 +76,12 @@ export function linesOfEvents(events: readonly Event[]): ReadonlyMap<string | nu
   return transcripts;
 }
 
-/** The title that an event gives to the session, if the session's lines do not contain it. */
+/** Returns the title from an event, if the session's lines do not contain it. */
 function titleOf(event: Event): string | null | undefined {
   if (event.event_type === "session.edited" || event.event_type === "title.generated") return event.data.title;
   if (event.event_type !== "session.created") return undefined;
   const { title, parent, metadata } = event.data;
-  // An adopted session and a fork need no line for this title: their lines contain it, or Claude Code derives it from
-  // them.
+  // The lines of an adopted session or a fork contain this title, or Claude Code derives it from them.
   return parent === null && metadata["claude_code"] === undefined ? (title ?? undefined) : undefined;
 }
 
@@ -97,7 +92,7 @@ function simulatedRuns(events: readonly Event[]): ReadonlySet<string> {
   return new Set(runs);
 }
 
-/** The line of a simulated answer without its tokens, which would look like spending in Claude Code's files. */
+/** Removes the tokens from the line of a simulated answer. In Claude Code's files, they would look like spending. */
 function withoutTokens(line: string): string {
   const entry = line.includes('"usage":') ? entryOf(line) : null;
   const message = entry?.["message"];
@@ -105,7 +100,7 @@ function withoutTokens(line: string): string {
   return JSON.stringify({ ...entry, message: { ...message, usage: NO_TOKENS } });
 }
 
-/** The usage in a line of an answer for which the named model used no tokens. */
+/** The usage of an answer for which the named model used no tokens. */
 export const NO_TOKENS = {
   input_tokens: 0,
   output_tokens: 0,

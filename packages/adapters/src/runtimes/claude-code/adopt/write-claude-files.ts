@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /**
- * Writes files of a session into a data directory, readable only by their owner. An existing file may only get longer.
- * If the content of any file differs, nothing is written.
+ * Writes files of a session into a data directory. Only their owner can read them. An existing transcript may only get
+ * longer. If another part of a transcript differs, nothing is written.
  */
 export function writeClaudeFiles(files: readonly ClaudeFile[], directory: string): readonly string[] {
   const places = files.map(({ path, content, encoding }) => ({
@@ -15,7 +15,7 @@ export function writeClaudeFiles(files: readonly ClaudeFile[], directory: string
   const changed = places.filter(({ path, bytes }) => {
     const there = bytesAt(path);
     if (there === undefined) return true;
-    // Claude Code only appends to a transcript, but rewrites the JSON object in a file beside it.
+    // Claude Code only appends to a transcript, but rewrites other files, which have one JSON object.
     if (path.endsWith(".jsonl") && !bytes.subarray(0, there.length).equals(there))
       throw new KnownError("already_exists", `${path} exists already with other content. Nothing was written.`);
     return !there.equals(bytes);
