@@ -441,3 +441,11 @@ test("usage is the same with and without an index: at the first call, at the sec
     );
   }
 });
+
+test("a report from the index has its keys in the same order as a new one", async () => {
+  const data = createDataDirectory();
+  writeCorpus({ folder: data.root, files: 3, bytes: 100_000, seed: 7 });
+  const now = new Date("2026-12-01T00:00:00.000Z");
+  const fresh = JSON.stringify(await getUsage({ ...data.indexed, now }));
+  expect(JSON.stringify(await getUsage({ ...data.indexed, now }))).toBe(fresh);
+});

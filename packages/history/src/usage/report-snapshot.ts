@@ -10,7 +10,7 @@ import type { SessionUsage, UsageReport } from "./usage-report.ts";
 /** The report without the parts that depend on the current time. */
 export type SavedReport = Omit<UsageReport, "activeBlock">;
 
-const snapshot = { name: "usage-report", version: 9 };
+const snapshot = { name: "usage-report", version: 10 };
 
 /** Everything that a report without filters depends on. */
 export function fingerprint(files: readonly DataFile[], mirrors: readonly Mirror[], timeZone: string): string {
@@ -24,17 +24,20 @@ export function fingerprint(files: readonly DataFile[], mirrors: readonly Mirror
   return hash.digest("hex");
 }
 
-/** The report in two lines: everything but the sessions, and the sessions. */
+/**
+ * The report in two lines: everything but the sessions, and the sessions. The first line has an empty list of sessions,
+ * so that the keys of the report keep their order.
+ */
 export function loadReport(store: FacetStore, roots: readonly string[], check: string): SavedReport | undefined {
   const row = store.load(snapshot).get(roots.join("\0"));
   if (row?.check !== check) return undefined;
   const [rest = "", sessions = ""] = Buffer.from(row.data).toString().split("\n");
-  return { ...(JSON.parse(rest, revive) as Omit<SavedReport, "bySession">), bySession: sessionsIn(sessions) };
+  return { ...(JSON.parse(rest, revive) as SavedReport), bySession: sessionsIn(sessions) };
 }
 
 export function saveReport(store: FacetStore, roots: readonly string[], check: string, report: SavedReport): void {
-  const { bySession, ...rest } = report;
-  const data = Buffer.from(`${JSON.stringify(rest)}\n${rowsOf(bySession)}`);
+  const rest: SavedReport = { ...report, bySession: [] };
+  const data = Buffer.from(`${JSON.stringify(rest)}\n${rowsOf(report.bySession)}`);
   store.save(snapshot, [{ path: roots.join("\0"), size: 0, mtimeMs: 0, inode: 0, offset: 0, check, data }]);
 }
 

@@ -24,7 +24,7 @@ import { createSql } from "@skein/sql";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { createDatabase } from "../../../../../scripts/postgres.ts";
-import { beginRun } from "../../../src/runtimes/claude-code/adopt/adopted-run.ts";
+import { type AdoptedRunDeps, beginRun } from "../../../src/runtimes/claude-code/adopt/adopted-run.ts";
 
 const ids = createIds();
 const usage = { input_tokens: 10, output_tokens: 5 };
@@ -58,8 +58,12 @@ function facts(): readonly Fact[] {
     },
   ];
   const write = (...more: readonly Fact[]): void => void written.push(...more);
-  const transcript = { messages: 0, tokens: 0 };
-  const run = beginRun({ content: "look around", messageId: ids(), time: 0 }, { ids, write, transcript });
+  const deps: AdoptedRunDeps = {
+    ids,
+    write: (_time, ...more) => write(...more),
+    transcript: { messages: 0, tokens: 0 },
+  };
+  const run = beginRun({ content: "look around", messageId: ids(), time: 0 }, deps);
   write({
     event_type: "runtime.started",
     data: {
@@ -117,12 +121,17 @@ function facts(): readonly Fact[] {
     },
   );
   run.resulted({ toolUseId: "toolu_1", content: "Seen.", isError: true, time: 2 });
-  run.noticed({ messageId: ids(), subtype: "compact_boundary", entry: { content: "Compacted.", trigger: "auto" } });
+  run.noticed({
+    messageId: ids(),
+    subtype: "compact_boundary",
+    entry: { content: "Compacted.", trigger: "auto" },
+    time: 2,
+  });
   const interrupted = { message: { role: "user", content: [{ type: "text", text: "[Interrupted]" }] } };
-  run.noticed({ messageId: ids(), subtype: "user_message", entry: interrupted });
+  run.noticed({ messageId: ids(), subtype: "user_message", entry: interrupted, time: 2 });
   run.answered(answer({ type: "text", text: "All seen." }), { messageId: ids(), resultsMessageId: ids(), time: 3 });
   run.end(4);
-  const second = beginRun({ content: "again", messageId: ids(), time: 5 }, { ids, write, transcript });
+  const second = beginRun({ content: "again", messageId: ids(), time: 5 }, deps);
   const half = [{ type: "text", text: "Half" }];
   const cutOff = { messageId: ids(), content: half };
   const lost = { model: "claude-sonnet-4-5", usage, estimated: true, simulated: true, answer: cutOff };

@@ -35,9 +35,9 @@ const INTERRUPTION = /^\s*\[Request interrupted by user[^\]]*\]\s*$/;
 export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] {
   const facts: Fact[] = [];
   /** Adds facts with the time at which they happened. Without this, an old session would look like work of today. */
-  const write = (...more: readonly Fact[]): void => {
+  const write = (then: number, ...more: readonly Fact[]): void => {
     // Some agents write no times.
-    const at = time > 0 ? new Date(time).toISOString() : undefined;
+    const at = then > 0 ? new Date(then).toISOString() : undefined;
     for (const fact of more) facts.push(at === undefined ? fact : happenedThen(fact, at));
   };
   const transcript = { messages: 0, tokens: 0 };
@@ -60,7 +60,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   function writeLines(until: number): void {
     while (written < until) {
       const end = Math.min(until, written + LINES_OF_A_FACT);
-      write(linesFact(session.lines.slice(written, end), null));
+      write(time, linesFact(session.lines.slice(written, end), null));
       written = end;
     }
   }
@@ -78,24 +78,17 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     return entries.length === 0 ? [message.raw] : entries;
   }
 
-  /** Ends the run at the time of its last message. The next message may come days later. */
-  function endRun(): void {
-    const next = time;
-    time = lastTime;
-    current.run?.end(time);
-    time = next;
-  }
-
   function begin(message: UserLine | null): AdoptedRun {
-    endRun();
+    // A run ends at the time of its last message. The next message may come days later.
+    current.run?.end(lastTime);
     const content = message ? contentOf(message.raw) : "";
     const messageId = message ? idOf(message) : ids();
     const run = beginRun({ content, messageId, time }, { ids, write, transcript });
     current.run = run;
-    for (const answer of leftBehind.splice(0)) run.leftBehind(answer);
+    for (const answer of leftBehind.splice(0)) run.leftBehind(answer, time);
     const checkpoint = checkpoints.get(messageId);
     if (checkpoint)
-      write(checkpointCreated({ checkpointId: ids(), userMessageId: messageId, filesModified: checkpoint }));
+      write(time, checkpointCreated({ checkpointId: ids(), userMessageId: messageId, filesModified: checkpoint }));
     return run;
   }
 
@@ -141,8 +134,8 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   function tell(agent: ClaudeSubagent): void {
     subagents.delete(agent);
     for (let at = 0; at < agent.lines.length; at += LINES_OF_A_FACT)
-      write(linesFact(agent.lines.slice(at, at + LINES_OF_A_FACT), agent.subpath));
-    if (current.run) write(...subagentFacts(agent, current.run, ids));
+      write(time, linesFact(agent.lines.slice(at, at + LINES_OF_A_FACT), agent.subpath));
+    if (current.run) write(time, ...subagentFacts(agent, current.run, ids));
   }
 
   for (const message of session.messages) {
@@ -154,7 +147,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     if (message.role === "assistant" && !isOnThread) {
       if (!isMadeUp(message.raw)) {
         const answer = answerOf(entriesOf(message));
-        if (current.run) current.run.leftBehind(answer);
+        if (current.run) current.run.leftBehind(answer, time);
         else leftBehind.push(answer);
       }
       continue;
@@ -163,19 +156,21 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
     writeLines(message.lineNumber);
     if (message.role === "user") said(message);
     else if (message.role === "assistant") answered(message);
-    else if (message.humanPrompt !== null) current.run?.steered(message.humanPrompt, idOf(message));
+    else if (message.humanPrompt !== null)
+      current.run?.steered(message.humanPrompt, { messageId: idOf(message), time });
     else {
       const { subtype } = message.raw;
       current.run?.noticed({
         messageId: idOf(message),
         subtype: typeof subtype === "string" ? subtype : "system",
         entry: message.raw,
+        time,
       });
     }
   }
   writeLines(session.lines.length);
-  write(...session.backups.map((copy) => copyFact(copy, BACKUPS)));
-  write(...session.toolResults.map((copy) => copyFact(copy, TOOL_RESULTS)));
+  write(time, ...session.backups.map((copy) => copyFact(copy, BACKUPS)));
+  write(time, ...session.toolResults.map((copy) => copyFact(copy, TOOL_RESULTS)));
   for (const agent of subagents) tell(agent);
   current.run?.end(time);
   return facts;

@@ -37,13 +37,13 @@ export interface AdoptedRun {
   isAnswered(): boolean;
   answered(answer: Answer, at: { messageId: string; resultsMessageId: string; time: number }): void;
   /** Counts an answer that a rewind removed. The answer costs money but is not part of the conversation. */
-  leftBehind(answer: Answer): void;
+  leftBehind(answer: Answer, time: number): void;
   resulted(result: { toolUseId: string; content: Content; isError: boolean; time: number }): void;
   /** Adds a prompt that a person typed during the run. */
-  steered(content: Content, messageId: string): void;
+  steered(content: Content, at: { messageId: string; time: number }): void;
   /** Counts the usage of a subagent. */
   counted(answer: Pick<Answer, "usage" | "cost">): void;
-  noticed(notice: { messageId: string; subtype: string; entry: Record<string, unknown> }): void;
+  noticed(notice: { messageId: string; subtype: string; entry: Record<string, unknown>; time: number }): void;
   failed(failure: Failure): void;
   /** Ends the run. If the run has no final answer, it ends as interrupted. */
   end(time: number): void;
@@ -51,7 +51,8 @@ export interface AdoptedRun {
 
 export interface AdoptedRunDeps {
   readonly ids: Ids;
-  readonly write: (...facts: readonly Fact[]) => void;
+  /** Writes facts with the time at which they happened, in milliseconds. */
+  readonly write: (time: number, ...facts: readonly Fact[]) => void;
   /** The number of messages and their total size. All runs of a session share this object. */
   readonly transcript: { messages: number; tokens: number };
 }
@@ -65,10 +66,13 @@ interface OpenCall {
   readonly time: number;
 }
 
-export function beginRun(
-  prompt: { readonly content: Content; readonly messageId: string; readonly time: number },
-  { ids, write, transcript }: AdoptedRunDeps,
-): AdoptedRun {
+interface Prompt {
+  readonly content: Content;
+  readonly messageId: string;
+  readonly time: number;
+}
+
+export function beginRun(prompt: Prompt, { ids, write, transcript }: AdoptedRunDeps): AdoptedRun {
   const id = ids();
   const startedAt = new Date(prompt.time).toISOString();
   let step = 0;
@@ -91,23 +95,22 @@ export function beginRun(
     rows: number;
     tokens: number;
     isResults: boolean;
+    time: number;
   }): void {
-    const { messageId, role, rows, tokens, isResults } = entered;
+    const { messageId, role, rows, tokens, isResults, time } = entered;
     const before = { ...transcript };
     transcript.messages += 1;
     transcript.tokens += tokens;
-    write(messageCreated(place(), { messageId, role, rows, isResults, before, tokens }));
+    write(time, messageCreated(place(), { messageId, role, rows, isResults, before, tokens }));
   }
 
-  function accept(content: Content, messageId: string, mode: "queue" | "steer") {
-    const prompt = promptAccepted({ message_id: messageId, run_id: mode === "queue" ? id : ids(), mode, content });
-    write(prompt);
-    return prompt.data;
+  function acceptedPrompt({ content, messageId }: Prompt, mode: "queue" | "steer") {
+    return promptAccepted({ message_id: messageId, run_id: mode === "queue" ? id : ids(), mode, content });
   }
 
-  function enterPrompt(content: Content, messageId: string): void {
+  function enterPrompt({ content, messageId, time }: Prompt): void {
     const rows = rowsOf(messageId, "user", content).length;
-    enter({ messageId, role: "user", rows, tokens: estimateTokens(content), isResults: false });
+    enter({ messageId, role: "user", rows, tokens: estimateTokens(content), isResults: false, time });
   }
 
   function passed(time: number): number {
@@ -119,23 +122,31 @@ export function beginRun(
   function completed(
     toolUseId: string,
     call: OpenCall,
-    result: { content: Content; isError: boolean; time: number; outcome: "committed" | "failed" | "unknown" },
+    result: {
+      content: Content;
+      isError: boolean;
+      outcome: "committed" | "failed" | "unknown";
+      durationMs: number;
+      time: number;
+    },
   ): void {
-    const { content, isError, time, outcome } = result;
+    const { time, ...how } = result;
     open.delete(toolUseId);
-    tokensOfResults += estimateTokens(content);
-    const durationMs = Math.max(0, time - call.time);
-    const made = { outcome, content, isError, durationMs, messageId: resultsMessageId, part: call.part };
-    write(completedCall(place(), { ...call, toolUseId }, made));
-    passed(time);
+    tokensOfResults += estimateTokens(how.content);
+    const made = { ...how, messageId: resultsMessageId, part: call.part };
+    write(time, completedCall(place(), { ...call, toolUseId }, made));
     if (open.size > 0) return;
-    enter({ messageId: resultsMessageId, role: "user", rows: results, tokens: tokensOfResults, isResults: true });
+    const entered = { messageId: resultsMessageId, rows: results, tokens: tokensOfResults, time };
+    enter({ ...entered, role: "user", isResults: true });
     tokensOfResults = 0;
   }
 
   /** Closes open calls. Without a result, a call would be shown neither to the model nor to people. */
-  function closeCalls(): void {
-    for (const [toolUseId, call] of open) completed(toolUseId, call, { ...LOST_RESULT, isError: true, time: now });
+  function closeCalls(time: number): void {
+    for (const [toolUseId, call] of open) {
+      const durationMs = Math.max(0, now - call.time);
+      completed(toolUseId, call, { ...LOST_RESULT, isError: true, durationMs, time });
+    }
   }
 
   function count(counted: Pick<Answer, "usage" | "cost">): void {
@@ -148,14 +159,15 @@ export function beginRun(
     return last !== null && !last.content.some(isToolUse);
   }
 
-  write(runStarted(accept(prompt.content, prompt.messageId, "queue"), "json"));
-  enterPrompt(prompt.content, prompt.messageId);
+  const accepted = acceptedPrompt(prompt, "queue");
+  write(prompt.time, accepted, runStarted(accepted.data, "json"));
+  enterPrompt(prompt);
 
   return {
     id,
     isAnswered,
     answered(answer, { messageId, resultsMessageId: of, time }) {
-      closeCalls();
+      closeCalls(time);
       step += 1;
       failure = null;
       last = answer;
@@ -163,45 +175,50 @@ export function beginRun(
       const calls = content.filter(isToolUse);
       count(answer);
       const reply = { ...answer, messageId, resultsMessageId: () => of, durationMs: passed(time) };
-      write(...observedStep(place(), { reply, attempt: 1, ...transcript }));
+      write(time, ...observedStep(place(), { reply, attempt: 1, ...transcript }));
       const rows = rowsOf(messageId, "assistant", [...content]).length;
-      enter({ messageId, role: "assistant", rows, tokens: estimateTokens(content), isResults: false });
+      enter({ messageId, role: "assistant", rows, tokens: estimateTokens(content), isResults: false, time });
       resultsMessageId = of;
       results = calls.length;
       calls.forEach(({ id: toolUseId, name, input }, part) => {
         open.set(toolUseId, { name, input, part, time });
-        write(toolStarted(place(), { toolUseId, name, input }));
+        write(time, toolStarted(place(), { toolUseId, name, input }));
       });
     },
-    leftBehind(answer) {
+    leftBehind(answer, time) {
       count(answer);
-      write(stepAbandoned(place(), answer));
+      write(time, stepAbandoned(place(), answer));
     },
     resulted({ toolUseId, content, isError, time }) {
       const call = open.get(toolUseId);
-      if (call) completed(toolUseId, call, { content, isError, time, outcome: isError ? "failed" : "committed" });
+      if (!call) return;
+      const durationMs = Math.max(0, time - call.time);
+      completed(toolUseId, call, { content, isError, outcome: isError ? "failed" : "committed", durationMs, time });
+      passed(time);
     },
-    steered(content, messageId) {
-      accept(content, messageId, "steer");
-      enterPrompt(content, messageId);
+    steered(content, at) {
+      const steering = { content, ...at };
+      write(at.time, acceptedPrompt(steering, "steer"));
+      enterPrompt(steering);
     },
     counted: count,
-    noticed({ messageId, subtype, entry }) {
-      write(runtimeNoticed({ runId: id }, { messageId, subtype, notice: entry }));
+    noticed({ messageId, subtype, entry, time }) {
+      write(time, runtimeNoticed({ runId: id }, { messageId, subtype, notice: entry }));
     },
     failed(reason) {
       failure = reason;
     },
     end(time) {
       const isWhole = isAnswered();
-      closeCalls();
+      closeCalls(time);
       passed(time);
       const totals = { ...place(), usage, costPicos: String(cost), unpricedCalls, filesGenerated: 0, startedAt };
       const error = failure ?? (isWhole ? null : INTERRUPTED);
-      if (error) write(runFailed(totals, { ...endOf(error), now }));
+      if (error) write(time, runFailed(totals, { ...endOf(error), now }));
       else {
         const stopReason = stopReasonOf(last?.stopReason ?? null);
-        write(runCompleted(totals, { stopReason, finalResponse: finalText([...(last?.content ?? [])]), now }));
+        const finalResponse = finalText([...(last?.content ?? [])]);
+        write(time, runCompleted(totals, { stopReason, finalResponse, now }));
       }
     },
   };
