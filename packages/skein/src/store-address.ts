@@ -1,4 +1,4 @@
-/** The parts of an address: the kind of store, and its place. `file:///a/b` and `file:a/b` mean the same place. */
+/** Splits an address into its scheme and its place. `file:///a/b` and `file:a/b` have the same place. */
 export function placeOf(url: string): { readonly scheme: string; readonly place: string } {
   const [scheme = "", ...rest] = url.split(":");
   const place = rest.join(":");

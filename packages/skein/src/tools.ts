@@ -7,21 +7,21 @@ import { loadPart } from "./optional-parts.ts";
 // The code of these tools is loaded on first use, so that an agent without them starts faster.
 
 /**
- * Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, and AskUserQuestion. They work in one folder or, on a server, in a folder for
- * each session.
+ * Returns the tools Bash, Read, Write, Edit, Glob, Grep, WebFetch, TodoWrite and AskUserQuestion. The tools work in one
+ * folder. On a server, they work in a folder for each session.
  */
 export async function standardTools(options: StandardToolsOptions = {}): Promise<readonly Tool[]> {
   const { createAskUserQuestion, createStandardTools } = await import("@skein/adapters/tools");
   return [...createStandardTools(options), createAskUserQuestion()];
 }
 
-/** The tools of an MCP server, started by a command or reached at a URL. Close it when the agent is closed. */
+/** Connects to an MCP server, by a command or a URL. Close the connection when the agent is closed. */
 export async function connectMcpServer(options: McpServerOptions): Promise<McpConnection> {
   const mcp = await loadPart.mcp();
   return mcp.connectMcpServer(options);
 }
 
-/** A bucket for the files that code execution makes: `createAgent({ files: await s3Files({ … }) })`. */
+/** Opens a bucket for files of code execution. Example: `createAgent({ files: await s3Files({ … }) })`. */
 export async function s3Files(options: S3FileStoreOptions): Promise<FileStore> {
   const { createS3FileStore } = await import("@skein/adapters/files/s3");
   return createS3FileStore(options);

@@ -16,7 +16,7 @@ const WAYS = [
 ] as const;
 
 test.each(WAYS)(
-  "a backup of a %s store in use has every acknowledged write; restored into a %s store, the unfinished run continues",
+  "a backup of a %s store in use has every acknowledged write, and a restored %s store continues the unfinished run",
   async (kind, other) => {
     const [here, there] = [folder(), folder()];
     const from = await storeOf(kind, here);

@@ -1,6 +1,6 @@
 /**
- * Faults of models and their servers, with every adapter. Each gives a clear error or a result that the model can read, and the session
- * continues.
+ * Faults of models and model servers, with every adapter. A fault gives a clear error or a result for the model. The
+ * session continues after the fault.
  */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { createMemoryStore, createModels, defineTool } from "@skein/core";
@@ -32,7 +32,7 @@ const add = defineTool({
 });
 
 let labels = 0;
-/** An agent whose model is on the server at this address. */
+/** Creates an agent with a model on the server at this address. */
 async function agentOf(model: string, url = simulator.url, more: AgentOptions & { settings?: ModelSettings } = {}) {
   const { settings = {}, ...options } = more;
   const store = createMemoryStore();
@@ -68,7 +68,7 @@ async function agentOf(model: string, url = simulator.url, more: AgentOptions & 
   };
 }
 
-/** A server that is not a model. */
+/** Starts a server that is not a model server. */
 async function otherServer(answer: (response: ServerResponse) => void): Promise<{ url: string; asked: () => number }> {
   let asked = 0;
   const server = createHttpServer((request, response) => {
@@ -112,7 +112,7 @@ eachModel("%s at an address that answers 404 is called once, and the error has t
 });
 
 test.each(NAMES.filter((name) => name !== "ai/llama"))(
-  "%s whose error never ends: 1 MiB of it is read, and the connection is closed",
+  "if an error of %s never ends, 1 MiB is read and the connection is closed",
   async (model) => {
     let sent = 0;
     const closed = Promise.withResolvers<void>();
@@ -134,7 +134,7 @@ test.each(NAMES.filter((name) => name !== "ai/llama"))(
 );
 
 test.each([CLAUDES[0], "openai/gpt-6", "openai-compatible/llama"] as const)(
-  "%s with a line that never ends: the stream is ended at 32 million characters",
+  "if a line of %s never ends, the stream is ended at 32 million characters",
   async (model) => {
     const endless = await otherServer((response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -153,7 +153,7 @@ test.each([CLAUDES[0], "openai/gpt-6", "openai-compatible/llama"] as const)(
 );
 
 test.each(NAMES.slice(1))(
-  "%s: if the model cannot use tools and the agent has tools, the model is not called, and the error says why",
+  "if %s cannot use tools and the agent has tools, the model is not called, and the error gives the reason",
   async (model) => {
     const { run, asked } = await agentOf(model, simulator.url, { settings: { abilities: { tools: false } } });
     const { error } = await run([{ text: "Never." }]);
@@ -165,7 +165,7 @@ test.each(NAMES.slice(1))(
   },
 );
 
-/** The beginning of a call whose arguments never end, and the next part of them, in the stream format of each API. */
+/** The beginning of an endless tool call and the next part of its arguments, in the stream format of each API. */
 const MESSAGES = [
   { type: "message_start", message: { model: "m", usage: { input_tokens: 1, output_tokens: 1 } } },
   { type: "content_block_start", index: 0, content_block: { type: "tool_use", id: "t1", name: "add", input: {} } },
@@ -202,7 +202,7 @@ const ENDLESS = {
 } as const;
 
 test.each(NAMES)(
-  "%s with a call whose JSON never ends: the stream is ended at 32 million characters, and not requested again",
+  "if the JSON of a tool call of %s never ends, the stream is ended at 32 million characters, and not requested again",
   async (model) => {
     const [first, second, more] = ENDLESS[model];
     const event = (data: object): string =>
@@ -252,7 +252,7 @@ eachModel("%s gives empty answers: the run ends, is paid once, and the session c
 });
 
 test.each(OTHERS)(
-  "%s changes the ids of calls between stream and end: each call runs once, and has its result",
+  "if %s changes the ids of tool calls at the end of the stream, each call runs once and has its result",
   async (model) => {
     const { run, asked } = await agentOf(model);
     const tools = [
@@ -268,7 +268,7 @@ test.each(OTHERS)(
 );
 
 test.each(OTHERS)(
-  "%s repeats the id of a call in every answer: each call runs once, and each answer is paid once",
+  "if %s repeats the id of a tool call in every answer, each call runs once, and each answer is paid once",
   async (model) => {
     const { run, asked } = await agentOf(model);
     const again = (a: number): Step => ({ tools: [{ name: "add", id: "call_0", input: { a, b: 1 } }] });
@@ -279,7 +279,7 @@ test.each(OTHERS)(
 );
 
 test.each([CLAUDES[0], "openai/gpt-6", "openai-compatible/llama"])(
-  "%s at an address that answers without a stream is called once, and the error says why",
+  "if the address of %s answers without a stream, it is called once, and the error gives the reason",
   async (model) => {
     const other = await otherServer((response) =>
       response.writeHead(200, { "content-type": "application/json" }).end('{"answer": "Hello."}'),

@@ -14,25 +14,26 @@ import { type ConfiguredModels, type GivenModels, configuredModels } from "../mo
 import { checkedLimits } from "./limits.ts";
 import { checkedRetention } from "./retention.ts";
 
-/** The default export of `skein.config.ts`: the code that agents of this server may use. */
+/** The default export of `skein.config.ts`. */
 export interface SkeinConfig {
   /** Agents made with `createAgent`. They are stored when the server starts, with their tools. */
   readonly agents?: readonly Agent[];
   /** Tools that agents made over HTTP may name. */
   readonly tools?: readonly Tool[];
-  /** Folders with skills that agents made over HTTP may name, by the skill's name or the folder. */
+  /** Folders with skills. An agent made over HTTP names a skill or a folder. */
   readonly skills?: readonly string[];
   /** The options of Claude Code that requests may use. Options that are left out are not allowed. */
   readonly claude?: z.input<typeof ClaudeSettings>;
   /** The limits of one key. SKEIN_LIMITS takes precedence. */
   readonly limits?: Partial<Limits>;
   /**
-   * Days that sessions are kept after their last event, by tenant; `*` is every other tenant. SKEIN_RETENTION takes precedence.
+   * Days that sessions are kept after their last event, by tenant. `*` stands for tenants without an entry.
+   * SKEIN_RETENTION takes precedence.
    */
   readonly retention?: RetentionDays;
-  /** What keys may do: which runtimes, tools, models, folders and hosts, and whether programs run in a sandbox. */
+  /** The runtimes, tools, models, folders and hosts that keys may use, and whether programs run in a sandbox. */
   readonly policy?: z.input<typeof Policy>;
-  /** Models of other providers by their names (`provider/name`), and how they are reached. */
+  /** Models of other providers by name (`provider/name`), with their addresses. */
   readonly models?: GivenModels;
 }
 
@@ -47,7 +48,6 @@ export interface ServedCode {
   readonly models?: ConfiguredModels;
 }
 
-/** Loads the code of a server from its config file, if there is one. */
 export async function loadCode(file: string | undefined): Promise<ServedCode> {
   if (file === undefined) return codeOf({});
   const loaded: { readonly default?: SkeinConfig } = await importFile(file);
@@ -87,7 +87,7 @@ export function codeOf({
   if (!Array.isArray(skills) || skills.some((folder) => typeof folder !== "string"))
     throw new KnownError("invalid", 'skills must be a list of folders: skills: ["./skills"].');
   const ofAgents = registered.flatMap((one) => [...one.tools.values()]);
-  // A tool that loads the skills of one agent must not be used by another agent.
+  // The skill tool of an agent loads only that agent's skills, so other agents must not use this tool.
   const all = [...tools, ...ofAgents.filter(({ name }) => name !== SKILL_TOOL)];
   return {
     agents: registered,
@@ -109,7 +109,7 @@ function madeByCreateAgent(agent: Agent): readonly RegisteredAgent[] {
   return registered;
 }
 
-/** Stores the agents of the code, each under the same id at every start. A change in the code makes a new version. */
+/** Stores the agents of `skein.config.ts`. An agent keeps its id at every start. A changed agent gets a new version. */
 export async function storeAgents(agents: readonly RegisteredAgent[], records: Records): Promise<void> {
   for (const { agent } of agents) {
     const id = derivedId("agent", agent.config.name);

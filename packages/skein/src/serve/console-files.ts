@@ -4,10 +4,10 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { ConsoleFiles } from "@skein/server";
 
-/** The built console in a folder; undefined if nothing was built there. */
+/** Opens the built console in a folder. Returns undefined if the folder has no console. */
 export function openConsole(folder: string | undefined): ConsoleFiles | undefined {
   if (folder === undefined || !existsSync(join(folder, "index.html"))) return undefined;
-  /** The assets that were read. The name of an asset has a hash of its content, so each file is read only once. */
+  /** Assets in memory. The name of an asset has a hash of its content, so a file is read only once. */
   const assets = new Map<string, Uint8Array>();
   return {
     async read(name) {
@@ -23,7 +23,7 @@ export function openConsole(folder: string | undefined): ConsoleFiles | undefine
   };
 }
 
-/** The folder of the built console: its own folder in a clone, or beside the server package in an installation from npm. */
+/** Finds the built console: the console's `dist` in a clone, or `console` in the server package from npm. */
 export function consoleFolder(): string | undefined {
   const { resolve } = createRequire(import.meta.url);
   const places = [
@@ -35,7 +35,7 @@ export function consoleFolder(): string | undefined {
       const folder = place();
       if (existsSync(join(folder, "index.html"))) return folder;
     } catch {
-      // Not installed: try the next one.
+      // The package is not installed. Try the next place.
     }
   return undefined;
 }

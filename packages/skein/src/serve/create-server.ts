@@ -10,7 +10,7 @@ export interface ServerOptions extends SkeinConfig {
   /** `sqlite:FILE`, `file:FOLDER`, `postgres://…` or `memory:`. Default: a sqlite file in the data folder. */
   readonly store?: string;
   readonly data?: string;
-  /** Where files that agents make are kept: a folder or `s3://BUCKET/PREFIX`. Default: beside the sessions. */
+  /** A folder or `s3://BUCKET/PREFIX` for the files that agents make. Default: beside the sessions. */
   readonly files?: string;
   /** Receives one line per request and per bug, without secrets. */
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
@@ -18,7 +18,7 @@ export interface ServerOptions extends SkeinConfig {
 
 const OPTIONS = "port host store data files log limits retention agents tools skills claude policy models".split(" ");
 
-/** The server of `skein serve` inside another program. Options that are left out come from the environment. */
+/** Starts the server of `skein serve` in this process. Options that are left out come from the environment. */
 export async function createServer(options: ServerOptions = {}): Promise<RunningServer> {
   refuseUnknown(options, OPTIONS, "createServer");
   // Loaded here, because a program that only creates agents does not need these modules.

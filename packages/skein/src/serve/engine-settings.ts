@@ -4,16 +4,16 @@ import type { EngineConfig } from "../config.ts";
 /** What a process does: answer requests, drive sessions, or both. */
 type Role = "all" | "api" | "worker";
 
-/** Where a Restate cluster is, and where it finds this worker. */
+/** The addresses of a Restate cluster and of this worker. */
 export interface RestateSettings {
   readonly ingressUrls: readonly string[];
   readonly adminUrl: string | undefined;
   /** Where this worker listens for Restate. */
   readonly endpoint: { readonly host: string; readonly port: number };
-  /** The address under which Restate reaches the workers: usually a load balancer. */
+  /** The address that Restate uses to reach the workers. Usually it belongs to a load balancer. */
   readonly workersUrl: string | undefined;
   readonly identityKeys: readonly string[];
-  /** The name of the virtual object. Clusters that share a Restate need different names. */
+  /** The name of Skein's virtual object in Restate. Two Skein clusters with one Restate need different names. */
   readonly service: string;
   readonly token: string | undefined;
 }
@@ -28,7 +28,7 @@ export interface EngineSettings {
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const DEFAULT_ENDPOINT = "127.0.0.1:9080";
 
-/** Settings of role and engine. Throws `invalid` with a sentence about what is wrong. */
+/** Reads the role and the engine from the settings. Throws `invalid` if a setting is wrong. */
 export function engineSettings(config: EngineConfig, role = config.role ?? "all", storeUrl = ""): EngineSettings {
   if (role !== "all" && role !== "api" && role !== "worker")
     throw new KnownError("invalid", `The role is "${role}". Expected all, api or worker (--role or SKEIN_ROLE).`);
@@ -43,7 +43,7 @@ export function engineSettings(config: EngineConfig, role = config.role ?? "all"
   return { role, restate: engine === "restate" ? restateSettings(config.restate) : undefined };
 }
 
-/** The checked values of SKEIN_RESTATE_…. */
+/** Checks the values of SKEIN_RESTATE_…. */
 export function restateSettings(config: EngineConfig["restate"]): RestateSettings {
   const { ingressUrls, adminUrl, workersUrl, identityKeys, service = "skein-session", token } = config;
   if (ingressUrls.length === 0)

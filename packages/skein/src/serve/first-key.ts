@@ -2,16 +2,16 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Keys } from "@skein/server";
 
-/** The key that the person who starts a server can use, and where it is kept. */
+/** The key for the person who starts a server, and the file with the key. */
 export interface FirstKey {
   readonly key: string;
-  /** Undefined for a key that the operator set. */
+  /** Undefined if the operator set the key. */
   readonly file: string | undefined;
 }
 
 /**
- * Returns the key that the operator set. If the operator set no key, returns the key in the data folder, or makes a new
- * key there. The key in the data folder is added to a store that does not know it, so one key works for all stores.
+ * Returns the key that the operator set. Without such a key, returns the key in the data folder, or makes a key in the
+ * data folder. Adds the key of the data folder to a store that does not know the key, so one key works for all stores.
  */
 export async function firstKey(
   keys: Keys,
@@ -26,7 +26,7 @@ export async function firstKey(
   const file = join(dataDir, "admin-key");
   const kept = read(file);
   if (kept !== undefined && (await keys.recognise(kept))) return { key: kept, file };
-  // A key that this store already knows was revoked or has expired, and must not become valid again.
+  // If the store already knows the key, the key was revoked or has expired. It must not become valid again.
   const isReusable = kept !== undefined && KEY.test(kept) && !(await keys.has(kept));
   const first = { name: "first start", scopes: ["admin" as const], tenant: "default" };
   if (isReusable) return { key: await keys.make({ ...first, key: kept }), file };
@@ -36,7 +36,7 @@ export async function firstKey(
   return { key, file };
 }
 
-/** Keys that `Keys.make` makes. */
+/** The format of the keys from `Keys.make`. */
 const KEY = /^skein_[\w-]{43}$/;
 
 function read(file: string): string | undefined {

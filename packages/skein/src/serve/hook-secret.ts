@@ -6,8 +6,8 @@ import { z } from "zod";
 const Stored = z.object({ secret: z.string() });
 
 /**
- * The secret of a tenant. It signs the calls of hooks that have no secret of their own. It is created once for all
- * servers of a store.
+ * Returns the secret of a tenant, which signs the calls of hooks without a secret. All servers of a store use the same
+ * secret.
  */
 export async function hookSecret(records: Records, tenant: string): Promise<string> {
   const place = { tenant, kind: "hook_secret", id: "current" } as const;
@@ -18,7 +18,7 @@ export async function hookSecret(records: Records, tenant: string): Promise<stri
     await records.put([{ ...place, value: { secret }, expect: 0 }]);
     return secret;
   } catch (error) {
-    // Another server has created it in the meantime.
+    // Another server created the secret at the same moment.
     if (isKnownError(error, "already_exists", "conflict")) return hookSecret(records, tenant);
     throw error;
   }

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import type { Limits } from "@skein/server";
 
-/** The names of all limits of the HTTP server. The compiler reports a missing one. */
+/** The names of all limits of the HTTP server. The compiler reports a missing name. */
 const NAMES = Object.keys({
   requestsPerSecond: 0,
   requestBurst: 0,
@@ -26,7 +26,7 @@ const NAMES = Object.keys({
   statementBytes: 0,
 } satisfies Record<keyof Limits, 0>) as readonly (keyof Limits)[];
 
-/** Checks limits. Throws `invalid` with the name of a wrong one. */
+/** Checks limits. Throws `invalid` with the name of the wrong limit. */
 export function checkedLimits(given: Partial<Limits>, whose: string): Partial<Limits> {
   if (typeof given !== "object" || given === null)
     throw new KnownError("invalid", `${whose} must be an object like { streams: 20 }.`);

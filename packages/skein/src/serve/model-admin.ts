@@ -3,7 +3,7 @@ import { checkModelSettings } from "../model-catalog.ts";
 import { type OpenedToModels, checkAddedModel, checkModelKey } from "../model-rules.ts";
 import { tryModel } from "../model-trial.ts";
 
-/** Checks and tries models for requests of a server. */
+/** Checks models and makes trial calls for the HTTP API. */
 export function createModelAdmin(
   opened: OpenedToModels = { addresses: [], keyVariables: [] },
 ): NonNullable<ServerDeps["modelAdmin"]> {

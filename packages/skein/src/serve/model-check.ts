@@ -34,7 +34,7 @@ export async function checkModel({
   return status === 401 || status === 403 ? { outcome: "refused", status } : { outcome: "untried", status };
 }
 
-/** The reason of a failed request: a code such as ECONNREFUSED instead of "fetch failed". It contains nothing that was sent. */
+/** Returns the reason of a failed request, such as ECONNREFUSED. The reason contains no data of the request. */
 function reasonOf(error: unknown): string {
   const { name, cause } = error as { name?: string; cause?: { code?: string } };
   if (name === "TimeoutError") return `no answer within ${TIMEOUT_MS / 1000} s`;

@@ -3,8 +3,8 @@ import type { FoundSkill } from "@skein/adapters/skills";
 import { KnownError } from "@skein/protocol";
 
 /**
- * The skills that a request names, by name or by folder, from those that the operator allowed. A folder's path is only compared; the folder
- * is never read.
+ * Finds the skills that a request names, by name or by folder. Compares only the path of a folder, and never reads the
+ * folder.
  */
 export function namedSkills(opened: readonly FoundSkill[], names: readonly string[]): readonly FoundSkill[] {
   const found = new Set(

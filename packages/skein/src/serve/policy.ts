@@ -28,18 +28,18 @@ interface PolicyKey {
   readonly tenant: string;
 }
 
-/** The operator's rules as they apply now. The sandbox depends on who can reach the server, which changes while it runs. */
+/** The operator's rules at this moment. Whether a sandbox is required depends on the valid keys, which change over time. */
 export interface ServerPolicy {
   of(key: PolicyKey): KeyPolicy;
   /** Whether there are rules for keys of this name. */
   hasKey(name: string): boolean;
-  /** What all keys of a tenant may use together; undefined if there is no such rule. */
+  /** Returns the rules for all keys of a tenant together. Undefined if the tenant has no rules. */
   ofTenant(tenant: string): Policy["tenants"][string] | undefined;
-  /** Whether programs of this key's sessions run in a sandbox. Without a key: the rule of the server. */
+  /** Returns the sandbox mode for programs of this key's sessions. Without a key, returns the mode of the server. */
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
-  /** The strictest mode of any key: used for all sessions of the loop, whichever key created them. */
+  /** Returns the strictest mode of all keys. All sessions of the loop use this mode, whichever key created them. */
   strictestSandbox(): Promise<ChosenSandboxMode>;
-  /** Whether single keys have their own sandbox rules. */
+  /** Whether the rules of a single key set a sandbox mode. */
   readonly hasSandboxRules: boolean;
   /** Whether several tenants have keys. The answer may be two seconds old. */
   isShared(): boolean;
@@ -55,7 +55,7 @@ export interface ServerPolicy {
   commonHosts(): readonly string[];
 }
 
-/** The rules of a server, from its config file and the environment. Rejects contradictory rules. */
+/** Reads the rules of a server from its config file and the environment. Rejects contradictory rules. */
 export function openPolicy(
   { sandbox, host, claudeOpened }: Pick<StartOptions, "sandbox" | "host" | "claudeOpened">,
   { policy, claude: own, tools, skills = [] }: ServedCode,
@@ -67,7 +67,7 @@ export function openPolicy(
   return { claude, rules: createServerPolicy({ policy, sandbox, isLoopback, hosts: claude.hosts, keys }) };
 }
 
-/** What a key can do, in sentences. */
+/** Explains in sentences what a key can do. */
 export async function explainKey(
   { name, tenant, scopes }: Pick<KeyInfo | Principal, "name" | "tenant" | "scopes">,
   { rules, claude }: ReturnType<typeof openPolicy>,
@@ -143,7 +143,7 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
     async sandbox(key) {
       const chosen = key ? policyOf(policy, key).sandbox : policy.sandbox;
       const all = await validKeys(key);
-      // If several keys are a reason for the sandbox, the reason names this key first.
+      // Several keys may require a sandbox. The reason names this key first.
       const own = all.filter((each) => isSameKey(each, key));
       return chosenSandboxMode(chosen, { isLoopback, keys: [...own, ...all] });
     },
@@ -166,7 +166,7 @@ function isSameKey(one: PolicyKey, other: PolicyKey | undefined): boolean {
   return one.name === other?.name && one.tenant === other.tenant;
 }
 
-/** The current state of a server's sandbox. */
+/** Returns the current state of a server's sandbox. */
 export async function wallsState(rules: Pick<ServerPolicy, "sandbox">): Promise<WallsState> {
   const { brief, limits, isKept } = await foundWalls(rules);
   return { isKept, brief, says: limits === undefined ? brief : `${brief} ${limits}` };
@@ -197,19 +197,19 @@ async function foundWalls({
 
 const STRICTNESS: readonly SandboxMode[] = ["off", "preferred", "required"];
 
-/** The stricter of two sandbox modes. */
+/** Returns the stricter of two sandbox modes. */
 function stricter(one: SandboxMode | undefined, other: SandboxMode | undefined): { readonly sandbox?: SandboxMode } {
   const sandbox = STRICTNESS[Math.max(...[one, other].map((mode) => (mode ? STRICTNESS.indexOf(mode) : -1)))];
   return sandbox === undefined ? {} : { sandbox };
 }
 
-/** Rejects a policy that contradicts itself, or names things that this server does not have. */
+/** Rejects a policy with a contradiction. Also rejects a policy with the name of an unknown tool or folder. */
 function checkPolicy(
   policy: Policy,
   { claude, tools }: { readonly claude: ClaudeSettings; readonly tools: Iterable<string> },
 ): void {
   const problem = policyProblem(policy, {
-    // Requests may define MCP servers of their own, so their names are not known in advance.
+    // Requests may define MCP servers, so the names of their tools are unknown at the start.
     tools: [...CLAUDE_TOOLS, ...tools, "mcp__"],
     folders: Object.keys(claude.folders),
     roots: claude.roots,

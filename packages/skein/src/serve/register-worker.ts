@@ -1,7 +1,7 @@
 import { isDeadOwner } from "@skein/adapters/engines/owner";
 import { type Store, type WorkerInfo, createWorkers } from "@skein/core";
 
-/** A process in the list of workers of its store. */
+/** The entry of this process in the store's list of workers. */
 export interface Registration {
   /** The other processes that serve the same store now. */
   readonly others: readonly string[];
@@ -9,8 +9,8 @@ export interface Registration {
 }
 
 /**
- * Adds this process to the list of workers of a store that only one machine uses. No heartbeat is needed, because process
- * ids say which workers are alive. A process of another host is removed: the store was moved, or its container is gone.
+ * Adds this process to the list of workers of a store on one machine. Process ids show which workers are alive, so no
+ * heartbeat is needed. Removes processes of another host, because the store was moved or their container is gone.
  */
 export async function registerWorker(store: Store, worker: WorkerInfo): Promise<Registration> {
   const workers = createWorkers(store.records);

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import type { RetentionDays } from "@skein/server";
 
-/** Checks how long sessions are kept. Throws `invalid` with what is wrong. */
+/** Checks the days of retention. Throws `invalid` if a value is wrong. */
 export function checkedRetention(given: RetentionDays, whose: string): RetentionDays {
   if (typeof given !== "object" || given === null)
     throw new KnownError("invalid", `${whose} must be an object like { "*": 365, acme: 30 }.`);

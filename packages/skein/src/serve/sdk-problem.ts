@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { packageOf, whatToInstall } from "../optional-parts.ts";
 
 interface SdkPlace {
-  /** Another program than the one that comes with the SDK. */
+  /** A program that replaces the SDK's Claude Code program. */
   readonly executable?: string | undefined;
   readonly from?: string;
 }
 
 /**
- * Why Claude Code cannot run here, as a sentence; undefined if it can. The SDK is located but not loaded, because it is
- * large and many servers never need it. Its program is a separate package for each platform, which npm leaves out with
- * `--omit=optional`.
+ * Returns a sentence about why Claude Code cannot run here, or undefined if it can run. Finds the SDK but does not load
+ * it, because the SDK is large and many servers never need it. The SDK's program is a separate package for each
+ * platform. npm leaves out this package with `--omit=optional`.
  */
 export function sdkProblem({ executable, from = import.meta.url }: SdkPlace = {}): string | undefined {
   const sdk = packageOf("claudeCode");

@@ -4,10 +4,10 @@ import { type Store, type Vault, checkSealedWith, createVault, sealedRecords } f
 import { KnownError } from "@skein/protocol";
 import type { Config } from "../config.ts";
 
-/** The vault for secrets in the store. Without a vault they are stored unsealed. */
+/** The vault for secrets in the store. Without a vault, the store has the secrets unencrypted. */
 export interface SecretsSettings {
   readonly vault: Vault | undefined;
-  /** Ids of keys that are lost: the secrets that they sealed must be set again. */
+  /** Ids of lost keys. A secret that was encrypted with a lost key must be set again. */
   readonly lost: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export function secretsSettings({ key, file, lost = "" }: Config["secrets"], fol
   return { vault: text === undefined ? undefined : createVault(text), lost: ids };
 }
 
-/** The store with its secrets sealed. Throws if its secrets cannot be decrypted. */
+/** Returns the store with encrypted secrets. Throws if the vault cannot decrypt the secrets of the store. */
 export async function withSealedSecrets<Opened extends Store>(
   store: Opened,
   settings?: SecretsSettings,

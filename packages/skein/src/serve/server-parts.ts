@@ -26,7 +26,7 @@ type SqlPort = NonNullable<ServerDeps["sql"]>;
 /** The parts that the HTTP server of one process uses. */
 export interface ServerParts {
   readonly host: Host;
-  /** Rejects if a service that the engine needs does not answer. Undefined if it needs none. */
+  /** Rejects if a service of the engine does not answer. Undefined if the engine needs no service. */
   readonly engineCheck: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store. */
   readonly apiProcesses: () => number;
@@ -43,11 +43,11 @@ export interface ServerParts {
   readonly workplaces: Workplaces;
   /** Stops driving sessions and answering SQL. */
   stop(): Promise<void>;
-  /** Closes the other parts, including the store. */
+  /** Closes all parts and the store. */
   close(): Promise<void>;
 }
 
-/** The options of a start, with the settings that were derived from them. */
+/** The start options, and settings that are made from them. */
 interface PartsOptions extends StartOptions {
   /** The settings of Claude Code from the environment and the config file together. */
   readonly claudeSettings: ClaudeSettings;
@@ -147,7 +147,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   };
 }
 
-/** The token of a subscription, if the operator gave one. */
+/** Returns the token of the operator's Claude subscription, if the operator set a token. */
 function oauthOf({ claudeOauthToken: token, anthropicBaseUrl: baseUrl }: StartOptions) {
   return token === undefined ? undefined : { token, baseUrl };
 }
@@ -160,7 +160,7 @@ interface WorkerDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** Adds this process to the list of workers of its store: with heartbeats if several machines may use the store. */
+/** Adds this process to the store's list of workers. If several machines may use the store, the process sends heartbeats. */
 async function joinWorkers(
   store: Store,
   { engine, storeUrl, code }: StartOptions,
@@ -193,7 +193,6 @@ async function joinWorkers(
   return { apiProcesses: () => apis, others: [], leave: heartbeat.stop };
 }
 
-/** Opens the bus. Its code is loaded only if there are several machines. */
 async function openBus(url: string, report: (error: unknown) => void): Promise<Bus> {
   const { createRedisBus } = await loadPart.redisBus();
   return createRedisBus({ url, report });
@@ -247,10 +246,7 @@ async function openHistory(store: Store, { history, dataDir }: StartOptions): Pr
   }
 }
 
-/**
- * For the error of a part that is not installed, returns a function that throws the error when the part is used. Throws
- * any other error now.
- */
+/** Delays the error of a missing package until the part is used. Throws any other error immediately. */
 function refusal(error: unknown): () => never {
   if (!isKnownError(error, "not_installed")) throw error;
   return () => {

@@ -21,7 +21,6 @@ import { createWebhookSender } from "./webhook-sender.ts";
 
 const DEFAULT_MODEL = "claude-sonnet-5-5";
 
-/** Starts a server from its settings: store, model, engine, agents, keys, HTTP. */
 export async function startServer(given: StartOptions): Promise<RunningServer> {
   const { telemetry, log, close: closeTelemetry } = await openTelemetry(given);
   const options = { ...given, ...(log && { log }) };
@@ -69,7 +68,7 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
     };
     const server = await createServer(deps);
     close = async () => {
-      // The listener stays open while runs are handed over, so that a load balancer sees that this server is stopping.
+      // The server still answers while it hands over its runs. A load balancer can see that the server is stopping.
       server.stop();
       await parts.stop();
       await server.close();

@@ -12,20 +12,20 @@ import { limitsIn } from "./limits.ts";
 import { type SecretsSettings, secretsSettings } from "./secrets-settings.ts";
 import { retentionIn } from "./retention.ts";
 
-/** The settings of a server: from flags, then the environment, then the defaults. They are checked before anything is opened. */
+/** The settings of a server. Flags take precedence over the environment. All settings are checked before anything is opened. */
 export interface ServeSettings {
   readonly port: number;
   readonly host: string;
-  /** The port of 127.0.0.1 on which `/metrics` needs no key. */
+  /** A port on 127.0.0.1, where `/metrics` needs no key. */
   readonly metricsPort: number | undefined;
   readonly storeUrl: string;
   readonly dataDir: string;
-  /** Where generated files are kept. Default: beside the sessions. */
+  /** The address of the folder or bucket for generated files. Default: beside the sessions. */
   readonly filesUrl: string | undefined;
   readonly s3: S3Config;
-  /** Limits that the environment changes. */
+  /** Limits from the environment. */
   readonly limits: Partial<Limits>;
-  /** How many days sessions are kept, by tenant, from the environment. */
+  /** Days of retention by tenant, from the environment. */
   readonly retention: RetentionDays;
   /** What this process does, and which engine drives its sessions. */
   readonly engine: EngineSettings;
@@ -37,7 +37,8 @@ export interface ServeSettings {
   readonly openedToModels: Config["openedToModels"];
   readonly sqlHistory: readonly string[];
   /**
-   * Which of Claude Code's data directories are read over HTTP, and by which keys besides admin keys. Undefined: none.
+   * Claude Code's data directories for HTTP requests, and the keys that may read them besides admin keys. Undefined: no
+   * directory can be read.
    */
   readonly history: HistorySettings | undefined;
   /** The Redis that carries drafts and notices of new events between machines that share the store. */
@@ -46,7 +47,7 @@ export interface ServeSettings {
   /** Whether spans contain the content of messages and tool calls. */
   readonly traceContent: boolean;
   readonly traceService: string | undefined;
-  /** The folder of the built console; null for no console, undefined for the one of its package. */
+  /** The folder of the built console. Null: no console. Undefined: the folder of the console's package. */
   readonly consoleFolder: string | null | undefined;
   /** Whether this server creates and drives sessions of Claude Code. */
   readonly claudeCode: boolean;
@@ -62,14 +63,14 @@ export interface ServeSettings {
   readonly anthropicAuthToken: string | undefined;
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
-  /** Whether the operator requested a simulation. If not, and with a text in `needsRealBecause`, a missing key is an error. */
+  /** Whether the operator requested a simulation. If false and `needsRealBecause` is set, a missing key is an error. */
   readonly simulates?: boolean;
   /** The simulator that several processes share. */
   readonly simulatorUrl?: string | undefined;
   readonly needsRealBecause?: string | undefined;
 }
 
-/** If `roots` is undefined, the history has the default folders of the user who started the server. */
+/** Without `roots`, the history has the default folders of the server's user. */
 interface HistorySettings {
   readonly roots: readonly string[] | undefined;
   readonly keys: readonly string[];
@@ -90,8 +91,8 @@ export const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const CONFIG_FILE = "skein.config.ts";
 
 /**
- * Whether a real model is needed. A server that other machines can reach simulates answers only if its operator asks for
- * a simulation.
+ * Decides whether a real model is needed. If other machines can reach the server, it simulates answers only at the
+ * operator's request.
  */
 function realModel(config: Config, host: string) {
   const { needsRealBecause, ...choice } = simulationChoice(config);
@@ -172,7 +173,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
 
 function portOf(name: string, text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new KnownError("invalid", `${name} must be a number from 0 (a free one) to 65535, and it is "${text}".`);
+  throw new KnownError("invalid", `${name} is "${text}". Expected a number from 0 (any free port) to 65535.`);
 }
 
 function consoleSetting(text: string | undefined, folder: string): string | null | undefined {
@@ -183,7 +184,7 @@ function consoleSetting(text: string | undefined, folder: string): string | null
   throw new KnownError("invalid", `SKEIN_CONSOLE is "${text}". Expected "off" or a folder with a built console.`);
 }
 
-/** By default the history is open to admin keys on a loopback address, and closed on an address that other machines can reach. */
+/** Reads the history settings. By default, only a server on a loopback address opens the history, to admin keys. */
 function historySettings(
   { history, historyKeys: keys }: Config,
   { isLocal, folder }: { isLocal: boolean; folder: string },
@@ -195,10 +196,10 @@ function historySettings(
 
 function historyFolder(name: string, path: string): string {
   if (existsSync(path)) return path;
-  throw new KnownError("invalid", `${name} names "${path}", and there is no such folder.`);
+  throw new KnownError("invalid", `${name} has "${path}", but this folder does not exist.`);
 }
 
-/** The checked values of SKEIN_CLAUDE_…. */
+/** Checks the values of SKEIN_CLAUDE_…. */
 function claudeSettings({ bypassPermissions, nestedAgents, processes, ...lists }: ClaudeConfig): ClaudeSettings {
   const isOn = (name: string, text: string | undefined): boolean => {
     if (text !== undefined && text !== "on" && text !== "off")
@@ -251,7 +252,7 @@ function sandboxSetting(text: string | undefined): SandboxMode | undefined {
   return data;
 }
 
-/** The union of two settings: everything that either of them allows is allowed. */
+/** Combines two settings. An option is allowed if at least one setting allows it. */
 export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): ClaudeSettings {
   return {
     ...one,
@@ -267,7 +268,7 @@ export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): Claude
   };
 }
 
-/** The named config file, which must exist, or the one in the folder if there is one. */
+/** Finds the config file. A named file must exist. Without a name, the folder may have no config file. */
 function configFile(named: string | undefined, folder: string): string | undefined {
   const file = resolve(folder, named ?? CONFIG_FILE);
   if (existsSync(file)) return file;

@@ -6,17 +6,17 @@ import type { ServeSettings } from "./settings.ts";
 /** A running server. */
 export interface RunningServer {
   readonly url: string;
-  /** The address on which `/metrics` needs no key, if the operator set a port for it. */
+  /** The address of `/metrics` without a key, if the operator set a port for metrics. */
   readonly metricsUrl: string | undefined;
   readonly key: FirstKey;
   readonly model: { readonly description: string; readonly simulated: boolean };
-  /** The state of the sandbox around programs that a model can control, as a sentence. */
+  /** A sentence about the state of the sandbox. */
   readonly walls: string;
   /** Other processes that served the same SQLite file when this server started: host, process id, start. */
   readonly others: readonly string[];
   /** Whether the console is served at `/`. */
   readonly hasConsole: boolean;
-  /** Stops: rejects new requests, ends the streams, and releases the leases of its sessions. */
+  /** Rejects new requests, ends the streams, and releases the leases of the server's sessions. */
   close(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export interface StartOptions extends Omit<
   readonly log?: (line: Readonly<Record<string, unknown>>) => void;
   readonly logRequests?: boolean;
   readonly demoDelayMs?: number;
-  /** The folder of the built console. Default: the one of its package. Null: no console. */
+  /** The folder of the built console. Default: the folder of the console's package. Null: no console. */
   readonly consoleFolder?: string | null | undefined;
   readonly webhookRetryMs?: readonly number[];
 }

@@ -2,12 +2,12 @@ import { guardedRequest, placesWith, urlProblem } from "@skein/adapters/tools";
 import type { WebhookSender } from "@skein/server";
 
 const TIMEOUT_MS = 10_000;
-/** The most bytes of a response that are read. Only its status matters. */
+/** The most bytes that are read of a response. The sender uses only its status. */
 const ANSWER_BYTES = 4096;
 
 /**
- * Sends to public addresses, and to private ones that the operator allowed. The address is checked when the connection is
- * made. Redirects are not followed.
+ * Sends to public addresses, and to private addresses that the operator allowed. Checks the address when the connection
+ * is made. Does not follow redirects.
  */
 export function createWebhookSender({
   allowedAddresses,

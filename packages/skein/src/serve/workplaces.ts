@@ -12,7 +12,7 @@ interface SessionPlace {
   readonly sessionId: string;
 }
 
-/** Where programs of the loop's sessions run: a folder for each session, and the sandbox that the rules ask for. */
+/** The folder and the sandbox for programs of each session of the loop. */
 export interface Workplaces {
   of(session: SessionPlace & { readonly agent?: AgentConfig | null }): Promise<Workplace>;
   /** Removes the folder of a session. */
@@ -34,7 +34,7 @@ interface WorkplacesDeps {
   readonly refused?: (session: SessionPlace, problem: string) => Promise<void>;
 }
 
-/** How often to look for folders whose sessions were deleted by another server, or while this one was stopped. */
+/** The time between two searches for folders of deleted sessions. Another server may have deleted these sessions. */
 const SWEEP_MS = 3600 * 1000;
 
 export function createWorkplaces(deps: WorkplacesDeps): Workplaces {

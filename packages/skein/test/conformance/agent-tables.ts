@@ -17,13 +17,13 @@ const RUNS = "agent.agent_runs";
 const NO_EXTRAS =
   "Always {}: a run has no fields of its own. The caller's data is in agent_config.extras and in the session's metadata.";
 
-/** Returns the entries unchanged, but makes those whose text begins with `name` a departure with this note. */
+/** Makes a departure with this note of each entry whose text begins with `name`. Returns all other entries unchanged. */
 const constant = (entries: readonly Entry[], name: string, note: string): readonly Entry[] =>
   entries.map((entry) =>
     entry.what.replaceAll('"', "").startsWith(name) ? departure(entry.what, note, entry.check) : entry,
   );
 
-/** A component type, which the specification writes in two ways. */
+/** A component type. The specification spells its name in two ways. */
 const spelling = (said: string): Entry =>
   there(said, {
     check: "test",

@@ -12,7 +12,7 @@ afterAll(() => stores.close());
 
 const column = { check: "column", view: "agent.agent_config", column: "max_steps", type: "integer" } as const;
 
-/** One false line for each kind of check: a check that cannot fail would make a list worthless. */
+/** A false line for each kind of check. Every check must fail for its false line. */
 const wrong: readonly (readonly [string, Check])[] = [
   ["a column that is not there", { ...column, column: "max_stairs" }],
   ["a column of another type", { ...column, type: "bigint" }],

@@ -8,7 +8,7 @@ const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 
 type Samples = Readonly<Record<string, readonly Record<string, unknown>[]>>;
 
-/** Answers of the Claude API with the real Claude Code behind it, by the names of the specified schemas. */
+/** Records answers of the Claude API with the real Claude Code. The keys are the names of the specified schemas. */
 export async function claudeSamples(): Promise<Samples> {
   const server = await claudeServer();
   try {

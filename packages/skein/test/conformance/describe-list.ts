@@ -34,7 +34,7 @@ function needsStores({ check }: Check): boolean {
   return !["schema", "takes", "said", "draft", "library", "format", "export", "test"].includes(check);
 }
 
-/** Passes if the code has what the line specifies. */
+/** Runs the check of a line. Throws if the code differs from the specification. */
 export async function runCheck(check: Check, stores: SampleStores): Promise<void> {
   switch (check.check) {
     case "column":
@@ -118,7 +118,7 @@ async function checkColumn(check: ColumnCheck, stores: SampleStores): Promise<vo
   expect(counted?.["values"]).toBe(counted?.["rows"]);
 }
 
-/** A default as the specification writes it, without its cast and quotes. */
+/** Removes the cast and the quotes from a default. */
 function plain(text: unknown): string {
   return String(text)
     .replace(/::[\w ]+$/, "")
@@ -162,7 +162,7 @@ function checkTakes({ schema, field, values, refuses = [], ...rest }: Extract<Ch
 
 let said: ReturnType<typeof claudeSamples> | undefined;
 
-/** Answers of the Claude API, recorded once for all lines. */
+/** Returns answers of the Claude API. They are recorded once for all lines. */
 export function claudeSaid(): ReturnType<typeof claudeSamples> {
   return (said ??= claudeSamples());
 }
@@ -227,7 +227,7 @@ function unwrapped(schema: Schema | undefined): Schema | undefined {
   return schema?.unwrap && !schema.shape ? unwrapped(schema.unwrap()) : schema;
 }
 
-/** Every value has the key (at least one value, if the key is optional), and each value of the key has the type. */
+/** Expects the key in every value, with the given type. With `some`, one value with the key is enough. */
 function expectKey(values: readonly unknown[], key: string, type: JsonType, some = false): void {
   expect(values).not.toEqual([]);
   const having = values.filter((value) => Object.hasOwn(value as object, key));
@@ -242,7 +242,7 @@ function typeName(value: unknown): string {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-/** {agent} and {run} are taken literally; a regular expression would read the braces as a count. */
+/** Escapes {agent} and {run}, because a regular expression reads braces as a count. */
 function braced(path: string): string {
   return path.replaceAll("{agent}", "\\{agent\\}").replaceAll("{run}", "\\{run\\}");
 }

@@ -18,7 +18,7 @@ const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const AGENT = "a64f14a";
 const PROJECT = "/home/dev/project-name";
 
-/** What the library returns for a small data directory, by the names of the specified entities. */
+/** Returns results of the library for a small data directory, by the names of the specified entities. */
 export async function librarySamples(): Promise<Samples> {
   const dataPath = await mkdtemp(join(tmpdir(), "skein-claude-"));
   try {

@@ -5,7 +5,7 @@ const WHOLE = "a workspace is moved with its memory, all prompts and its setting
 const FULL =
   "a move to a full disk fails, leaves no partial file and an unchanged source, and succeeds when there is space";
 
-/** Fields of an entity. `name` is the specification's text for the entity; the value is the type in the library's result. */
+/** The fields of an entity. `said` is the type in the specification, and `type` is the type in the library's result. */
 function fields(
   shape: string,
   types: Readonly<Record<string, readonly [said: string, type: LibraryType]>>,

@@ -1,9 +1,9 @@
 /**
- * A line of a conformance list: one statement of a specification, and how Skein implements it. Plain data, so that the tests and `npm run
- * conformance` use the same lines.
+ * One statement of a specification, and how Skein implements it. Lines are plain data for the tests and for `npm run
+ * conformance`.
  */
 export interface Line {
-  /** Where in the specification. */
+  /** The place in the specification. */
   readonly at: string;
   /** The statement of the specification. */
   readonly what: string;
@@ -13,12 +13,11 @@ export interface Line {
   readonly check?: Check;
 }
 
-/** A part of Skein, and the specification that it came from, line by line. */
+/** The lines of one specification. One part of Skein implements the specification. */
 export interface ConformanceList {
   readonly part: string;
   /** The number of the specification. */
   readonly specification: string;
-  /** What the document is. */
   readonly title: string;
   readonly lines: readonly Line[];
 }
@@ -36,7 +35,7 @@ export interface ColumnCheck {
   readonly notNull?: boolean;
 }
 
-/** How a test checks a line. The kinds above `schema` look at real stores that contain the example sessions. */
+/** How a test checks a line. The checks before `schema` read real stores with the example sessions. */
 export type Check =
   | ColumnCheck
   /** The column has exactly these values, each in at least one row. */
@@ -66,7 +65,10 @@ export type Check =
   | { readonly check: "file"; readonly path: string }
   /** A schema of the protocol has this field, with this default. */
   | { readonly check: "schema"; readonly schema: string; readonly field: string; readonly default?: unknown }
-  /** A field of a request accepts and rejects these values, and has this default. Without a field: the schema as a whole. */
+  /**
+   * A field of a request accepts and rejects these values, and has this default. Without a field, the values are whole
+   * requests.
+   */
   | {
       readonly check: "takes";
       readonly schema: string;
@@ -75,7 +77,7 @@ export type Check =
       readonly refuses?: readonly unknown[];
       readonly default?: unknown;
     }
-  /** The answer of the Claude API, with the real Claude Code behind it, has this key with a value of this type. */
+  /** An answer of the Claude API has this key with a value of this type. The API uses the real Claude Code. */
   | {
       readonly check: "said";
       readonly shape: string;
@@ -83,13 +85,13 @@ export type Check =
       readonly type: LibraryType;
       /** At least these values occur. */
       readonly seen?: readonly unknown[];
-      /** Only these values occur: the specification's list is closed. */
+      /** Only these values occur, because the specification lists all values. */
       readonly closed?: boolean;
-      /** The key is optional: at least one value has it. */
+      /** The key is optional, but at least one value has the key. */
       readonly some?: boolean;
     }
   | { readonly check: "draft"; readonly type: string }
-  /** The result of the history library has this key. "date" and "string?" are types too. */
+  /** A result of the history library has this key. Its type may be "date" or "string or null". */
   | { readonly check: "library"; readonly shape: string; readonly key: string; readonly type: LibraryType }
   /** A schema of the file format knows this field and accepts these values. */
   | {
@@ -113,7 +115,7 @@ export type Entry = Omit<Line, "at">;
 
 export const there = (what: string, check: Check): Entry => ({ what, status: "there", check });
 
-/** A departure with its reason. Its check tests what Skein has instead. */
+/** Makes a departure with its reason. The check tests what Skein has instead. */
 export const departure = (what: string, note: string, check?: Check): Entry => ({
   what,
   status: "departure",
@@ -121,13 +123,13 @@ export const departure = (what: string, note: string, check?: Check): Entry => (
   ...(check && { check }),
 });
 
-/** Lines with their place in the specification. */
+/** Adds the place in the specification to each entry. */
 export const section = (at: string, entries: readonly Entry[]): readonly Line[] =>
   entries.map((entry) => ({ at, ...entry }));
 
 const VIEW_DEFAULT = "The view shows the default. Nobody inserts there, because rows are derived from the log.";
 
-/** An index that a specification names. Here an index of the table behind the view answers the query. */
+/** Makes a departure for an index. In Skein, an index of the table behind the view answers the query. */
 export const index = (what: string, query: string): Entry =>
   departure(what, "An index of the table behind the view, with another name.", { check: "index", query });
 

@@ -1,14 +1,15 @@
 import { type LibraryConfig, isDataNotFoundError, withSources } from "@skein/history";
 
-/** How often other agents are checked for new events. */
+/** The shortest time between two reads of the data of coding agents other than Claude Code. */
 const LOOK_AGAIN_MS = 2000;
 
-/** A configuration that has the sessions of all agents. */
+/** The configuration of the history library with the sessions of all coding agents. */
 export interface AgentLibrary {
   /** Always the same object; `refresh` changes it. */
   readonly config: LibraryConfig;
   /**
-   * Reads new data of other agents, at most every two seconds. With `all`, translates all their sessions to lines now.
+   * Reads new data of coding agents other than Claude Code, at most every two seconds. `all` also translates all their
+   * sessions to lines.
    */
   refresh(lines?: "all" | "as-needed"): Promise<LibraryConfig>;
 }
@@ -24,7 +25,7 @@ export function followAgents(given: LibraryConfig): AgentLibrary {
       if (mirrors) config.mirrors = mirrors;
       if (dataPath !== undefined && dataPath.length > 0) config.dataPath = dataPath;
     } catch (error) {
-      // No agent has any data here: the request reports that.
+      // No coding agent has data on this machine. The request reports this error.
       if (!isDataNotFoundError(error)) throw error;
     }
     lookedAt = performance.now();

@@ -4,12 +4,12 @@ import type { AgentLibrary } from "./follow-agents.ts";
 type Change = "created" | "appended" | "rewritten" | "removed";
 
 const CHANGES = { session: "created", lines: "appended", rewritten: "rewritten", removed: "removed" } as const;
-/** How often a missing folder is looked for again. */
+/** The time between two checks for a missing folder. */
 const AGAIN_MS = 10_000;
 
 /**
- * Reports the sessions that change, until the signal aborts. New lines of a subagent count as a change of the session that
- * it works for.
+ * Reports changed sessions until the signal aborts. New lines of a subagent count as a change of the session with the
+ * subagent.
  */
 export async function followFolders(
   { config, refresh }: AgentLibrary,

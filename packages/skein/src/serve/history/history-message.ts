@@ -1,12 +1,12 @@
 import type { PlacedMessage, ThreadMarks } from "@skein/history";
 import type { HistoryMessage } from "@skein/protocol";
 
-/** Longer texts are shortened in pages. The request for a single line returns them in full. */
+/** The most characters of a text in a page. A request for a single line returns the full text. */
 const LONGEST_TEXT = 100_000;
 /** Pictures larger than this are left out of pages. */
 const LONGEST_PICTURE = 3_000_000;
 
-/** A message in the shape of the route's response. */
+/** Converts a message to the format of the HTTP response. */
 export function historyMessage(message: PlacedMessage, marks: ThreadMarks | undefined): HistoryMessage {
   const cut = { is: false };
   const { raw } = message;
@@ -41,13 +41,13 @@ export function historyMessage(message: PlacedMessage, marks: ThreadMarks | unde
   };
 }
 
-/** The blocks of a message in the format of the Messages API. */
+/** Returns the blocks of a message in the format of the Messages API. */
 function blocksOf(message: PlacedMessage): readonly unknown[] {
   if (message.role === undefined) {
     const { content } = message;
     return typeof content === "string" ? [{ type: "text", text: content }] : [];
   }
-  // An answer may span several lines: the message has the blocks of all of them.
+  // An answer may have several lines in the file. `content` has the blocks of all these lines.
   if (message.role === "assistant") return message.content;
   const { content } = (message.raw["message"] ?? {}) as { content?: unknown };
   if (typeof content === "string") return [{ type: "text", text: content }];
@@ -59,7 +59,7 @@ function agentOf({ toolUseResult }: Readonly<Record<string, unknown>>): string |
   return typeof agentId === "string" && /^[A-Za-z0-9_-]{1,100}$/.test(agentId) ? agentId : null;
 }
 
-/** A copy with long texts shortened, and without large pictures. Sets `cut.is` if the copy differs. */
+/** Returns a copy with shortened texts and without large pictures. Sets `cut.is` if the copy differs from `value`. */
 function shortened(value: unknown, cut: { is: boolean }): unknown {
   if (typeof value === "string") {
     if (value.length <= LONGEST_TEXT) return value;

@@ -10,15 +10,15 @@ import { createReaderThread } from "./reader-thread.ts";
 export interface HistoryOptions {
   readonly store: Store;
   readonly dataDir: string;
-  /** Claude Code's data directories; undefined for the default ones of this user. */
+  /** Claude Code's data directories. If undefined, the user's default directories are used. */
   readonly roots: readonly string[] | undefined;
   readonly keys: readonly string[];
 }
 
-/** The most bytes of an adopted transcript. Larger ones need `skein adopt`, which runs in its own process. */
+/** The most bytes of a transcript that a request can adopt. `skein adopt` has no limit, because it runs in a separate process. */
 const LARGEST_ADOPTED = 128 * 1024 * 1024;
 
-/** The sessions of Claude Code and of other agents for a server, read in a separate thread. */
+/** Reads the sessions of Claude Code and of other coding agents in a separate thread. */
 export function createHistory({
   store,
   dataDir,

@@ -1,13 +1,10 @@
 import { buildIndex, listSessions } from "@skein/history";
 import type { AgentLibrary } from "./follow-agents.ts";
 
-/** The shortest time between two updates of the index. Newer files are searched without the index. */
+/** The shortest time between two updates of the index. Between updates, a search reads changed files without the index. */
 const INDEX_AGAIN_MS = 30_000;
 
-/**
- * Makes the index of the transcripts in the background, because a search without it reads every file. Without the index,
- * answers are the same but slower.
- */
+/** Indexes the transcripts in the background. Without the index, a search gives the same answer, but reads every file. */
 export function keepIndexed(library: AgentLibrary): { soon(): void } {
   let endedAt = -Infinity;
   let isIndexing = false;
@@ -20,7 +17,7 @@ export function keepIndexed(library: AgentLibrary): { soon(): void } {
       // Claude Code once wrote titles into the files of other sessions. Listing all sessions finds and remembers these titles.
       await listSessions({ ...config, limit: Infinity });
     } catch {
-      // A folder is missing, or the disk is full: the next request tries again.
+      // A folder may be missing, or the disk may be full. The next request updates the index again.
     } finally {
       isIndexing = false;
       endedAt = performance.now();

@@ -16,10 +16,9 @@ export type FromReader =
       readonly change: "created" | "appended" | "rewritten" | "removed";
     };
 
-/** The caller's mistake, or `bug` for an unexpected error. */
+/** The kind of the caller's mistake, or `bug` for an unexpected error. */
 export type RefusalCode = "not_found" | "invalid" | "too_large" | "bug";
 
-/** The options of the thread. */
 export interface ReaderOptions {
   readonly roots: readonly string[] | undefined;
   readonly cacheFolder: string;

@@ -29,19 +29,19 @@ import { ofSource } from "./source-filter.ts";
 import { type CountedSession, createUsage } from "./usage.ts";
 import type { WholeList } from "./whole-list.ts";
 
-/** The branches of larger transcripts are not determined, because that needs the whole transcript. */
+/** The most bytes of a transcript whose branches are determined. This needs the whole transcript in memory. */
 const WHOLE_BYTES = 64 * 1024 * 1024;
-/** Answers with more bytes are rejected: a line or a copy of a file, and an export. */
+/** The most bytes of a line or of the copy of a file. A larger answer is rejected. */
 const LARGEST_ANSWER = 100 * 1024 * 1024;
 const LARGEST_EXPORT = 64 * 1024 * 1024;
-/** For how many transcripts the branches are cached. */
+/** The number of transcripts whose branches are cached. */
 const REMEMBERED = 16;
 
 type Questions = {
   readonly [Name in Method]: (input: readonly unknown[], signal: AbortSignal) => Promise<string | Uint8Array>;
 };
 
-/** Answers each question of the server with the JSON of the route's response. */
+/** Creates a function for each question. The function returns the JSON of the HTTP response. */
 export function createQuestions(config: LibraryConfig, whole: WholeList): Questions {
   const usage = createUsage(config);
   const marks = createMarks(config);
@@ -206,11 +206,11 @@ function tooLarge(bytes: number, most: number): void {
   if (bytes > most)
     throw new KnownError(
       "too_large",
-      `The answer would have ${Math.ceil(bytes / 1e6)} MB; the limit is ${Math.round(most / 1e6)} MB. Use \`skein history\` on the machine itself.`,
+      `The answer would have ${Math.ceil(bytes / 1e6)} MB; the limit is ${Math.round(most / 1e6)} MB. Use \`skein history\` on the server's machine.`,
     );
 }
 
-/** The summary of one session by its whole id. */
+/** Returns the summary of a session. Rejects an abbreviated id. */
 async function one(id: string, config: LibraryConfig): Promise<SessionSummary> {
   const found = await getSummary(id, config);
   if (found.id !== id) throw new KnownError("not_found", "There is no such session.");
@@ -269,7 +269,7 @@ function sessionOf(summary: SessionSummary, counted: CountedSession | null): His
   };
 }
 
-/** The branches of transcripts, cached until the files change. */
+/** Determines the branches of transcripts, and caches them until the file changes. */
 function createMarks(config: LibraryConfig): (summary: SessionSummary) => Promise<ThreadMarks | undefined> {
   const known = new Map<string, { readonly size: number; readonly marks: ThreadMarks | undefined }>();
   return async ({ id, path, sizeBytes }) => {

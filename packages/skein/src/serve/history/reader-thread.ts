@@ -4,7 +4,7 @@ import type { FromReader, Method, ReaderOptions, ToReader } from "./messages.ts"
 
 type Changed = Extract<FromReader, { kind: "changed" }>;
 
-/** The thread that reads Claude Code's files, so that large ones do not block the server. */
+/** The thread that reads Claude Code's files, so that large files do not block the server. */
 export interface ReaderThread {
   ask(method: Method, input: readonly unknown[], signal: AbortSignal): Promise<string | Uint8Array>;
   watch(listener: (change: Changed) => void): () => void;
@@ -16,7 +16,7 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** The thread is started with the first question, and again after a crash. */
+/** Starts the thread at the first question, and again after a crash. */
 export function createReaderThread(options: ReaderOptions): ReaderThread {
   const asked = new Map<number, Asked>();
   const listeners = new Set<(change: Changed) => void>();

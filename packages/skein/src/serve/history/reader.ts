@@ -1,4 +1,4 @@
-/** The thread that reads Claude Code's files. It answers one question after the other; a search can be aborted. */
+/** The thread that reads Claude Code's files. It answers one question at a time. A search can be aborted. */
 import { parentPort, workerData } from "node:worker_threads";
 import {
   createTitles,
@@ -23,7 +23,7 @@ const whole = createWholeList();
 const questions = createQuestions(config, whole);
 const indexed = keepIndexed(library);
 const running = new Map<number, AbortController>();
-/** The answers for a user without any coding agent. If the operator named folders, missing data is an error instead. */
+/** The answers on a machine without sessions of coding agents. If the operator named folders, missing data is an error. */
 const EMPTY: Partial<Record<Method, string>> = roots
   ? {}
   : {
@@ -53,7 +53,7 @@ async function answer({ id, method, input }: Extract<ToReader, { kind: "ask" }>)
   const stop = new AbortController();
   running.set(id, stop);
   try {
-    // A search reads every line; other questions read a few sessions, or the first lines of each.
+    // A search reads every line. Other questions read a few sessions, or only the first lines of all sessions.
     await library.refresh(method === "search" ? "all" : "as-needed");
     const value = await questions[method](input, stop.signal);
     tell({ kind: "answer", id, value });

@@ -1,4 +1,4 @@
-/** Writes a session of any runtime as a page or as Markdown, with the code that exports Claude Code's transcripts. */
+/** Exports a session of any runtime as a page or as Markdown. The export first writes a transcript in Claude Code's format. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ export async function sessionPage(
   }
 }
 
-/** The messages and tool calls of a session as lines of a transcript. Each line is the child of the one before. */
+/** Returns the messages and tool calls of a session as lines of a transcript. The parent of a line is the previous line. */
 function transcriptLines({ id, title }: Pick<Session, "id" | "title">, events: readonly Event[]): readonly string[] {
   const lines: string[] = [];
   let parentUuid: string | null = null;

@@ -1,7 +1,7 @@
 import { type LibraryConfig, isSourceName, sourceNames } from "@skein/history";
 import { KnownError } from "@skein/protocol";
 
-/** The filter for the sessions of the agent that a request names. */
+/** Returns a filter for the sessions of one coding agent. */
 export function ofSource(name: string | undefined): Pick<LibraryConfig, "sources"> {
   if (name === undefined) return {};
   if (isSourceName(name)) return { sources: [name] };

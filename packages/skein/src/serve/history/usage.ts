@@ -9,13 +9,16 @@ type Query = z.output<typeof HistoryUsageQuery>;
 
 export interface Usage {
   rows(query: Query, signal: AbortSignal): Promise<string>;
-  /** The last known usage of a session; null before the first count has ended. This call starts a new count if needed. */
+  /**
+   * Returns the last known usage of a session, or null until the first count has ended. Starts a new count if the last
+   * count is old.
+   */
   ofSession(sessionId: string): CountedSession | null;
   /** Waits until usage has been counted once. */
   counted(): Promise<void>;
 }
 
-/** What a session and its subagents used, and what that cost. */
+/** The usage and the cost of a session with its subagents. */
 export interface CountedSession {
   /** Null if no call has a price. */
   readonly cost_micros: number | null;
@@ -38,7 +41,7 @@ const NOTHING_USED: CountedSession = {
 /** The shortest time between two counts of usage. Usage is counted only while lists are requested. */
 const COUNT_AGAIN_MS = 60_000;
 
-/** The usage of the agents' sessions. */
+/** Counts the usage of the sessions of coding agents. */
 export function createUsage(config: LibraryConfig): Usage {
   let sessions: ReadonlyMap<string, SessionUsage> | undefined;
   let countedAt = -Infinity;
@@ -124,7 +127,7 @@ function row(key: string, totals: UsageTotals): Omit<HistoryUsageRow, "ends_at" 
   };
 }
 
-/** How often each tool was called, and how often it failed. Tools have no tokens of their own. */
+/** Returns how often each tool was called and how often it failed. Tools have no tokens and no cost. */
 async function toolRows(config: LibraryConfig): Promise<readonly HistoryUsageRow[]> {
   const tools = await getToolUsage(config);
   return tools.map(({ name, calls, failed }) => ({
