@@ -21,7 +21,7 @@ export interface AnswerStream {
   input(index: number, json: string): void;
   /** Sets the data that must go back to the provider with this block. */
   carry(index: number, data: unknown): void;
-  /** Adds a block of an unknown kind that must go back to the provider. */
+  /** Adds a block that only the provider can read. It must go back to the provider. */
   opaque(data: unknown): void;
   /** Ends the open block. Later text or thinking gets a new block. */
   closeBlock(): void;

@@ -41,22 +41,22 @@ export function askedOutput(call: ModelCall, abilities: ModelAbilities): AskedOu
   return { schema: undefined, name, system: system === "" ? words : `${system}\n\n${words}`, tool };
 }
 
-/** Whether a failure says that the provider rejected the schema of the answer. */
+/** Returns whether the failure is that the provider rejected the schema of the answer. */
 export function refusesSchema({ status, message }: Failure, call: ModelCall, abilities: ModelAbilities): boolean {
   if (status !== 400 && status !== 422) return false;
   return askedOutput(call, abilities)?.schema !== undefined && /schema|format|grammar|structured/i.test(message);
 }
 
 /**
- * A schema in the form that grammars accept: closed objects, no limits. Undefined if the schema has something that a
- * grammar cannot express.
+ * Returns a schema in the form for grammars, which has closed objects and no limits. Undefined if a grammar cannot
+ * express the schema.
  */
 function grammarOf(schema: JsonObject): JsonObject | undefined {
   if (BEYOND_GRAMMARS.some((keyword) => keyword in schema)) return undefined;
   const { properties } = schema;
   const isObject = schema["type"] === "object";
-  // An object without known fields, or with a schema for additional fields, cannot be a closed object: it would lose
-  // those fields.
+  // An object without known fields, or with a schema for additional fields, would lose these fields as a closed
+  // object.
   if (isObject && (!isJsonObject(properties) || isJsonObject(schema["additionalProperties"]))) return undefined;
   const made: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(schema)) {
@@ -81,7 +81,7 @@ function innerGrammar(keyword: string, value: unknown): unknown {
   return choices.includes(undefined) ? undefined : choices;
 }
 
-/** Whether every field of every object is required, which OpenAI's strict mode asks for. */
+/** Returns whether every field of every object is required. OpenAI's strict mode needs this. */
 export function isStrict(schema: JsonObject): boolean {
   const { properties, required, items, anyOf } = schema;
   const names = isJsonObject(properties) ? Object.keys(properties) : [];

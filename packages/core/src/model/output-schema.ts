@@ -15,19 +15,19 @@ export interface OutputSchema<Output> {
   };
 }
 
-/** Checks an answer: returns its value, or a sentence for the model about the problem. */
+/** Checks an answer. `read` returns the value of the answer, or a sentence for the model about the problem. */
 export interface OutputCheck<Output> {
   readonly schema: JsonObject;
   read(answer: string): Promise<{ readonly output: Output } | { readonly problem: string }>;
 }
 
-/** The check for a program's schema. Throws `invalid` if the schema has no JSON Schema. */
+/** Creates the check for the schema of a program. Throws `invalid` if the schema has no JSON Schema. */
 export function outputCheck<Output>(schema: OutputSchema<Output>): OutputCheck<Output> {
   const json = asJsonSchema(schema);
   return { schema: json, read: (answer) => readWith((value) => schema["~standard"].validate(value), answer) };
 }
 
-/** The check for a JSON Schema. Agents that are stored as data have such a schema. */
+/** Creates the check for a JSON Schema. Agents in the store have such a schema. */
 export function jsonOutputCheck(schema: JsonObject): OutputCheck<unknown> {
   const parsed = z.fromJSONSchema(schema);
   return { schema, read: (answer) => readWith((value) => parsed["~standard"].validate(value), answer) };
@@ -63,7 +63,7 @@ function asJsonSchema(schema: OutputSchema<unknown>): JsonObject {
   return json;
 }
 
-/** What is wrong with a value according to a JSON Schema, as a sentence; undefined if the value fits. */
+/** Returns what is wrong with a value according to a JSON Schema, as a sentence. Undefined if the value fits. */
 export function misfitOf(schema: JsonObject, value: unknown): string | undefined {
   const { error } = z.fromJSONSchema(schema).safeParse(value);
   return error && sentencesOf(error.issues);
@@ -82,7 +82,7 @@ async function readWith<Output>(
   };
 }
 
-/** What is wrong with a value, one sentence for each problem. `whole` is the name of the value itself. */
+/** Describes the problems of a value in sentences. `whole` is the name of the value in these sentences. */
 export function sentencesOf(issues: NonNullable<Validated<unknown>["issues"]>, whole = "answer"): string {
   return issues
     .map(({ path = [], message }) => `${path.map(nameOf).join(".") || whole}: ${message}.`.replace(/\.\.$/, "."))
@@ -93,16 +93,15 @@ function nameOf(step: unknown): string {
   return String(isJsonObject(step) ? step["key"] : step);
 }
 
-/** The JSON of an answer, parsed; undefined if the answer has none. */
+/** Parses the JSON of an answer. Undefined if the answer has no JSON. */
 function jsonIn(answer: string): unknown {
   return parsedOrUndefined(jsonTextIn(answer) ?? "");
 }
 
 /**
- * The JSON in the text of an answer: the whole text, or one object after other text, also in a code fence. Undefined if
- * the answer has none.
- *
- * An object inside another object is never used as the answer: it would be part of an answer that was cut off.
+ * Returns the JSON in the text of an answer. The JSON is the whole text, or an object after other text or in a code
+ * fence. Undefined if the answer has no JSON. An object inside another object is never used, because the answer may
+ * have been cut off.
  */
 export function jsonTextIn(answer: string): string | undefined {
   const text = answer.trim();

@@ -15,16 +15,15 @@ const MOST_CHARACTERS = 32 * 1024 * 1024;
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * Assembles an answer from its stream, which has the format of the Messages API.
- *
- * `by` is the name of a model that is not Claude: its thinking is marked, because no other model reads it.
+ * Assembles an answer from a stream in the format of the Messages API. If the model is not Claude, `by` is its name.
+ * Its thinking is marked with this name, because no other model reads it.
  */
 export function createReply(by?: string) {
   const blocks = new Map<number, Block>();
   let message: { model?: string; usage?: Usage; container?: { id?: string } | null } | undefined;
   let stopReason: string | null = null;
   let usage: Usage = { input_tokens: 0, output_tokens: 0 };
-  /** What the provider itself has counted. */
+  /** The counts of the provider. */
   let counted: Partial<Usage> = {};
   let containerId: string | null = null;
   let ended = false;
@@ -73,11 +72,11 @@ export function createReply(by?: string) {
           ended = true;
       }
     },
-    /** Called when the provider itself reports that the answer failed: nothing of the answer is counted then. */
+    /** Call this when the provider reports that the answer failed. The answer then counts nothing. */
     forget(): void {
       message = undefined;
     },
-    /** What the API has counted so far, once it has begun to answer. */
+    /** Returns the counts of the API so far. Undefined before the answer begins. */
     begun(): ModelFailure["begun"] {
       const counted = Usage.safeParse(usage);
       // The last counts come with the reason why the model stopped.
@@ -111,10 +110,10 @@ const Call = z.looseObject({
   input: z.record(z.string(), z.unknown()),
 });
 
-/** An answer that was complete and invalid is paid in full, so it is not requested many times. */
+/** A complete answer that is invalid costs the full price, so few retries are made. */
 const FEW_RETRIES = 1;
 
-/** The answer of a model is untrusted input: invalid blocks and numbers never become facts. */
+/** Rejects invalid blocks and numbers. The answer of a model is untrusted, and its content becomes facts. */
 function checkReply(content: readonly ContentBlock[], usage: Usage): void {
   const blocks = content.map((block) => (block.type === "tool_use" ? Call : ContentBlock).safeParse(block));
   const problems = [...blocks, Usage.safeParse(usage)];
@@ -153,8 +152,8 @@ function addDelta(target: Block | undefined, delta: Record<string, unknown>): vo
 function finishBlock(target: Block | undefined): void {
   if (!target || target.json === "") return;
   const input = parsedOrUndefined(target.json);
-  // A call whose input is not a JSON object gets an error about its schema as its result. Models reject such an input
-  // in later requests, so its text is put into an object, where people can read it.
+  // If the input is not a JSON object, the result of the call is an error about its schema. Models reject such an
+  // input in later requests. So its text is put into an object, where people can read it.
   const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
   target.block["input"] = isObject ? input : { unparsable: target.json };
 }

@@ -3,24 +3,24 @@ import type { ChosenSandboxMode } from "./sandbox-mode.ts";
 
 type CapRules = Pick<KeyPolicy, "concurrentRuns" | "spendPerDayUsd" | "spendAskAtPercent">;
 
-/** What the rules of a key depend on: the key and its server. */
+/** A key and the settings of its server that decide what the key can do. */
 export interface ExplainedKey {
   readonly name: string;
   readonly tenant: string;
   readonly scopes: readonly string[];
   readonly policy: KeyPolicy;
-  /** What all keys of its tenant may use together, if the operator set such a limit. */
+  /** The caps of the tenant, if the operator set any. */
   readonly tenantRules?: CapRules | undefined;
   readonly sandbox: ChosenSandboxMode;
   /** Why there is no sandbox on this machine; undefined if there is one. */
   readonly sandboxProblem: string | undefined;
   /** Whether the operator opened Claude Code to this key by name, with or without a sandbox. */
   readonly isOpened: boolean;
-  /** Folders (names, and paths with everything inside) and hosts that the operator opened to all keys. */
+  /** Folders and hosts that the operator opened to all keys. A folder is a name, or a path with everything inside. */
   readonly opened: { readonly folders: readonly string[]; readonly hosts: readonly string[] };
 }
 
-/** What a key can do: one sentence or two for each rule. */
+/** Describes what a key can do, in one or two sentences for each rule. */
 export function explainPolicy(key: ExplainedKey): readonly string[] {
   const { name, tenant, scopes, policy, opened } = key;
   const head = `The key "${name}" belongs to the tenant "${tenant}". With its scope (${scopes.join(", ")}) it can ${abilities(scopes)}.`;
@@ -47,7 +47,7 @@ export function explainPolicy(key: ExplainedKey): readonly string[] {
 const ABILITIES: Readonly<Record<string, string>> = {
   read: "read the sessions of its tenant",
   run: "read the sessions of its tenant and run agents",
-  sql: "read the sessions of its tenant, also by SQL, and its audit log by SQL",
+  sql: "read the sessions of its tenant, and query sessions and the audit log by SQL",
   admin: "do everything in its tenant, also make keys",
 };
 
@@ -56,7 +56,7 @@ function abilities(scopes: readonly string[]): string {
   return scopes.flatMap((scope) => ABILITIES[scope] ?? []).join(", and ");
 }
 
-/** What the caps of a key or a tenant mean. */
+/** Describes the caps of a key or a tenant. */
 function capSentences({ concurrentRuns, spendPerDayUsd, spendAskAtPercent = 80 }: CapRules): readonly string[] {
   const runs =
     concurrentRuns === undefined ? NO_LIMIT : `at most ${concurrentRuns}. Further runs wait and are shown as queued`;
@@ -75,7 +75,8 @@ function inDollars(amount: number): string {
 }
 
 /**
- * Whether a key may run Claude Code: an admin key, a key that the operator named, or any run key if the sandbox works.
+ * Returns whether a key may run Claude Code. An admin key may, and a key that the operator named. Any run key may if
+ * the sandbox works.
  */
 export function mayRunClaude({ scopes, isOpened, sandbox, sandboxProblem }: ClaudeRights): boolean {
   if (sandbox.mode === "required" && sandboxProblem !== undefined) return false;

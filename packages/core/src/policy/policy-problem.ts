@@ -1,12 +1,9 @@
 import { nearestName } from "@skein/protocol";
 import { type KeyPolicy, type Policy, isHostAmong, policyOf, tenantRules } from "./policy.ts";
 
-/** The things of a server that its policy may name. */
+/** The names on a server that its policy may use. */
 export interface KnownNames {
-  /**
-   * Names of tools: of this server's code, of Claude Code, and of MCP servers. An MCP server is given by the prefix of
-   * its tools, which ends with `__`.
-   */
+  /** Names of tools. For an MCP server, the list has the prefix of its tools, which ends with `__`. */
   readonly tools: readonly string[];
   readonly folders: readonly string[];
   /** Folders in which requests may choose any subfolder. */
@@ -16,17 +13,14 @@ export interface KnownNames {
   readonly bypassPermissions: boolean;
 }
 
-/**
- * The problem of a policy, as a sentence that says where it is; undefined if there is none. Checked before anything
- * runs.
- */
+/** Returns the problem of a policy, as a sentence with its place. Undefined if the policy has no problem. */
 export function policyProblem(policy: Policy, known: KnownNames): string | undefined {
   const { keys, tenants, agents, ...general } = policy;
   const own = ruleProblem(general, known);
   if (own !== undefined) return `policy.${own}`;
   for (const [name, rules] of Object.entries(keys)) {
-    // The rules of a key are checked together with the general rules: a rule of the key must not depend on something
-    // that a general rule forbids.
+    // A rule of a key must not depend on something that a general rule forbids. So the rules are checked together
+    // too.
     const whole = policyOf(policy, { name, tenant: "" });
     const problem = ruleProblem(rules, known) ?? ruleProblem(whole, known);
     if (problem !== undefined) return `policy.keys.${name}.${problem}`;
@@ -41,21 +35,24 @@ export function policyProblem(policy: Policy, known: KnownNames): string | undef
   return undefined;
 }
 
-/** A percentage of a cap that is not set has no effect. */
+/** Rejects a percentage of a cap that is not set, because it would have no effect. */
 function capProblem({ spendPerDayUsd, spendAskAtPercent }: KeyPolicy): string | undefined {
   return spendPerDayUsd === undefined && spendAskAtPercent !== undefined
     ? "spendAskAtPercent: This is a percentage of spendPerDayUsd, which is not set. Set both, or leave spendAskAtPercent out."
     : undefined;
 }
 
-/** The problem if a key that is named as TENANT/NAME has a larger cap than its tenant. */
+/**
+ * Returns the problem if the cap of a key is larger than the cap of its tenant. This checks only keys that are named as
+ * TENANT/NAME.
+ */
 function overTenant(name: string, rules: KeyPolicy, tenants: Policy["tenants"]): string | undefined {
   const [tenant = "", key] = name.split("/");
   const all = key === undefined ? undefined : tenantRules({ tenants }, tenant);
   for (const cap of ["concurrentRuns", "spendPerDayUsd"] as const) {
     const [own, most] = [rules[cap], all?.[cap]];
     if (own !== undefined && most !== undefined && own > most)
-      return `${cap}: ${own} is more than the ${most} of its tenant "${tenant}". Lower it, or raise the tenant's.`;
+      return `${cap}: ${own} is more than the ${most} of its tenant "${tenant}". Lower it, or raise the cap of the tenant.`;
   }
   return undefined;
 }

@@ -9,8 +9,8 @@ import { z } from "zod";
  */
 
 /**
- * Whether programs that a model can control run in a sandbox: `required` runs none without a sandbox, `preferred` uses
- * a sandbox where there is one, `off` never uses one.
+ * Whether programs that a model can control run in a sandbox. `required`: such programs never run without a sandbox.
+ * `preferred`: they run in a sandbox if the machine has one. `off`: no sandbox is used.
  */
 export const SandboxMode = z.enum(["off", "preferred", "required"]);
 export type SandboxMode = z.infer<typeof SandboxMode>;
@@ -18,7 +18,7 @@ export type SandboxMode = z.infer<typeof SandboxMode>;
 /** A name, or the beginning of a name followed by `*`. */
 const NamePattern = z.string().regex(/^[^\s*]+\*?$|^\*$/, "Expected a name, or the beginning of a name followed by *.");
 
-/** `*.example.com` is every name below example.com, and not example.com itself. */
+/** `*.example.com` matches every name below example.com, but not example.com. */
 export const HostPattern = z
   .string()
   .regex(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, "Expected a host such as example.com or *.example.com.");
@@ -36,7 +36,7 @@ const spending = {
 export const KeyPolicy = z.strictObject({
   sandbox: SandboxMode.optional(),
   runtimes: z.array(AgentConfig.shape.runtime.unwrap()).optional(),
-  /** Tools by name, those of MCP servers as `mcp__SERVER__TOOL`. */
+  /** Names of tools. A tool of an MCP server is named `mcp__SERVER__TOOL`. */
   tools: z.array(NamePattern).optional(),
   permissionModes: z.array(PermissionMode).optional(),
   models: z.array(NamePattern).optional(),
@@ -49,29 +49,28 @@ export const KeyPolicy = z.strictObject({
 export type KeyPolicy = z.infer<typeof KeyPolicy>;
 
 export const Policy = KeyPolicy.extend({
-  /** Rules of single keys, by the name of the key, or `TENANT/NAME` where tenants have keys of the same name. */
+  /** Rules of single keys, by key name. If two tenants have keys of the same name, `TENANT/NAME` names a single key. */
   keys: z.record(z.string().min(1), KeyPolicy).default({}),
-  /** What all keys of a tenant may use together. `*` is each tenant that is not named. */
+  /** Caps for all keys of a tenant together, by tenant. `*` applies to every tenant without an entry. */
   tenants: z.record(z.string().min(1), z.strictObject(spending)).default({}),
-  /** What all runs of an agent may use together, by the name of the agent, in each tenant. */
+  /** Caps for all runs of an agent together, by agent. They apply in each tenant separately. */
   agents: z.record(z.string().min(1), z.strictObject(spending)).default({}),
 });
 export type Policy = z.infer<typeof Policy>;
 
-/** The hosts that an agent asks for, a subset of the allowed hosts: `extras.hosts`. Undefined: all allowed hosts. */
+/** Returns the hosts that an agent asks for in `extras.hosts`. Undefined means all allowed hosts. */
 export function agentHosts({ extras }: Pick<AgentConfig, "extras">): readonly string[] | undefined {
   const asked = z.array(HostPattern).safeParse(extras["hosts"]);
   if (asked.success) return asked.data;
   return extras["hosts"] === undefined ? undefined : [];
 }
 
-/** The rules that apply to one key. */
 export function policyOf(policy: Policy, key: { readonly name: string; readonly tenant: string }): KeyPolicy {
   const { keys, tenants: _tenants, agents: _agents, ...general } = policy;
   return { ...general, ...keys[key.name], ...keys[`${key.tenant}/${key.name}`] };
 }
 
-/** What all keys of a tenant may use together; undefined if there is no such rule. */
+/** Returns the caps for all keys of a tenant together. Undefined if the tenant has no caps. */
 export function tenantRules(
   { tenants }: Pick<Policy, "tenants">,
   tenant: string,
@@ -94,7 +93,7 @@ export function commonHosts(one: readonly string[], other: readonly string[]): r
   return [...new Set(common)];
 }
 
-/** Whether a host, or every host that a pattern matches, is allowed by the list. */
+/** Returns whether the list allows a host, or every host that a pattern matches. */
 export function isHostAmong(hosts: readonly string[], host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, "");
   return hosts.some((each) => name === each || (each.startsWith("*.") && name.endsWith(each.slice(1))));

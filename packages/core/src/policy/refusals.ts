@@ -1,7 +1,7 @@
 import type { ClaudeOptions } from "@skein/protocol";
 import { type KeyPolicy, type SandboxMode, isAmong, isHostAmong } from "./policy.ts";
 
-/** The parts of a run that a policy has rules for. */
+/** What a run wants to use, as far as a policy can forbid it. */
 export interface AskedUse {
   readonly runtime?: "loop" | "claude-code";
   readonly models?: readonly (string | null | undefined)[];
@@ -12,7 +12,7 @@ export interface AskedUse {
   readonly loadsSettings?: boolean;
 }
 
-/** Why a key may not use what was asked for, as a sentence for the caller; undefined if the key may. */
+/** Returns why a key may not use what was asked for, as a sentence for the caller. Undefined if the key may use it. */
 export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefined {
   const { runtimes, tools, models, permissionModes, hosts } = policy;
   const { runtime, permissionMode } = asked;
