@@ -21,7 +21,8 @@ export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefin
   if (typeof model === "string") return refusal("model", model, models);
   const tool = asked.tools?.find((name) => !isAmong(tools, toolNameOf(name)));
   if (tool !== undefined) return refusal("tool", toolNameOf(tool), tools);
-  // A session that may write files could write hooks and MCP servers, which are commands, into these settings.
+  // These settings may contain hooks and MCP servers, which are commands. A session that may write files could add
+  // such commands.
   if (asked.loadsSettings && !isAmong(tools, "Bash"))
     return `setting_sources: The settings in a folder can start commands. ${refusal("tool", "Bash", tools)}`;
   if (permissionMode && !isAmong(permissionModes, permissionMode))
@@ -31,7 +32,7 @@ export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefin
   return undefined;
 }
 
-/** What a request for Claude Code asks for in its options. */
+/** Returns what the options of a request for Claude Code want to use. */
 export function askedByOptions(options: Partial<ClaudeOptions>): AskedUse {
   const { model, fallback_model, allowed_tools = [], permission_mode, setting_sources } = options;
   const agents = Object.values(options.agents ?? {});
@@ -43,7 +44,9 @@ export function askedByOptions(options: Partial<ClaudeOptions>): AskedUse {
   };
 }
 
-/** What the session may do but this key may not. A key cannot continue a session that it could not have created. */
+/**
+ * Returns what the session may do but the key may not. A key cannot continue a session that it could not have created.
+ */
 export function moreThan(session: KeyPolicy, key: KeyPolicy): string | undefined {
   const lists = [
     ["tools", session.tools, key.tools],

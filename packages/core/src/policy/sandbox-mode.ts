@@ -15,7 +15,8 @@ export interface ChosenSandboxMode {
 }
 
 /**
- * The sandbox mode if the operator chose none: off for one person on their own machine, required for everybody else.
+ * Returns the sandbox mode, also if the operator chose none. The mode is then off for a person alone on a machine, and
+ * required for every other server.
  */
 export function chosenSandboxMode(chosen: SandboxMode | undefined, situation: ServerSituation): ChosenSandboxMode {
   if (chosen !== undefined) return { mode: chosen, because: "the operator chose it" };

@@ -1,10 +1,13 @@
 import type { SessionState } from "../log/state.ts";
 
-/** What an agent remembers across sessions. Any method may fail: the failure becomes a fact, and the run continues without the memory. */
+/**
+ * What an agent remembers across sessions. If a method fails, the failure becomes a fact, and the run continues without
+ * the memory.
+ */
 export interface AgentMemory {
   /** The name in the agent's settings: `none`, `placeholder`, `full_text`, or the name of a custom memory. */
   readonly type: string;
-  /** Memories that may matter for this prompt: how many were found, and the texts that the model is shown. */
+  /** Finds memories for this prompt. Returns how many were found, and the texts for the model. */
   retrieve(request: {
     state: SessionState;
     query: string;

@@ -1,12 +1,10 @@
 /**
- * Carries messages between the machines that share a store.
- *
- * No message is a fact. A message may be lost, late or delivered twice, so a listener must not base a decision on it:
- * only the log and its leases count. Without a bus, readers on other machines see events later, never different ones.
- * `say`, `listen` and `show` do not wait and do not throw.
+ * Carries messages between the machines that share a store. A message may be lost, late or delivered twice. So a
+ * listener must not base a decision on a message: only the log and its leases count. Without a bus, readers on other
+ * machines see the same events later. `say`, `listen` and `show` do not wait and do not throw.
  */
 export interface Bus {
-  /** The name of this machine. No other machine on the bus has it. */
+  /** The name of this machine. It is unique on the bus. */
   readonly instance: string;
   /** Sends a message, as JSON, to every listener of a channel on other machines. */
   say(channel: string, words: unknown): void;
@@ -23,7 +21,7 @@ export interface Bus {
   close(): Promise<void>;
 }
 
-/** What people see of a session on the bus, in the structures of the Claude API. */
+/** The data of a session that people see on the bus, in the structures of the Claude API. */
 export type Shown =
   | { readonly kind: "session"; readonly session: ShownSession }
   /** Whether somebody follows the session on this machine. */

@@ -5,21 +5,21 @@ import type { Opening } from "../run/opening.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Store } from "./store.ts";
 
-/** Who drives the sessions that are due: this process, or a distributed engine. */
+/** Decides which process drives a session that is due. */
 export interface Engine {
   /** Begins to claim sessions that are due. */
   start(): void;
   /**
-   * Reserves one of the places of this process for a session that is about to get a prompt, so that the append of the
-   * prompt also takes the lease. Undefined if no place is free, if the tenant already has its share of the places, or
-   * if this process drives the session already. Reasons: decision 083.
+   * Reserves a place of this process for a session before its next prompt. The append of the prompt then also takes the
+   * lease. Returns undefined if no place is free, if the tenant already has its share of the places, or if this process
+   * already drives the session. Reasons: decision 083.
    */
   reserve(sessionId: string, tenant: string): Reserved | undefined;
-  /** A hint that a session may be due; `due_at` in the store decides. */
+  /** Says that a session may be due. Only `due_at` in the store decides. */
   wake(sessionId: string): void;
-  /** A hint that sessions with unknown ids may be due, for example those of a worker that died. */
+  /** Says that sessions may be due whose ids are unknown, for example the sessions of a dead worker. */
   look(): void;
-  /** The places of this process, and who waits for one. */
+  /** Returns how the places of this process are used, and how many sessions wait. */
   queue(): QueueFigures;
   /** Claims no more sessions, and resolves when each running session has ended its step or released its lease. */
   stop(): Promise<void>;
@@ -45,18 +45,18 @@ interface EngineParts {
 /** Makes the engine of a process. The engine does nothing before `start`. */
 export type EngineFactory = (parts: EngineParts) => Engine;
 
-/** A place for a session that is about to get a prompt. */
+/** A reserved place for a session before its next prompt. */
 interface Reserved {
   /** The option `claim` for the append of the prompt. */
   readonly claim: { readonly owner: string; readonly leaseMs: number };
   /**
-   * What the driver adds to the events of the prompt, for the same append. If this process does not know that the
-   * session is idle, returns undefined, and the prompt is appended without a claim.
+   * Returns what the driver adds to the append of the prompt. Returns undefined if this process does not know that the
+   * session is idle. The prompt is then appended without a claim.
    */
   opening(events: readonly NewEvent[]): Promise<Opening | undefined>;
   /**
-   * Ends the reservation. `taken` is the lease that the append took, with the last sequence of its events; null if the
-   * append took no lease.
+   * Ends the reservation after the append. `taken` is the lease from the append, with the last sequence of its events.
+   * It is null if the append took no lease.
    */
   settle(taken: Taken | null): void;
 }

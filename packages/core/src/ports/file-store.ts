@@ -1,4 +1,4 @@
-/** Where generated files are kept, as `{file_id}_{filename}`. */
+/** Stores generated files under names of the form `{file_id}_{filename}`. */
 export interface FileStore {
   /** Stores a file durably and returns the path for `get`. Putting a file again replaces it under the same path. */
   put(file: {
@@ -7,7 +7,10 @@ export interface FileStore {
     filename: string;
     bytes: Uint8Array;
   }): Promise<{ readonly storagePath: string }>;
-  /** The bytes of a file, by its path or by `{session}/{file_id}_{filename}`. Rejects with `not_found` if there is none. */
+  /**
+   * Returns the bytes of a file. The path is from `put`, or `{session}/{file_id}_{filename}`. Rejects with `not_found`
+   * if the file does not exist.
+   */
   get(storagePath: string): Promise<Uint8Array>;
   /** Removes every file of a session. A session without files is fine. A custom file store may leave this out. */
   deleteSession?(sessionId: string): Promise<void>;

@@ -1,7 +1,9 @@
 import { type JsonObject, KnownError } from "@skein/protocol";
 import { z } from "zod";
 
-/** A check made from a JSON Schema. `what` names the schema in the error, for example `input schema of the tool "add"`. */
+/**
+ * Makes a check from a JSON Schema. Errors name the schema with `what`, for example `input schema of the tool "add"`.
+ */
 export function fromJsonSchema(what: string, schema: JsonObject): z.ZodType {
   try {
     return z.fromJSONSchema(schema);

@@ -9,12 +9,12 @@ import type {
   Usage,
 } from "@skein/protocol";
 
-/** One message of a conversation as a model is shown it. */
+/** A message of a conversation in the form for a model. */
 export type Turn = Omit<Message, "id">;
 
 /**
- * What only the model that wrote a block can read: signatures, reasoning items, encrypted content. It is stored
- * unchanged in the block's `carry`, so that it survives a crash, a fork, an export and a move.
+ * Data of a block that only the model of this block can read, such as signatures or encrypted reasoning. The block
+ * keeps this data unchanged in `carry`, so that it survives a crash, a fork, an export and a move.
  */
 export interface Carry {
   /** The name of the model that wrote the block. No other model is shown `data`. */
@@ -23,50 +23,51 @@ export interface Carry {
 }
 
 /**
- * One call of a model, in the format of the log.
- *
- * It is computed from the log alone: it is the same now, after a crash, and whenever somebody asks what the model saw.
- * It contains no key, no time and nothing random.
+ * A call of a model, in the format of the log. It is computed from the log only. So it can be computed again after a
+ * crash, or to show people what the model saw. It contains no key, no time and nothing random.
  */
 export interface ModelCall {
-  /** The name by which the agent or the prompt refers to the model. */
+  /** The name of the model in the agent's settings or in the prompt. */
   readonly model: string;
   readonly sessionId: string;
   readonly system: string;
   /** The conversation: the blocks of the log, with a result for every tool call. */
   readonly turns: readonly Turn[];
   /**
-   * The beginning of `turns` as an array that all calls of the session share and that only grows; undefined if there is
-   * none.
+   * The beginning of `turns`, as an array for all calls of the session. The array only grows. Undefined if the session
+   * has no such array.
    */
   readonly growing?: readonly Turn[];
   readonly tools: readonly ToolSchema[];
-  /** Tools that the provider runs itself, in the provider's own format. */
+  /** Tools that the provider runs, in the format of the provider. */
   readonly serverTools: readonly JsonObject[];
-  /** `none`: the tools are shown, so that the prefix in the cache stays the same, but must not be used. */
+  /** With `none`, the model must not use the tools. They are still sent, so that the cached prefix stays the same. */
   readonly toolChoice: "auto" | "none";
   /** The most tokens of the answer, thinking included. */
   readonly maxTokens: number;
   /** The most tokens of thinking; 0 for no thinking. */
   readonly thinkingTokens: number;
   /**
-   * How long the provider should keep the beginning of the call for the next one: minutes (`short`) or hours (`long`).
-   * `off`: the beginning is not used again, so a cache would cost more than it saves. Ignored for a provider that
-   * decides about caching itself.
+   * How long the provider should cache the beginning of the call for the next call: minutes (`short`) or hours
+   * (`long`). With `off`, no later call uses the beginning, so a cache would cost more than it saves. Some providers
+   * ignore this setting.
    */
   readonly cache: "off" | "short" | "long";
-  /** The shape of the final answer, if it has one. */
+  /** The form of the final answer, if the agent has an output schema. */
   readonly output?: OutputFormat;
-  /** Settings in the provider's own format, from the agent's configuration. */
+  /** Settings of the agent in the format of the provider. */
   readonly extra: JsonObject;
   readonly betas: readonly string[];
   /** The container of code execution that earlier calls used. */
   readonly containerId: string | null;
-  /** The ids of all earlier tool calls of the session. An answer never repeats one. It is not part of the request. */
+  /**
+   * The ids of all earlier tool calls of the session. An answer must not repeat an id. The request does not contain
+   * this set.
+   */
   readonly usedIds?: ReadonlySet<string>;
 }
 
-/** A shape that the final answer must have. */
+/** The form that the final answer must have. */
 interface OutputFormat {
   readonly name: string;
   /** A JSON Schema whose root is an object. */
@@ -75,9 +76,9 @@ interface OutputFormat {
   readonly isRefused?: true;
 }
 
-/** What is sent for a call. */
+/** The request for a call. */
 export interface PreparedCall {
-  /** The API that the body is made for. `none`: nothing is sent, because the model cannot be called. */
+  /** The API for the body. With `none`, nothing is sent, because the model cannot be called. */
   readonly api: "messages" | "responses" | "chat_completions" | "ai_sdk" | "none";
   readonly body: JsonObject;
   /** The parts of the conversation that are not sent to this model, because only another model can read them. */
@@ -132,31 +133,31 @@ export const EVERY_ABILITY: ModelAbilities = {
 /**
  * A model behind an API. `describeModel` in `@skein/core/testing` tests these rules:
  *
- * 1. `prepare` is pure: the same call gives the same body, in any process. `call` sends that body.
- * 2. `call` makes exactly one request and never repeats it: retries are facts of the loop.
- * 3. The stream has the format of the Messages API, whichever provider answers: `message_start`, blocks with their
- *    deltas, `message_delta` with the stop reason and the counts, `message_stop`. The deltas joined are the content of
- *    the reply.
- * 4. An answer counts only if the provider itself ended it. A request that is rejected, and a stream that breaks off or
- *    is invalid, throw a `ModelFailure` with what the stream had counted.
- * 5. Counts are exact: cached tokens are not counted as input again, reasoning is part of the output. Counts that the
- *    provider did not send are not invented.
- * 6. Ids of calls fit every provider (letters, digits, `_`, `-`, at most 64), and none is in `usedIds`. `carry` has
- *    what the provider must get back unchanged. A `carry` that another model wrote is not sent, and `leftOut` lists it.
- * 7. The signal ends the request at once. Silence ends it too.
- * 8. No key and no header is in an error. Reasons: decision 201.
+ * 1. `prepare` gives the same body for the same call, in any process. `call` sends this body.
+ * 2. `call` makes exactly one request and never repeats it, because retries are facts of the loop.
+ * 3. The stream of every provider has the format of the Messages API: `message_start`, blocks with their deltas,
+ *    `message_delta` with the stop reason and the counts, `message_stop`. The joined deltas are the content of the
+ *    reply.
+ * 4. An answer counts only if the provider ended it. If a request is rejected, or a stream breaks off or is invalid,
+ *    `call` throws a `ModelFailure` with the counts so far.
+ * 5. Counts are exact: cached tokens are not counted as input again, and reasoning is part of the output. Missing
+ *    counts are not invented.
+ * 6. Ids of tool calls fit every provider (letters, digits, `_`, `-`, at most 64) and are not in `usedIds`. `carry` has
+ *    the data that must go back to the provider unchanged. `carry` of another model is listed in `leftOut` and not sent.
+ * 7. The signal ends the request at once. A stream that stays silent ends too.
+ * 8. Errors contain no key and no header. Reasons: decision 201.
  */
 export interface Model {
   /** The answers are simulated: they cost nothing and are marked. */
   readonly simulated?: boolean;
-  /** Why every call from this process would fail, if that is known in advance: an unknown name, no key, no client. */
+  /** Why every call from this process would fail, if this is known in advance: an unknown name, no key, no client. */
   readonly unusable?: string;
   readonly abilities: ModelAbilities;
-  /** The size of the model's context window in tokens, if it is known. Compaction begins before it is full. */
+  /** The size of the model's context window in tokens, if known. Compaction begins before the window is full. */
   readonly contextWindow?: number | undefined;
   /** The price that the operator set for the model. If it is missing, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
-  /** What is sent for this call. */
+  /** Makes the request for a call, without sending it. */
   prepare(call: ModelCall): PreparedCall;
   /** Makes one request. `onEvent` gets each event of the stream, in order, before the promise resolves. */
   call(call: ModelCall, onEvent: (event: ModelStreamEvent) => void, signal: AbortSignal): Promise<ModelReply>;
@@ -167,15 +168,18 @@ export interface Model {
 /** The models of a process, by their names. */
 export interface ModelCatalog {
   /**
-   * Reads which models were added or changed. Called before a session of the tenant is driven. With `isUrgent`, no
-   * cached result is used.
+   * Reads which models were added or changed. Called before a session of the tenant is driven. With `isUrgent`, the
+   * cached result is not used.
    */
   refresh(tenant: string, options?: { readonly isUrgent: boolean }): Promise<void>;
-  /** The model of this name. For an unknown name: a model whose calls fail with an error that says so. */
+  /**
+   * Returns the model of this name. If the name is unknown, every call of the returned model fails with an error about
+   * the name.
+   */
   named(tenant: string, name: string): Model;
 }
 
-/** A catalog in which every name leads to the same model. */
+/** Creates a catalog that has this model under every name. */
 export function onlyModel(model: Model): ModelCatalog {
   return { refresh: async () => {}, named: () => model };
 }
@@ -193,9 +197,9 @@ export class ModelFailure extends Error {
   readonly retryable: boolean;
   /** How long the API asked to wait before a retry. */
   readonly retryAfterMs: number | undefined;
-  /** The most retries that are useful, even if the agent allows more. */
+  /** The greatest number of useful retries. It applies even if the agent allows more. */
   readonly mostRetries: number;
-  /** The usage of an answer that had begun. If `whole` is false, the API may bill more than that. */
+  /** The usage of an answer that had begun. If `whole` is false, the API may bill more. */
   readonly begun: { readonly usage: Usage; readonly whole: boolean } | undefined;
 
   constructor(

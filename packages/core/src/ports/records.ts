@@ -23,7 +23,7 @@ export interface RecordPut {
   readonly expect?: number;
 }
 
-/** Which records of one tenant and kind, and which page of them. */
+/** Selects the records of a tenant and a kind, and a page of the list. */
 export interface RecordQuery {
   readonly tenant: string;
   readonly kind: string;
@@ -33,22 +33,22 @@ export interface RecordQuery {
 }
 
 /**
- * Stores small data that is not a session. Rules, tested on every store:
+ * Stores small data that is not a session. These rules are tested on every store:
  *
- * - `put` takes one or several records and stores all or none. If a version is not the expected one, it rejects with
- *   `conflict` (`already_exists` for an expected 0) and changes nothing.
- * - A value is returned as it was put (JSON). Records of other tenants do not exist.
- * - `list` is in the order of ids, greatest first, which for UUID v7 is newest first.
+ * - `put` stores all given records or none. If a record does not have the expected version, `put` rejects with `conflict`
+ *   and changes nothing. If version 0 was expected, it rejects with `already_exists`.
+ * - A value is returned as it was put (JSON). A tenant never gets records of another tenant.
+ * - `list` begins with the greatest id. For UUID v7, this is the newest record.
  */
 export interface Records {
-  /** The record, or undefined if the tenant has none with this id. */
+  /** Returns the record. Undefined if the tenant has no record with this id. */
   get(tenant: string, kind: string, id: string): Promise<StoredRecord | undefined>;
   /** Stores the records and returns them with their new versions. */
   put(puts: readonly RecordPut[]): Promise<readonly StoredRecord[]>;
-  /** One page; `cursor` is for the next one, and null at the end. */
+  /** Returns a page. `cursor` is for the next page, and null at the end. */
   list(query: RecordQuery): Promise<{ readonly items: readonly StoredRecord[]; readonly cursor: string | null }>;
-  /** Every record of every tenant, in any order, to move or check a whole store. */
+  /** Returns all records of all tenants, in any order. Used to move or check a whole store. */
   scan(): AsyncIterable<StoredRecord>;
-  /** Deletes a record. Returns whether there was one. */
+  /** Deletes a record. Returns whether the record existed. */
   delete(tenant: string, kind: string, id: string): Promise<boolean>;
 }

@@ -18,9 +18,8 @@ export interface Claimed {
    */
   readonly begins: boolean;
   /**
-   * When to release the session although it has more to do, because other sessions wait for the place (ms since 1970).
-   * When the first step after this time ends, the session is released and is due immediately. Running effects are not
-   * interrupted.
+   * When other sessions should get the place (ms since 1970). After this time, the session is released as soon as no
+   * effect is running, and is due again immediately.
    */
   readonly yieldAt?: number;
   /** Begin only this run. If another prompt is next in the queue, release the session, to be driven immediately. */
@@ -28,8 +27,8 @@ export interface Claimed {
   /** Why the run may not spend more, as a sentence. The run ends with this sentence. */
   readonly refusal?: string;
   /**
-   * Makes the lease longer, for a runtime whose effects cannot be fenced. The new length counts from the next renewal,
-   * or from the next append with the returned lease.
+   * Makes the lease longer. Used by a runtime that cannot check the fence in its effects. The new length counts from
+   * the next renewal, or from the next append with the returned lease.
    */
   prolong(leaseMs: number): Lease;
 }
@@ -41,11 +40,9 @@ export interface Claimed {
 export const LEASE_LOST = "lease lost";
 
 /**
- * What turns prompts into events: the loop, or Claude Code.
- *
- * `drive` works until the session has nothing left to do here, and then releases the lease. It never throws, and may be
- * killed and called again at any point. The signal asks `drive` to stop soon: it then finishes or drops its running
- * effects.
+ * Turns prompts into events. The loop and Claude Code are runtimes. `drive` ends when the session has nothing left to
+ * do in this process, and releases the lease. It never throws. A process may be killed during `drive`, and `drive` may
+ * be called again. After an abort, `drive` finishes or drops its running effects and ends soon.
  */
 export interface Runtime {
   /** Drives a claimed session. Resolves when the lease was released or lost. */

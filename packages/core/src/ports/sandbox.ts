@@ -1,10 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 
 /**
- * Runs programs that a model can control: Claude Code and its children, shell commands, MCP servers.
- *
- * A program sees a read-only system and the places that it was given, and nothing else. What the sandbox cannot prevent
- * is named in `walls`. A program ends with its server, and everything that it started ends with it.
+ * Runs programs that a model can control: Claude Code and its children, shell commands, MCP servers. A program sees
+ * only a read-only system and its `places`. `walls` tells what the sandbox prevents. When the server ends, the program
+ * and all its child processes end too.
  */
 export interface Sandbox {
   readonly walls: SandboxWalls;
@@ -12,7 +11,7 @@ export interface Sandbox {
   start(program: SandboxedProgram): SandboxedProcess;
 }
 
-/** What a sandbox prevents. `false`: the sandbox does not prevent this, and operators are told so. */
+/** What a sandbox prevents. If a field is `false`, the sandbox does not prevent this, and operators are told so. */
 export interface SandboxWalls {
   readonly driver: string;
   /** The program reads and writes only the places that it was given. */
@@ -21,9 +20,9 @@ export interface SandboxWalls {
   readonly network: boolean;
   /** The program sees only its own processes, and everything that it starts ends with it. */
   readonly processes: boolean;
-  /** The program's system calls are filtered. */
+  /** Summarises the walls in a sentence for an operator. */
   readonly kernelCalls: boolean;
-  /** A sentence for an operator. */
+  /** Says in a sentence which limits are enforced, and how. */
   readonly summary: string;
   /** Which limits are enforced, and by what, as a sentence. */
   readonly limits: string;
@@ -33,7 +32,7 @@ export interface SandboxedProgram {
   /** An absolute path, or the name of a program of the system. */
   readonly command: string;
   readonly args: readonly string[];
-  /** The working folder: one of the places, or a folder below one of them. */
+  /** The working folder: a folder of `places`, or a folder below it. */
   readonly cwd: string;
   /** The whole environment: no variable of the server is passed on. */
   readonly env: Readonly<Record<string, string>>;
@@ -50,22 +49,22 @@ export interface SandboxPlace {
   readonly inside?: string;
   /**
    * Device and inode of the intended folder, as `66:1234`. The program does not start if the path leads to another
-   * folder when the sandbox is made, for example because another program replaced the folder by a link.
+   * folder by now, for example because the folder was replaced by a link.
    */
   readonly identity?: string | undefined;
 }
 
-/** Limits of a program. A limit that is left out is not enforced. */
+/** The most bytes of memory for the data of a process. */
 export interface SandboxLimits {
-  /** Bytes of memory for data that one process may have. */
+  /** The most bytes of memory for the program and all its child processes together. */
   readonly memoryBytes?: number;
-  /** Bytes of memory that the program and everything that it started may have together. */
+  /** The most processes of the program and all its child processes together. */
   readonly totalMemoryBytes?: number;
   /** The number of processes that the program and everything that it started may have together. */
   readonly processes?: number;
   /** Bytes of the largest file that the program may write. */
   readonly fileBytes?: number;
-  /** Bytes of the program's temporary folder, which is kept in memory. */
+  /** Seconds of CPU time of the program and all its child processes together. */
   readonly temporaryBytes?: number;
   /** Seconds of CPU time of the program and everything that it started, together. */
   readonly cpuSeconds?: number;
@@ -73,18 +72,21 @@ export interface SandboxLimits {
   readonly folderBytes?: number;
 }
 
-/** Where the programs of one session run: the session's own folder, and the sandbox around them. */
+/** The folder and the sandbox for the programs of a session. */
 export interface Workplace {
-  /** The folder of tools that got no folder of their own. */
+  /** The folder for tools without a configured folder. */
   readonly folder: string;
-  /** Undefined if no sandbox is wanted, or if one is preferred but this machine has none. */
+  /** Undefined if the mode is `off`, or if it is `preferred` and this machine has no sandbox. */
   readonly sandbox: Sandbox | undefined;
   /** Why this session may not run programs that a model controls, as a sentence for the model. */
   readonly refusal?: string | undefined;
   /** Called when a program was rejected because of `refusal`. */
   readonly onRefused?: (() => Promise<void>) | undefined;
   readonly limits?: SandboxLimits | undefined;
-  /** Opens network access from one sandbox to the hosts that the session may call. Left out, or undefined: no hosts. */
+  /**
+   * Opens network access from a sandbox to the hosts that the session may call. If this is missing or returns
+   * undefined, no host can be called.
+   */
   readonly openHosts?: (() => Promise<HostGate | undefined>) | undefined;
 }
 
@@ -98,10 +100,7 @@ export interface HostGate {
 }
 
 export interface SandboxedProcess {
-  /**
-   * The id of the outermost process, which is also the id of its process group; undefined if the program could not be
-   * started.
-   */
+  /** The id of the outermost process, and of its process group. Undefined if the program could not be started. */
   readonly pid: number | undefined;
   readonly stdin: Writable;
   readonly stdout: Readable;
@@ -117,9 +116,6 @@ export interface SandboxedProcess {
 export interface SandboxedEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /**
-   * The limit that the program exceeded, so that it was stopped, as part of a sentence: `it had 300 processes, and may
-   * have 256`.
-   */
+  /** The limit for which the program was stopped, as part of a sentence: `it had 300 processes, and may have 256`. */
   readonly limit?: string;
 }

@@ -4,14 +4,17 @@ import { type Tool, defineTool } from "./tool.ts";
 
 /** Instructions for one kind of task, which the model loads when it needs them. */
 export interface Skill extends AgentSkill {
-  /** The instructions, or a file from their folder. Rejects with a sentence for the model if there is none. */
+  /**
+   * Returns the instructions, or a file from their folder. Rejects with a sentence for the model if the file does not
+   * exist.
+   */
   load(file?: string): Promise<string>;
 }
 
 /** The name of the tool that every agent with skills has. */
 export const SKILL_TOOL = "load_skill";
 
-/** The tool with which the model loads the skills of its agent, and no others. */
+/** Creates the tool with which the model loads skills. The tool loads only the skills of the agent. */
 export function createSkillTool(skills: readonly Skill[]): Tool {
   const byName = new Map(skills.map((skill) => [skill.name, skill]));
   return defineTool({

@@ -40,33 +40,39 @@ export interface UsageQuery {
   /** `from` is included, `to` is not. Both are ISO 8601 in UTC. */
   readonly from?: string;
   readonly to?: string;
-  /** The offsets of the time zone in which a day begins and ends. Default: UTC. */
+  /** The time zone that decides when a day begins, as offsets. Default: UTC. */
   readonly shifts?: readonly ZoneShift[] | undefined;
 }
 
-/** Which calls of tools are counted. */
+/** Selects the tool calls that are counted. */
 export type ToolUsageQuery = Omit<UsageQuery, "by" | "secondKey">;
 
-/** Conditions of an append, and what it changes besides the log. */
+/** Conditions of an append, and changes besides the log. */
 export interface AppendOptions {
-  /** The session belongs to this tenant; for other tenants it does not exist. */
+  /** Rejects with `not_found` if the session belongs to another tenant. */
   readonly tenant?: string;
-  /** Reject with `conflict` if the log does not end exactly here. 0 = the session must not exist yet. */
+  /** Rejects with `conflict` if the log does not end at this sequence. 0 means that the session must not exist yet. */
   readonly expect?: number;
-  /** Reject with `lease_lost` if this is not the current lease. The append renews the lease. */
+  /** Rejects with `lease_lost` if this is not the current lease. The append renews the lease. */
   readonly lease?: Lease;
   /**
-   * Idempotency key: the first append with this key is stored, and later ones get the same result. The same key with
-   * another fingerprint is rejected with `key_reused`. The stored row refers to the log and contains no answer.
+   * The idempotency key. The first append with a key is stored, and later appends with this key return its result. If
+   * the fingerprint differs, the append is rejected with `key_reused`. The stored row refers to the log and contains no
+   * answer.
    */
   readonly key?: { readonly id: string; readonly fingerprint: string };
-  /** Take the lease in the same transaction. Needs `expect`. Refuses with `conflict` if another worker has the lease. */
+  /**
+   * Takes the lease in the same transaction. Needs `expect`. Rejects with `conflict` if another worker has the lease.
+   */
   readonly claim?: { readonly owner: string; readonly leaseMs: number };
-  /** When the session should be driven (ms since 1970). Without a lease, the earlier of this and the stored time counts. */
+  /**
+   * When the session should be driven (ms since 1970). If the append has no lease, an earlier stored time stays in
+   * force.
+   */
   readonly dueAt?: number;
   /**
-   * Release the lease in the same transaction and set when the session is due next (null = asleep). Needs `lease` and
-   * `expect`: the worker names the last event that it has seen, so that no wake-up is lost.
+   * Releases the lease in the same transaction, and sets when the session is due next (null means never). Needs `lease`
+   * and `expect`. With `expect`, a worker cannot sleep past an event that it has not seen.
    */
   readonly release?: { readonly dueAt: number | null };
 }
@@ -80,32 +86,36 @@ export interface Appended {
   readonly fence?: number;
 }
 
-/** The result of `claim`: a lease, or until when another worker has the session, or when the next session is due. */
+/** The result of `claim`: a lease, or the end of another worker's lease, or when the next session is due. */
 export type Claim =
   | { readonly kind: "leased"; readonly lease: Lease; readonly lastSequence: number }
   | { readonly kind: "busy"; readonly until: number }
   | { readonly kind: "none"; readonly nextAt: number | null };
 
-/** Who claims, for how long, and which session. */
+/** Says who claims which session, and for how long. */
 export interface ClaimOptions {
   readonly owner: string;
   readonly leaseMs: number;
-  /** Claim this session, due or not. Without it, the session that has been due the longest is claimed. */
+  /**
+   * Claims this session even if it is not due. Without `sessionId`, the session that has been due longest is claimed.
+   */
   readonly sessionId?: string;
   /**
-   * With `sessionId`: take the lease although another worker has it, if the lease runs out within this time (ms). Only for an
-   * engine that knows that the other worker no longer drives the session. Its later writes are rejected.
+   * Takes the lease from another worker if the lease ends within this time (ms). Needs `sessionId`. Only for an engine
+   * that knows that the other worker has stopped. Later writes of that worker are rejected.
    */
   readonly takeWithinMs?: number;
 }
 
-/** Which sessions wait to be driven. */
+/** Selects the sessions that wait for a driver. */
 export interface DueQuery {
   /** Due at this time (ms since 1970) or earlier. */
   readonly before: number;
-  /** Only this session, leased or not. Without it, only sessions without a lease. */
+  /**
+   * Selects only this session, even if it is leased. Without `sessionId`, only sessions without a lease are selected.
+   */
   readonly sessionId?: string;
-  /** How many sessions of each tenant are returned at most: those that have waited longest. */
+  /** The most sessions of a tenant. The sessions that have waited longest are returned. */
   readonly perTenant?: number;
   readonly limit?: number;
 }
@@ -136,7 +146,7 @@ export interface Snapshot {
 export interface SessionFilter {
   readonly tenant: string;
   readonly agentId?: string;
-  /** The status in the platform API. With several, a session must have one of them. */
+  /** The status in the platform API, or several statuses of which a session must have one. */
   readonly status?: PlatformStatus | readonly PlatformStatus[];
   /** The current status of the session. */
   readonly activity?: SessionStatus;
@@ -146,7 +156,7 @@ export interface SessionFilter {
   readonly model?: string;
   /** Only sessions that are not subagents of another session. */
   readonly topLevel?: boolean;
-  /** Only sessions with a tool call for which it is unknown whether it took effect. */
+  /** Only sessions with a tool call whose effect is unknown. */
   readonly hasUnknownEffect?: boolean;
   /** A session must have all of these tags. */
   readonly tags?: readonly string[];
@@ -165,8 +175,8 @@ export interface SessionFilter {
 /** A page of the list of sessions. */
 export interface SessionQuery extends SessionFilter {
   /**
-   * The order: newest first by creation (`begun`, the default) or by the last run (`used`), by cost with the most
-   * expensive first, or by title from A to Z.
+   * The order of the list. `begun` (default): newest first. `used`: latest run first. `cost`: most expensive first.
+   * `title`: from A to Z.
    */
   readonly order?: "begun" | "used" | "cost" | "title";
   readonly limit?: number;
@@ -213,7 +223,7 @@ export interface SessionSummary {
     readonly text: string;
     readonly created_at: string;
   } | null;
-  /** The kinds of the session's open awaits, each once. Empty for a session that is idle. */
+  /** The kinds of the session's open awaits, without duplicates. Empty for an idle session. */
   readonly openAwaits: readonly Await["kind"][];
 }
 
@@ -235,7 +245,7 @@ export interface Page<Item> {
   readonly cursor: string | null;
 }
 
-/** Which page of a session's messages or runs. */
+/** Selects a page of the messages or runs of a session. */
 export interface PageOptions {
   readonly tenant?: string;
   readonly limit?: number;
