@@ -15,17 +15,17 @@ export interface DocumentFoldersDeps {
 }
 
 /**
- * The folders of the three agent tables, written after the log. They are derived from the log: they are not synced,
- * appends do not wait for them, and missing or old documents are written again at open.
+ * Writes the three agent tables as folders of documents, after the log. Appends do not wait for the documents, and the
+ * documents are not synced, because missing or old documents are written again at open.
  */
 export interface DocumentFolders {
   changed(head: Head, events: readonly Event[]): void;
-  /** Whether documents of the session wait to be written. Its log then stays in memory. */
+  /** Whether documents of the session still have to be written. Until then, the log of the session stays in memory. */
   waiting(head: Head): boolean;
   remove(sessionId: string): Promise<void>;
   /** Compares the documents with the logs, and queues missing or old ones for writing. */
   check(): void;
-  /** Writes everything that waits. */
+  /** Writes all waiting documents. */
   settle(): Promise<void>;
   /** Stops writing. After it resolves, nothing is written; waiting documents are written at the next open. */
   stop(): Promise<void>;
@@ -33,23 +33,20 @@ export interface DocumentFolders {
 
 interface Waiting {
   events: Event[];
-  /** The event after which everything must be written again. */
+  /** If set, all documents that changed after this event are written again. */
   from: number | null;
   /** The earliest time of the next write (`performance.now()`). */
   notBefore: number;
 }
 
-/** How soon documents follow an append, in ms. */
+/** The delay between an append and the writing of its documents, in ms. */
 const PACE = 250;
 /**
- * The largest fraction of the time that writing the documents of a session may take. If writing takes longer, the documents are
- * written less often.
+ * Writing the documents of a session takes at most this fraction of the time. After a slow write, the next write of the
+ * session is delayed.
  */
 const SHARE = 1 / 20;
-/**
- * How many sessions are written at the same time. It is a small number, because file work shares its threads with
- * appends.
- */
+/** The number of sessions whose documents are written at the same time. More would take threads from appends. */
 const AT_ONCE = 2;
 
 export function createDocumentFolders({ folder, heads, alone, onWritten }: DocumentFoldersDeps): DocumentFolders {
@@ -79,7 +76,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
       timer = undefined;
       const now = performance.now();
       const ready = [...waiting].filter(([, { notBefore }]) => notBefore <= now).map(([id]) => id);
-      // A write that fails here is tried again at its next turn; `settle` reports it.
+      // A failed write is already queued again. `settle` reports the error if that write fails too.
       void write(ready, 1)
         .catch(() => {})
         .finally(schedule);
@@ -129,7 +126,7 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     if (!task || !head || head.damage) return undefined;
     const began = performance.now();
     try {
-      // A consistent snapshot: later events wait for the next turn.
+      // The documents show the log as it is now. Later events are written in the next turn.
       const log = task.from === null ? heads.inMemory(head) : undefined;
       const toWrite = log ? composed(head, log, task.events) : await again(head, task.from ?? firstOf(head, task));
       const documents = await tableFolders.write(id, toWrite);
@@ -142,10 +139,10 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
     }
   }
 
-  /** All documents that changed after event `from`. The existing documents show the log up to this event. */
+  /** Returns all documents that changed after event `from`. The documents on disk show the log up to this event. */
   function again(head: Head, from: number): Promise<AgentDocuments> {
     return alone(head.id, async () => {
-      // Nothing is appended in the meantime, and the waiting events are included in what is read here.
+      // No append runs during this work. The log that is read here includes the waiting events.
       const newer = waiting.get(head.id);
       if (newer) newer.events = [];
       const log = await heads.log(head);
@@ -196,12 +193,14 @@ export function createDocumentFolders({ folder, heads, alone, onWritten }: Docum
   };
 }
 
-/** The last event before the waiting events; the last event of the log if no events wait. */
+/**
+ * Returns the sequence of the last event before the waiting events, or of the last event of the log if no events wait.
+ */
 function firstOf(head: Head, { events }: Waiting): number {
   return events[0] ? events[0].sequence - 1 : head.last;
 }
 
-/** The changes of the documents by these events, which are the latest of the log. */
+/** Returns the changes of the documents. `events` are the last events of the log. */
 function composed(head: Head, log: LoadedLog, events: readonly Event[]): AgentDocuments {
   return documentsOf(head, log, { events, whole: false, since: (events[0]?.sequence ?? head.last + 1) - 1 });
 }

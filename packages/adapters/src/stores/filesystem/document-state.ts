@@ -2,11 +2,11 @@ import { type SessionState, emptyState, fold } from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
 import { actionsOf } from "./actions.ts";
 
-/** What the documents of the agent tables need from a log beyond its projections. */
+/** The data of a log that the documents of the agent tables need in addition to its projections. */
 export interface DocumentState {
   /** Undefined if the log contains something that this version cannot fold. */
   state: SessionState | undefined;
-  /** The part of the transcript that belongs to a run. */
+  /** The part of the transcript for each run, by the run's id. */
   readonly spans: Map<string, { readonly from: number; to: number | null }>;
   /** How many actions each run has so far. */
   readonly actions: Map<string, number>;
@@ -30,7 +30,8 @@ function follow(documentState: DocumentState, state: SessionState, event: Event)
   try {
     fold(state, [event]);
   } catch (error) {
-    // The log may have facts that `fold` rejects, for example of a newer version. Then only the documents are missing.
+    // The log may have facts that `fold` rejects, for example of a newer version. Such a log can be used, but has no
+    // documents.
     if (!isKnownError(error)) throw error;
     documentState.state = undefined;
     return;

@@ -2,7 +2,10 @@ import { type SessionTables, contextOf } from "@skein/core";
 import type { JsonObject, Message, Run } from "@skein/protocol";
 import type { DocumentState } from "./document-state.ts";
 
-/** `conversation_history/{agent_uuid}/{sequence}.json` of the agent tables: a run that has ended. */
+/**
+ * Returns the content of `conversation_history/{agent_uuid}/{sequence}.json` of the agent tables, for a run that has
+ * ended.
+ */
 export function conversationDocument(run: Run, documentState: DocumentState): JsonObject | undefined {
   const span = documentState.spans.get(run.id);
   if (!documentState.state || !span || span.to === null) return undefined;
@@ -26,7 +29,7 @@ export function conversationDocument(run: Run, documentState: DocumentState): Js
   };
 }
 
-/** `agent_config/{agent_uuid}.json` of the agent tables: everything that is needed to resume. */
+/** Returns the content of `agent_config/{agent_uuid}.json` of the agent tables. It is enough to resume the session. */
 export function configDocument(
   { session, awaits }: SessionTables,
   { state, spans }: DocumentState,
@@ -81,14 +84,12 @@ export function configDocument(
   };
 }
 
-/** A document for people: indented, one line break at the end. */
+/** Formats a document for people, with indentation and a line break at the end. */
 export function documentText(document: JsonObject): string {
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
-/**
- * The number of digits of file names in a folder whose last conversation has this number: at least three, as specified.
- */
+/** Returns how many digits the numbers in file names have. The specification requires at least three. */
 export function nameWidth(lastNumber: number): number {
   return Math.max(3, String(lastNumber).length);
 }

@@ -24,7 +24,7 @@ import { KnownError } from "@skein/protocol";
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
-// Windows has no `O_NOFOLLOW`, so a link in the folder is not recognised there.
+// Without `O_NOFOLLOW`, Windows does not recognise a link in the folder.
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 const fdatasynced = promisify(fdatasync);
 const fsynced = promisify(fsync);
@@ -94,7 +94,7 @@ export function makeFolder(path: string): void {
   chmodSync(path, FOLDER_MODE);
 }
 
-/** Removes a file, or a folder of that name. `rmSync` is not used for files: it hides why it failed. */
+/** Removes a file or a folder. `rmSync` is not used for files, because it hides the reason of a failure. */
 export function removeEntry(path: string): void {
   try {
     unlinkSync(path);
@@ -173,14 +173,14 @@ export function createAppender(): Appender {
   };
 }
 
-/** Usually one write is enough. But a disk may accept a part before it reports that it is full. */
+/** Repeats the write until all bytes are written. A disk may accept only a part of them before it is full. */
 function writeAll(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
 }
 
 /**
- * Makes entries of a folder durable. Calls that arrive during a sync share the next one, because the current sync may
- * have missed their entry.
+ * Returns a function that makes new entries of a folder durable. Calls during a sync share the next sync, because the
+ * running sync may have missed their entries.
  */
 export function createFolderSync(folder: string): () => Promise<void> {
   let running: Promise<void> | undefined;
@@ -217,7 +217,8 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * Replaces a file as a whole: readers see the old or the new one. Durable only if requested, because a sync is slow.
+ * Replaces a file, so that readers see either the old or the new content. Syncs only if `durable` is true, because a
+ * sync is slow.
  */
 export async function replaceFile(path: string, text: string | Buffer, durable: boolean): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
@@ -250,7 +251,9 @@ export async function addToFile(path: string, text: string): Promise<void> {
   }
 }
 
-/** The bytes of a file between two positions, or all of them. A link or a pipe is rejected, not followed. */
+/**
+ * Reads the bytes of a file between two positions, by default all bytes. Rejects a link, and does not wait for a pipe.
+ */
 export async function readBytes(path: string, from = 0, to?: number): Promise<Buffer> {
   const file = await open(path, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
   try {

@@ -7,8 +7,8 @@ import { linesOf, withChecksum, checkedObject } from "./checksum-lines.ts";
 import type { KeptKey } from "./session-log.ts";
 
 /**
- * The entry of a session in `heads.jsonl`, which saves reading every log at open. The log decides: an entry counts only
- * if the log still has the size and time of the entry.
+ * The entry of a session in `heads.jsonl`. With the entry, the log need not be read at open. An entry is ignored if the
+ * size or the time of the log has changed.
  */
 export interface IndexEntry {
   readonly id: string;
@@ -19,15 +19,18 @@ export interface IndexEntry {
   readonly due_at: number | null;
   readonly session: Session;
   readonly documents: Documented;
-  /** The keys that are not in earlier entries of the session. */
+  /** The idempotency keys that earlier entries of the session do not have. */
   readonly keys: readonly KeptKey[];
-  /** Whether earlier entries of this session are ignored: they are outdated, or belong to a deleted session with the same id. */
+  /**
+   * Whether earlier entries of this session must be ignored. They are outdated, or belong to a deleted session with the
+   * same id.
+   */
   readonly fresh: boolean;
 }
 
 /**
- * The derived list of sessions on disk: lines are appended, later lines replace earlier ones, and the file is rewritten
- * from time to time.
+ * The list of sessions on disk, derived from the logs. Changes are appended as lines that replace earlier lines. From
+ * time to time the file is rewritten.
  */
 export interface HeadIndex {
   read(): Promise<ReadonlyMap<string, IndexEntry>>;

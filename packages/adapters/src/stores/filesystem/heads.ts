@@ -5,7 +5,7 @@ import { type Event, KnownError, type Session } from "@skein/protocol";
 import { readBytes, withKnownErrors } from "./durable-files.ts";
 import { type KeptKey, type LineHead, type LoadedLog, parsedLog, readStretch } from "./session-log.ts";
 
-/** What the documents of a session show, and data to notice a removed document. */
+/** The state of a session's documents on disk. With this state, the store notices removed documents. */
 export interface Documented {
   /** The last event that the documents show; -1 if nothing is known about them. */
   readonly sequence: number;
@@ -42,13 +42,13 @@ type Changing = { -readonly [Key in keyof Head]: Head[Key] } & { readonly keys: 
 
 export interface HeadsDeps {
   readonly folder: string;
-  /** Whether a log must stay in memory, because somebody works on it. */
+  /** Whether a log must stay in memory because it is in use. */
   readonly pinned: (head: Head) => boolean;
   /** Called when the file of a session is missing although nobody deleted the session. */
   readonly onGone: (sessionId: string) => void;
 }
 
-/** Every session of the store: its head is always in memory, its log only while it is used. */
+/** The sessions of the store. Heads are always in memory, logs only while they are used. */
 export interface Heads {
   all(): Iterable<Head>;
   /** The sessions that can be read, most recently created first. */
@@ -57,24 +57,23 @@ export interface Heads {
   has(sessionId: string): boolean;
   /** The head; undefined if the session's file is missing. */
   find(sessionId: string): Head | undefined;
-  /** The head. Throws `not_found`, or `store_corrupt` with the place of the damage. */
+  /** Returns the head. Throws `not_found`, or `store_corrupt` if the log is damaged. */
   of(sessionId: string, tenant?: string): Head;
   due(): Iterable<Head>;
   keyed(key: string): { readonly head: Head; readonly kept: KeptKey } | undefined;
   log(head: Head): Promise<LoadedLog>;
-  /** The log if it is in memory. */
   inMemory(head: Head): LoadedLog | undefined;
   read(head: Head, after: number, limit?: number): Promise<readonly Event[]>;
   readStretch(head: Head, after: number, most: StretchLimit): Promise<Stretch>;
   add(head: Head, log?: LoadedLog): Head;
   change(head: Head, changes: Partial<Omit<Head, "keys">>): void;
-  /** Records a key that an append of this session used. */
+  /** Keeps the idempotency key of an append to this session. */
   keepKey(head: Head, kept: KeptKey): void;
   remove(sessionId: string): void;
   path(sessionId: string): string;
 }
 
-/** How many bytes of logs are kept in memory, by their size on disk. The least recently used log is dropped first. */
+/** The limit for the logs in memory, as their total size on disk. The least recently used log is dropped first. */
 const MEMORY_LIMIT = 64 * 1024 * 1024;
 
 export function logName(sessionId: string): string {
@@ -95,7 +94,7 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
   const keys = new Map<string, { readonly head: Head; readonly kept: KeptKey }>();
   const logs = new Map<Head, LoadedLog>();
   const loading = new Map<Head, Promise<LoadedLog>>();
-  /** The heads. While `inOrder` is true, they are sorted by their creation. */
+  /** All heads, sorted by creation while `inOrder` is true. */
   const byAge: Head[] = [];
   let inOrder = true;
   let weight = 0;
@@ -120,7 +119,7 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
     if (head.damage) throw head.damage;
     const known = logs.get(head);
     if (known) {
-      // The order of the map is the order of use.
+      // The map is ordered by last use, so the log is moved to the end.
       logs.delete(head);
       logs.set(head, known);
       return known;

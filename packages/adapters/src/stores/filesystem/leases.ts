@@ -8,13 +8,13 @@ export interface LeasesDeps {
   readonly heads: Heads;
   readonly appender: Appender;
   readonly documents: DocumentFolders;
-  /** Runs alone in the session's queue, so that no session is claimed while an append to it is being written. */
+  /** Runs `work` alone in the session's queue, so that a claim waits for a running append. */
   readonly alone: <Result>(sessionId: string, work: () => Result | Promise<Result>) => Promise<Result>;
   readonly now: () => number;
 }
 
 export type Leases = Pick<Store, "claim" | "due" | "renew" | "release" | "owners" | "free"> & {
-  /** Stores fences that are only in memory, so that none is assigned twice after the store is opened again. */
+  /** Stores the fences that are only in memory, so that no fence is assigned again after a restart. */
   keepFences(): Promise<void>;
 };
 
@@ -46,7 +46,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
       const found = longestDue();
       if ("nextAt" in found) return { kind: "none", nextAt: found.nextAt };
       const claimed = await alone(found.id, () => {
-        // Another caller may have claimed the session, put it to sleep or deleted it in the meantime.
+        // While this claim waited in the queue, another caller may have claimed, released or deleted the session.
         const free = heads.find(found.id) === found && found.dueAt !== null;
         return free && Math.max(found.dueAt ?? 0, found.leasedUntil) <= now() ? take(found, options) : undefined;
       });
@@ -71,7 +71,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
     documents.changed(head, []);
   }
 
-  /** A released lease raises the fence, so that appends of its old holder are rejected. */
+  /** Ends the lease and raises the fence, so that appends under the old lease are rejected. */
   function letGo(head: Head, dueAt: number | null): void {
     heads.change(head, { fence: head.fence + 1, owner: null, leasedUntil: 0, dueAt });
   }
@@ -105,7 +105,7 @@ export function createLeases({ heads, appender, documents, alone, now }: LeasesD
         const head = heads.of(lease.sessionId);
         if (!holds(lease, head)) throw leaseLost(lease);
         const next = head.last > seen ? Math.min(head.dueAt ?? now(), now()) : dueAt;
-        // After a restart the session must have the same due time. Most releases do not change it.
+        // The due time must survive a restart. Most releases do not change it, so they write nothing.
         if (next !== head.kept.due_at) await writeHead(head, next, head.fence + 1);
         letGo(head, next);
       }),

@@ -11,18 +11,17 @@ export interface OpenHeadsDeps {
   readonly folder: string;
   readonly heads: Heads;
   readonly index: HeadIndex;
-  /** False after a power failure: then every log is read, and every document is written again. */
+  /** False after a power failure. If false, every log is read, and every document is written again. */
   readonly trustIndex: boolean;
 }
 
-/** Finds every session of the folder. Only logs whose current state is not in the index are read. */
+/** Finds all sessions of the folder. A log is read only if its index entry is missing or outdated. */
 export async function openHeads({ folder, heads, index, trustIndex }: OpenHeadsDeps): Promise<void> {
   const entries = trustIndex ? await index.read() : new Map<string, IndexEntry>();
   const logs = join(folder, "log");
   const unknown: string[] = [];
   for (const name of readdirSync(logs)) {
     const id = name.slice(0, -".jsonl".length);
-    // Files with other names than those of logs are ignored.
     if (!name.endsWith(".jsonl") || !isKeptUuid(id)) continue;
     const entry = entries.get(id);
     const stat = lstatSync(join(logs, name));
@@ -44,8 +43,7 @@ function isCurrent({ bytes, mtime }: IndexEntry, stat: Stats): boolean {
 
 async function addFromLog(heads: Heads, id: string): Promise<void> {
   const path = heads.path(id);
-  // The files are read synchronously, because nothing else happens at open, and for small files that is several times
-  // as fast as a thread.
+  // Nothing else runs at open, so the file is read synchronously. For small files this is several times as fast.
   const contents = await withKnownErrors(path, async () => parsedLog(readFileSync(path), logName(id), id)).catch(
     (error: unknown) => {
       if (error instanceof KnownError) return error;

@@ -7,9 +7,9 @@ import { makeFolder, removeEntry, replaceFile } from "./durable-files.ts";
 /** Identifies processes. A PID alone is not enough, because PIDs are reused. */
 export interface Processes {
   readonly pid: number;
-  /** Different after every start of the machine; empty if the system does not report it. */
+  /** Identifies the current start of the machine; empty if the system does not report it. */
   readonly boot: string;
-  /** When the process with this PID started, in the system's own measure; undefined if there is no such process. */
+  /** Returns the start time of a process in a unit of the system, or undefined if no process has this PID. */
   started(pid: number): string | undefined;
 }
 
@@ -21,7 +21,7 @@ interface Holder {
 }
 
 export interface ProcessLock {
-  /** Whether the last holder ended in a crash of the machine, so that data that it did not sync may be missing. */
+  /** Whether the machine stopped while the last holder had the lock. Data that was not synced may be missing. */
   readonly afterPowerCut: boolean;
   release(): Promise<void>;
 }
@@ -75,8 +75,8 @@ function thisSystem(): Processes {
 
 function startedOnLinux(pid: number): string | undefined {
   try {
-    // The name in brackets may contain anything. After it come the state and, 19 fields later, the start time in clock
-    // ticks.
+    // The process name in brackets may contain any character, so the fields are counted after the last bracket. Field 0
+    // is the state, field 19 the start time.
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
@@ -98,7 +98,10 @@ function isAlive({ pid, boot, started, released }: Holder, processes: Processes)
   return !released && boot === processes.boot && processes.started(pid) === started;
 }
 
-/** The holder that a lock file names. Undefined if it names none, even after waiting for a write to end. */
+/**
+ * Returns the holder that a lock file names, or undefined if the file is incomplete. Waits for a write that is in
+ * progress.
+ */
 async function holderOf(path: string): Promise<Holder | "gone" | undefined> {
   for (let attempt = 0; attempt < 5; attempt++) {
     if (attempt > 0) await sleep(100);

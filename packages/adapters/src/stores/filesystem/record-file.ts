@@ -19,12 +19,12 @@ interface RecordLine {
 }
 
 const NAME = "records.jsonl";
-/** The file is rewritten when it has more lines than twice the number of current records plus this number. */
+/** How many outdated lines the file may have, beyond one outdated line per record, before it is rewritten. */
 const SPARE_LINES = 1000;
 
 /**
- * Records in memory, with their own log on disk: a put of several records is one line, so it is stored completely or
- * not at all.
+ * Keeps records in memory and in a log on disk. A put of several records is one line, so all of them or none are
+ * stored.
  */
 export async function openRecords({ folder, appender, now, checkOpen }: RecordFileDeps): Promise<Records> {
   const path = join(folder, "records", NAME);

@@ -4,7 +4,7 @@ import { readBytes } from "./durable-files.ts";
 import { type Line, isTorn, linesOf, withChecksum, checkedObject } from "./checksum-lines.ts";
 import { type DocumentState, advance, newDocumentState } from "./document-state.ts";
 
-/** An idempotency key in the log. It belongs to the line in which it is stored. */
+/** An idempotency key in the log. It applies to the events in its line. */
 interface LineKey {
   readonly tenant: string | null;
   readonly id: string;
@@ -12,7 +12,7 @@ interface LineKey {
 }
 
 /**
- * The part of a session's head that must survive a restart. Leases are not part of it: their holders end with the
+ * The part of a session's head that must survive a restart. Leases need not survive, because their holders end with the
  * process.
  */
 export interface LineHead {
@@ -20,9 +20,9 @@ export interface LineHead {
   readonly due_at: number | null;
 }
 
-/** One line of `log/{session}.jsonl`: one append, or a change of only the head, without events. */
+/** One line of `log/{session}.jsonl`. It stores an append, or only a new head without events. */
 interface LogLine {
-  /** The sequence of the first event. Without events: the sequence that the next event will have. */
+  /** The sequence of the first event. A line without events has the sequence of the next event. */
   readonly sequence: number;
   readonly created_at: string;
   readonly events: readonly NewEvent[];
@@ -30,7 +30,7 @@ interface LogLine {
   readonly key?: LineKey;
 }
 
-/** The text of a line. Bodies are given as the exact text that `JSON.stringify` made of them. */
+/** Returns the bytes of a line. A body is the JSON text of an event's data. */
 export function logLine(
   line: Omit<LogLine, "events"> & {
     readonly events: readonly { readonly id: string; readonly event_type: string; readonly body: string }[];
@@ -46,13 +46,13 @@ export function logLine(
   return withChecksum(`${start},"events":[${written.join(",")}],${end}`);
 }
 
-/** A log in memory: the data derived from it, and the positions of its lines on disk. The bodies stay on disk. */
+/** A log in memory. It has the derived data and the positions of the lines on disk, but no event bodies. */
 export interface LoadedLog {
   tables: SessionTables;
   readonly documentState: DocumentState;
   /** The sequence of each event by its id, to recognise a repeated append. */
   readonly ids: Map<string, number>;
-  /** For every line: the sequence it begins with, and its position in the file. */
+  /** For each line, its first sequence (`firsts`) and its position in the file (`offsets`). */
   readonly firsts: number[];
   readonly offsets: number[];
 }
@@ -64,19 +64,19 @@ export interface KeptKey extends LineKey {
 
 /** The content of a log file, up to the first damage. */
 export interface LogContents {
-  /** Undefined if even the session's creation is missing. */
+  /** Undefined if no event can be read. */
   readonly log: LoadedLog | undefined;
   readonly last: number;
   readonly head: LineHead;
   readonly keys: readonly KeptKey[];
-  /** The file is valid up to this position. What follows was never acknowledged. */
+  /** The file is valid up to this position. Without `damage`, the bytes after it were never acknowledged. */
   readonly bytes: number;
   readonly size: number;
-  /** The first damaged line before the end, if there is one. */
+  /** The error of the first damaged line. An unfinished last line is not damage. */
   readonly damage: KnownError | undefined;
 }
 
-/** The content of a complete log. The caller cuts off an unfinished line. */
+/** Parses a whole log file. The caller cuts off an unfinished last line. */
 export function parsedLog(bytes: Buffer, name: string, sessionId: string): LogContents {
   let log: LoadedLog | undefined;
   let last = 0;
@@ -112,7 +112,7 @@ export function parsedLog(bytes: Buffer, name: string, sessionId: string): LogCo
   return answer();
 }
 
-/** Updates what is derived from a log with new events. */
+/** Adds new events to the data that is derived from a log. */
 export function grown(log: LoadedLog | undefined, events: readonly Event[], changes = project(events)): LoadedLog {
   const tables = applyChanges(log?.tables, changes);
   const target = log ?? {
@@ -139,7 +139,7 @@ export interface StretchOfLog {
   readonly most: StretchLimit;
 }
 
-/** Reads a range of a log from disk: only the lines that contain it. */
+/** Reads a range of events from disk. Only the lines of this range are read. */
 export async function readStretch(log: LoadedLog, stretch: StretchOfLog): Promise<Stretch> {
   const { path, name, sessionId, bytes, last, after, most } = stretch;
   const asked = Math.min(last, after + most.events);
@@ -162,7 +162,10 @@ export async function readStretch(log: LoadedLog, stretch: StretchOfLog): Promis
   return { events, full: until < last };
 }
 
-/** The sequence of the last event in the lines that fit into this many bytes, beginning with `firstLine`. */
+/**
+ * Finds the lines that begin within `bytes` bytes after the start of `firstLine`. Returns the sequence of their last
+ * event.
+ */
 function lastWithin({ firsts, offsets }: LoadedLog, firstLine: number, bytes: number): number {
   const full = (offsets[firstLine] ?? 0) + bytes;
   let next = firstLine + 1;
@@ -170,7 +173,7 @@ function lastWithin({ firsts, offsets }: LoadedLog, firstLine: number, bytes: nu
   return (firsts[next] ?? Number.POSITIVE_INFINITY) - 1;
 }
 
-/** The last line that begins at or before this sequence. */
+/** Returns the index of the last line that begins at or before this sequence. */
 function lineWith(firsts: readonly number[], sequence: number): number {
   let [low, high] = [0, firsts.length - 1];
   while (low < high) {

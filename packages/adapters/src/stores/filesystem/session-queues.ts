@@ -1,7 +1,7 @@
-/** Work on sessions, one task at a time for each session. Appends that wait together are passed on together, for one commit. */
+/** Runs one task at a time for each session. Waiting appends of a session are passed on together, for one commit. */
 export interface SessionQueues<Request> {
   append(sessionId: string, request: Request): void;
-  /** Runs `work` alone, in the order of the calls for this session. Runs immediately if nothing waits. */
+  /** Runs `work` when all earlier tasks of the session are done. */
   alone<Result>(sessionId: string, work: () => Result | Promise<Result>): Promise<Result>;
   busy(sessionId: string): boolean;
   /** Resolves when every queue is empty. */
@@ -12,7 +12,9 @@ type Task<Request> =
   | { readonly kind: "append"; readonly request: Request }
   | { readonly kind: "alone"; readonly run: () => Promise<void> };
 
-/** The most appends in one commit, so that the first one does not wait for all others. */
+/**
+ * The largest number of appends in one commit. With a larger number, the first append would wait longer for the others.
+ */
 const BATCH = 256;
 
 export function createSessionQueues<Request>(

@@ -126,7 +126,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     return oneByOne(keyText({ tenant: owner ?? null, id: options.key.id }), write);
   }
 
-  /** Appends with the same key run one after the other, also for different sessions. */
+  /** Runs appends with the same key one after another, even if they are for different sessions. */
   async function oneByOne<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = keyed.get(key);
     const mine = before ? before.then(work, work) : work();
@@ -220,7 +220,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
       await queues.alone(sessionId, async () => {
         checkOpen();
         const head = heads.find(sessionId);
-        // A damaged session can still be deleted. Often only its tenant is known.
+        // A damaged session can be deleted, although its log cannot be read. Only its tenant is compared.
         if (!head?.damage || (tenant !== undefined && head.session?.tenant !== tenant)) openHead(sessionId, tenant);
         await withKnownErrors(heads.path(sessionId), async () => {
           removeLog(sessionId);

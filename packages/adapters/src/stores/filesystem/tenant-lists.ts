@@ -16,7 +16,10 @@ import type { Head, Heads } from "./heads.ts";
 
 type Lists = Pick<Store, "list" | "count" | "openAwaits" | "changed" | "summaries" | "search">;
 
-/** Lists over all sessions of the store. Heads are in memory; the rest is read from the logs. */
+/**
+ * Creates the lists of sessions. They are made from the heads in memory; awaits, summaries and search also read the
+ * logs.
+ */
 export function createTenantLists({
   heads,
   checkOpen,
@@ -24,7 +27,7 @@ export function createTenantLists({
   readonly heads: Heads;
   readonly checkOpen: () => void;
 }): Lists {
-  /** The head of a session that can be read. */
+  /** Returns undefined if the session is missing or damaged. */
   function readable(sessionId: string): Head | undefined {
     const head = heads.find(sessionId);
     return head?.damage ? undefined : head;

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { KnownError } from "@skein/protocol";
 import { makeFolder, replaceFile, syncFolder } from "./durable-files.ts";
 
-/** Increase it when the previous version can no longer read a folder that this version writes. */
+/** Increase this number when the previous version of Skein cannot read new folders. */
 const VERSION = 1;
 
-/** Names that may exist in a folder that becomes a store. A folder with other files is rejected, because it has another purpose. */
+/** File names that an empty folder may contain. A folder with other files is rejected. */
 const HARMLESS: ReadonlySet<string> = new Set(["lock", "lost+found"]);
 
-/** Rejects a folder of a newer version, or with other content. Turns an empty folder into a store. */
+/** Rejects a folder of a newer version and a folder with unknown files. Makes an empty folder a store. */
 export async function openFolder(folder: string): Promise<void> {
   const path = join(folder, "version");
   const text = readVersion(path);

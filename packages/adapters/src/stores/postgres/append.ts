@@ -63,8 +63,8 @@ export function createAppend({ connections, now, read }: AppendDeps) {
       textArray(bodies.map(({ text, blob }) => blob?.preview ?? text)),
       withBlobs ? bodies.map(({ blob }) => blob?.hash ?? null) : null,
       withBlobs ? textArray(bodies.map(({ text, blob }) => (blob ? text : null))) : null,
-      // `expect` may be larger than the largest integer of the column. No log is as long as this integer, so the
-      // condition then never matches.
+      // `expect` may be too large for the column. The largest integer of the column never matches, because no log is
+      // that long.
       expect === undefined ? null : Math.min(expect, LAST_SEQUENCE),
       lease?.fence ?? null,
       claim?.owner ?? null,
@@ -114,7 +114,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
   };
 }
 
-/** Followers get the events as JSON stores them, so that they equal events that are read later. */
+/** Copies the events as JSON, so that they equal the events that are read from the store later. */
 function copied(events: readonly NewEvent[], bodies: readonly Body[]): readonly NewEvent[] {
   return events.map((event, index) => ({ ...event, data: JSON.parse(bodies[index]?.text ?? "null") }));
 }

@@ -1,9 +1,9 @@
 /**
- * Arrays as parameters of a statement. The package pg would quote and escape each element, and the server would undo
- * it. For bodies that costs more than storing them.
+ * This file encodes arrays as parameters of a statement. The escaping of the package pg costs more than storing the
+ * event bodies.
  */
 
-/** An array of values whose text usually needs no quotes: ids, numbers, names. */
+/** Encodes an array as text. The values rarely need quotes: ids, numbers, names. */
 export function plainArray(values: readonly (string | number | null)[]): string {
   return `{${values.map(plainElement).join(",")}}`;
 }
@@ -16,12 +16,12 @@ function plainElement(value: string | number | null): string | number {
 
 const TEXT_TYPE = 25;
 /**
- * The header of a binary array: dimensions, whether there are nulls, the element type; then length and lower bound of
- * the only dimension.
+ * The size of the header of a binary array, in bytes. Its fields: number of dimensions, null flag, element type,
+ * length, lower bound.
  */
 const HEADER = 20;
 
-/** An array of any texts in PostgreSQL's binary form: each element is its length and its bytes. */
+/** Encodes texts as an array in PostgreSQL's binary form. Each element is its length, followed by its bytes. */
 export function textArray(values: readonly (string | null)[]): Buffer {
   const lengths = values.map((value) => (value === null ? 0 : Buffer.byteLength(value)));
   const array = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, HEADER + 4 * values.length));

@@ -3,8 +3,8 @@ import type { Connections } from "./connections.ts";
 import type { Query, Statement } from "./query.ts";
 
 /**
- * How many transactions append at the same time, each on its own connection, so that writes do not wait for reads. Appends that
- * arrive in the meantime share the next transaction and its disk flush.
+ * The number of connections that only append, so that writes do not wait for reads. Appends that find all connections
+ * busy share the next transaction and its disk flush.
  */
 const CONNECTIONS = 4;
 const MOST_PER_TRANSACTION = 16;
@@ -28,11 +28,11 @@ interface Waiting extends AppendCall {
 /**
  * Sends appends, several in one transaction when many come at the same time.
  *
- * The rejection of an append is an answer, and does not affect the others. If the transaction itself fails, nothing of
- * it is stored, and each append is tried again alone, so that only the failing one is rejected. An append whose events
- * are already stored is tried once more, and then returns the stored events. Sessions are locked in the order of their
- * ids, so two transactions cannot deadlock; appends with an idempotency key or a blob take further locks and have their
- * own transaction.
+ * A rejected append does not affect the other appends of its transaction. If the transaction fails, none of its appends
+ * is stored. Each append is then tried again alone, so that only the failing append is rejected. An append whose events
+ * are already stored is tried once more, and returns the stored events. Sessions are locked in the order of their ids,
+ * so two transactions cannot deadlock. Appends with an idempotency key or a blob take more locks, so each of them has a
+ * separate transaction.
  */
 export function createBatchedAppends(connections: Connections): (call: AppendCall) => Promise<string> {
   let queue: Waiting[] = [];
@@ -54,7 +54,7 @@ export function createBatchedAppends(connections: Connections): (call: AppendCal
     const batch = first?.alone ? [first] : queue.filter(({ alone }) => !alone).slice(0, MOST_PER_TRANSACTION);
     const taken = new Set(batch);
     queue = queue.filter((call) => !taken.has(call));
-    // Locks are taken in the order of sessions everywhere, so that two transactions never wait for each other.
+    // All transactions lock sessions in the order of their ids, so that two transactions never wait for each other.
     return batch.toSorted((a, b) => (a.sessionId < b.sessionId ? -1 : Number(a.sessionId > b.sessionId)));
   }
 
@@ -83,7 +83,10 @@ export function createBatchedAppends(connections: Connections): (call: AppendCal
 
 const statements = new Map<number, Statement>();
 
-/** `count` appends as one statement. Its branches run one after the other, and each sees the changes of the previous one. */
+/**
+ * Returns a statement with `count` appends. They run one after another, and each append sees the changes of earlier
+ * appends.
+ */
 function statement(count: number): Statement {
   const known = statements.get(count);
   if (known) return known;

@@ -2,9 +2,9 @@ import { COUNTERS, type Changes, RUN_COUNTERS, displayText } from "@skein/core";
 import { jsonText, showableJson } from "../sql/body.ts";
 import { plainArray, textArray } from "./arrays.ts";
 
-/** The row operations of an append as parameters of `skein.append`: changes of the head as values, the rest as JSON. */
+/** The changes of rows by an append, as parameters of `skein.append`. */
 export interface ChangeValues {
-  /** How many messages and runs are numbered. */
+  /** How many messages (`entered`) and runs (`started`) get a new number. */
   readonly entered: number;
   readonly started: number;
   /** The new values of the head; null leaves a value unchanged. */
@@ -14,9 +14,9 @@ export interface ChangeValues {
   readonly knownOutput: number | null;
   /** The increases of the head's counters, or null for none. */
   readonly add: string | null;
-  /** The columns of the rows of messages, each an array; null if there are none. */
+  /** The rows of messages, as one array per column; null if there are no messages. */
   readonly rows: readonly (string | Buffer | null)[];
-  /** Everything else, or null if there is nothing. */
+  /** All other changes as JSON, or null if there are none. */
   readonly json: string | null;
 }
 
@@ -24,8 +24,8 @@ export interface ChangeValues {
 const SESSION_COUNTERS = ["total_turns", ...COUNTERS] as const;
 
 /**
- * Text that must stay exact (contents, inputs, metadata) is sent as JSON inside a JSON string. Everything else is stored
- * in columns for people, without characters that a column cannot store.
+ * Contents, inputs and metadata must stay exact, so they are sent as JSON inside a JSON string. Other texts are shown
+ * to people. They are sent without characters that a column cannot store.
  */
 export function changeValues(changes: Changes): ChangeValues {
   const { current_step, container_id, last_known_input_tokens, last_known_output_tokens } = changes.sessionSet;
@@ -44,7 +44,10 @@ export function changeValues(changes: Changes): ChangeValues {
   };
 }
 
-/** The reserved amount and its end, in milliseconds. Both are set, not added; null leaves them unchanged. */
+/**
+ * Returns the reserved amount, and its end in milliseconds. These values replace the stored values; null keeps the
+ * stored values.
+ */
 function reservation({ reserved_micros, reserved_until }: Changes["sessionSet"]): readonly (number | null)[] {
   if (reserved_micros === undefined) return [null, null];
   return [reserved_micros, reserved_until ? Date.parse(reserved_until) : 0];
@@ -73,7 +76,8 @@ function changesJson(changes: Changes): string | null {
   const tags = sessionSet.tags ?? sessionInsert?.tags ?? [];
   const exactMetadata = sessionSet.metadata ?? sessionInsert?.metadata;
   const parts = {
-    // Changes in the same append are written with the new row, because updating a row writes every index a second time.
+    // If the append creates the session, its changes are written with the new row. A later update would write every
+    // index again.
     ...(sessionInsert
       ? { session: { ...sessionInsert, ...sessionSet, metadata: undefined } }
       : sessionParts(sessionSet)),
@@ -120,7 +124,8 @@ function changesJson(changes: Changes): string | null {
 }
 
 /**
- * The changes of the session's row. Every step sets the status again, so a change of only the status has its own form.
+ * Returns the changes of the session's row. Every step changes only the status, so this frequent change has a shorter
+ * form.
  */
 function sessionParts({
   updated_at,

@@ -11,8 +11,8 @@ import { type Query, asked, bytesOf } from "./query.ts";
 export interface Connections {
   readonly query: Query;
   /**
-   * Runs the few short statements that keep a worker alive and find the sessions of a dead worker. They have their own
-   * connection and run one after the other: if they had to wait for many other statements, they would be seconds late.
+   * Runs the few short statements that keep a worker alive or find the sessions of a dead worker, one at a time. Their
+   * connection is separate, because they would be seconds late if they waited for many other statements.
    */
   readonly urgent: Query;
   /** A separate connection for one caller, who runs one statement at a time. */
@@ -31,18 +31,17 @@ export interface ConnectionsOptions {
   readonly poolSize: number;
 }
 
-/** PostgreSQL itself ends a statement that takes longer, so that no statement continues after its caller has given up. */
+/** PostgreSQL ends a statement after this time, so that no statement continues after its caller has given up. */
 const STATEMENT_MS = 30_000;
 const PROBE_MS = 1000;
-/** How long to wait for a connection to close: a database that hangs does not confirm it. */
+/** How long `close` waits for the connections to close. A database that hangs does not confirm this. */
 const CLOSE_MS = 2000;
 
 export function createConnections({ url, poolSize }: ConnectionsOptions): Connections {
   const address = { connectionString: url, application_name: "skein", connectionTimeoutMillis: 5000, keepAlive: true };
-  // The pool waits for the promise, although its types do not say so.
-  // oxlint-disable-next-line typescript/no-misused-promises
+  // The pool awaits the promise of `onConnect`, although its types do not say so.
   const pool = new pg.Pool({ ...address, max: poolSize, allowExitOnIdle: true, onConnect: limitStatements });
-  // An idle connection that breaks is dropped by the pool; the next query opens another.
+  // The pool drops a broken idle connection, and the next query opens a new connection.
   pool.on("error", () => {});
   // If a connection breaks while it is in use, its query fails. Without this listener the error would end the process.
   pool.on("connect", (client) => void client.on("error", () => {}));
@@ -110,7 +109,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
   };
 }
 
-/** Runs one query after the other, whatever the result of the previous one. */
+/** Runs queries one after another, even if a query fails. */
 function inTurn(query: Query): Query {
   let last: Promise<unknown> = Promise.resolve();
   return (statement, values) => {
@@ -120,12 +119,12 @@ function inTurn(query: Query): Query {
   };
 }
 
-/** A statement makes this setting, because PgBouncer would reject it as a parameter of the connection. */
+/** Sets the limit with a statement, because PgBouncer would reject a parameter of the connection. */
 async function limitStatements(client: pg.ClientBase): Promise<void> {
   await client.query(`SET statement_timeout = ${STATEMENT_MS}`);
 }
 
-/** A connection of the pool. If it comes after the caller got an error, it is returned to the pool. */
+/** Returns a connection of the pool. A connection that comes after the time limit goes back to the pool. */
 async function connected(pool: pg.Pool, watch: HangWatch): Promise<pg.PoolClient> {
   const coming = pool.connect();
   try {

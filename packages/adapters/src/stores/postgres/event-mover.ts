@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Connections } from "./connections.ts";
 
-/** Moves the events of a database that had no partitions, while servers are running. */
+/** Moves events from a table without partitions to the table with partitions, while servers are running. */
 export interface EventMover {
   /** Settles when nothing is left to move, or when this process stops moving. */
   readonly done: Promise<void>;
   stop(): void;
 }
 
-/** Events per transaction, which takes about 100 ms. Reads and appends do not wait for it. */
+/** How many events a transaction moves in about 100 ms. Reads and appends do not wait for it. */
 const ROWS = 2000;
 /** How long to wait if another process moves events, or the database is unavailable. */
 const AGAIN_MS = 1000;
@@ -31,7 +31,7 @@ export function createEventMover(connections: Connections): EventMover {
       const [code, last = FIRST] = answer.split(" ");
       if (code === "done") return;
       if (code === "moved") after = last;
-      // Pauses for as long as it worked, so that others get half of the time.
+      // The pause is as long as the work, so that other statements get half of the time.
       await wait(code === "moved" ? performance.now() - began : AGAIN_MS);
     }
   }

@@ -1,17 +1,18 @@
 import { KnownError } from "@skein/protocol";
 
 /**
- * Detects a PostgreSQL that accepts queries but does not answer: stopped, swapped out, or behind a network that drops packets.
+ * Detects a PostgreSQL that accepts queries but does not answer, for example because it is stopped or the network drops
+ * packets.
  *
- * If nothing arrives on a query's connection for 4 s, the watch sends a query on a new connection. If there is no answer
- * either, the database hangs: all waiting and new queries are rejected until the database answers again. A statement that is
- * only slow is rejected after 5 s of silence; a statement marked `patient` is ended by the database itself. Reasons: decision
- * 111.
+ * If nothing arrives on a query's connection for 4 s, the watch sends a query on a new connection. If this query gets no
+ * answer either, the database hangs. All waiting and new queries are then rejected until the database answers again. A
+ * statement that is only slow is rejected after 5 s of silence. A statement marked `patient` is ended only by the
+ * database. Reasons: decision 111.
  */
 export interface HangWatch {
   /**
-   * Resolves with the answer of `work`, or rejects with `store_unavailable`. `moved` returns a number that changes
-   * whenever bytes are received.
+   * Resolves with the answer of `work`, or rejects with `store_unavailable`. `moved` returns a number that changes when
+   * the connection receives or sends bytes.
    */
   limited<Result>(work: Promise<Result>, options?: { moved?: () => number; patient?: boolean }): Promise<Result>;
   /** Throws while the database is known to hang. */
@@ -31,7 +32,7 @@ const LOOK_MS = 250;
 const PROBE_AGAIN_MS = 250;
 
 interface Waiting {
-  /** The time at which bytes were last received. */
+  /** When bytes last moved on the connection. */
   at: number;
   seen: number;
   readonly moved: () => number;
@@ -62,7 +63,7 @@ export function createHangWatch({ probe, now = () => performance.now() }: HangWa
     looking = undefined;
   }
 
-  /** Sends queries until the database answers. Waiting queries are rejected once; after that no new query waits. */
+  /** Sends queries until the database answers. Until then, all waiting and new queries are rejected. */
   async function ask(): Promise<void> {
     if (probing) return;
     probing = true;
@@ -87,7 +88,7 @@ export function createHangWatch({ probe, now = () => performance.now() }: HangWa
       waiting.add(one);
       looking ??= setInterval(look, LOOK_MS).unref();
       try {
-        // A rejected query is over for its caller, whatever the database does later.
+        // The caller of a rejected query does not wait for it any longer, even if the database answers later.
         return await Promise.race([work, given]);
       } finally {
         waiting.delete(one);

@@ -31,7 +31,6 @@ async function listSorted(connections: Connections, query: SessionQuery, order: 
   return { items: rows.slice(0, limit).map(sessionOf), cursor: nextSkip(query, rows.length > limit) };
 }
 
-/** Sessions, newest first. */
 export async function listSessions(connections: Connections, query: SessionQuery): Promise<Page<Session>> {
   const { limit = DEFAULT_LIMIT, offset, order = "begun", cursor } = query;
   if (order === "cost" || order === "title") return listSorted(connections, query, UNINDEXED[order]);
@@ -60,7 +59,7 @@ export async function listSessions(connections: Connections, query: SessionQuery
   return { items, cursor: last && rows.length > limit ? `${at} ${last.id}` : null };
 }
 
-/** The columns that the sums of sessions are grouped by. */
+/** The filters that can be answered from the sums of sessions. */
 const SUMMED = new Set<keyof SessionFilter>(["tenant", "agentId", "status", "activity", "outcome", "topLevel"]);
 const COUNT: Statement = {
   name: "skein-count-sums",
@@ -88,9 +87,9 @@ export async function countSessions(connections: Connections, filter: SessionFil
 }
 
 /**
- * Each combination of filters is a separate statement, so that each can use its index. A statement with a label is not
- * prepared: the number of rows differs too much between labels, and a prepared statement would keep a plan that sorts
- * all rows.
+ * Makes a separate statement for each combination of filters, so that each statement can use its index. A statement
+ * with a label is not prepared. The number of its rows depends on the label, and a prepared statement would keep a plan
+ * that sorts all rows.
  */
 function statement(kind: string, used: readonly string[], text: string): Statement {
   return used.includes("label") ? { text } : { name: `skein-${kind}-${used.join("-")}`, text };
@@ -108,10 +107,9 @@ interface Selection {
 }
 
 /**
- * Translates a filter to SQL. Tags and metadata have separate tables, which are in the order of the list and have the
- * columns of a session that never change. The table of the first tag or metadata condition is read row by row: `offset
- * 0` forces the planner to do so. Without `offset 0`, on a table that was just filled and had no statistics, the
- * planner joined in the other order and took half a minute.
+ * Translates a filter to SQL. The tables of tags and metadata have the order of the list, and the columns of a session
+ * that never change. `offset 0` forces the planner to read the table of the first tag or metadata condition row by row.
+ * Without `offset 0`, the planner joined a new table without statistics in the wrong order, which took half a minute.
  */
 function selection(filter: SessionFilter): Selection {
   const values: unknown[] = [];
@@ -143,7 +141,7 @@ function selection(filter: SessionFilter): Selection {
   add("agent", filter.agentId, (value) => `${agents}.agent_id = ${value}::uuid`, to);
   if (typeof filter.status === "string") add("status", filter.status, (value) => `s.platform_status = ${value}`);
   else add("statuses", filter.status, (value) => `s.platform_status = any(${value}::text[])`);
-  // Few sessions are active, and they have an index.
+  // Few sessions are active, and an index with this condition finds them.
   const few = filter.activity === "idle" ? "" : " and s.platform_status = 'running'";
   add(`activity-${few === "" ? "idle" : "busy"}`, filter.activity, (value) => `s.status = ${value}${few}`);
   add("outcome", filter.outcome, (value) => `s.outcome = ${value}`);
@@ -170,9 +168,7 @@ function selection(filter: SessionFilter): Selection {
   return { lead, tables, where, values, bind, used };
 }
 
-/**
- * A pattern for this text that ignores case. lower() depends on the database: with the locale "C" it only knows ASCII.
- */
+/** Returns a pattern for this text that ignores case. lower() is not used: with the locale "C" it only knows ASCII. */
 export function inAnyCase(text: string): string {
   const either = (letter: string): string => {
     const [small, large] = [letter.toLowerCase(), letter.toUpperCase()];

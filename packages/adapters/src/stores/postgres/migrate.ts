@@ -6,7 +6,7 @@ import { MIGRATIONS, type Migration } from "./migrations/index.ts";
 import { VIEWS, VIEWS_HASH } from "./views/index.ts";
 
 const LATEST = MIGRATIONS.at(-1)?.number ?? 0;
-/** The advisory lock under which one process migrates while the others wait. */
+/** The number of the advisory lock for migrations. Only the process with the lock migrates. */
 const LOCK = 7300;
 /**
  * How long a migration waits for a lock. Later statements would wait for the migration, so it gives up after this time
@@ -17,8 +17,8 @@ const ATTEMPTS = 60;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Updates the schema: runs each migration once, in its own transaction. The last migration also creates functions and
- * views again in its transaction, because servers of the previous version may call them at any moment.
+ * Runs the missing migrations, each in a separate transaction. The transaction of the last migration also creates
+ * functions and views again, because servers of the previous version may call them at any moment.
  *
  * A database with a newer schema stays unchanged. It is rejected if its schema does not allow code of this version.
  * Reasons: decision 166.
@@ -47,7 +47,7 @@ export async function migrate(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** Polls for the lock: PostgreSQL cannot finish a concurrent index while a statement waits for this lock. */
+/** Polls for the lock, because PostgreSQL cannot finish a concurrent index while a statement waits for this lock. */
 async function lock(client: pg.ClientBase): Promise<void> {
   const tried = "select pg_try_advisory_lock($1) as got";
   while (!(await client.query<{ got: boolean }>(tried, [LOCK])).rows[0]?.got) await delay(100);
@@ -55,7 +55,7 @@ async function lock(client: pg.ClientBase): Promise<void> {
 
 async function apply(client: pg.ClientBase, { number, name, sql, oldest, concurrent }: Migration): Promise<void> {
   if (number === 1) await client.query(FIRST);
-  // Several statements in one query would be a transaction.
+  // Several statements in one query would be a transaction, but a transaction cannot create an index concurrently.
   for (const statement of concurrent ? sql.split(";") : [sql])
     if (statement.trim() !== "") await client.query(statement);
   await client.query("insert into skein.migrations (number, name) values ($1, $2)", [number, name]);
@@ -85,8 +85,8 @@ async function inTransaction(
 }
 
 /**
- * Takes all locks that servers could wait for, or none. The wait for all locks together is shorter than PostgreSQL's
- * deadlock timeout, so a migration never makes PostgreSQL end a statement of a server because of a deadlock.
+ * Takes all these locks or none. The wait for them is shorter than PostgreSQL's deadlock timeout, so PostgreSQL never
+ * ends a server's statement because of a migration.
  */
 async function lockTables(client: pg.ClientBase, locks: readonly string[]): Promise<void> {
   const setting = "select setting::integer as ms from pg_settings where name = 'deadlock_timeout'";
@@ -109,8 +109,8 @@ create table skein.migrations (
 )`;
 
 /**
- * The migrations that were not applied yet. A migration that only creates indexes may be missing although newer ones
- * are applied. "newer": newer code has migrated the database, and this code works with it.
+ * Returns the migrations that were not applied yet. A migration that only creates indexes may be missing although newer
+ * migrations are applied. Returns "newer" if newer code has migrated the database and this code works with it.
  */
 async function missingMigrations(client: pg.ClientBase): Promise<readonly Migration[] | "newer"> {
   const { rows } = await client.query<{ there: boolean }>(
@@ -128,7 +128,7 @@ async function missingMigrations(client: pg.ClientBase): Promise<readonly Migrat
   );
 }
 
-/** Whether this code works with every migration that it does not know. */
+/** Whether every unknown migration of the database allows this code. */
 async function worksWith(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ works: boolean }>(
     "select bool_and(coalesce(oldest <= $1, false)) as works from skein.migrations where number > $1",

@@ -5,12 +5,15 @@ import { keepAliveUntil } from "./keep-process-alive.ts";
 import type pg from "pg";
 
 const CHANNEL = "skein_news";
-/** Ids wait at most this long, so that many appends share one NOTIFY. A NOTIFY inside their transactions would serialise them. */
+/**
+ * How long ids are collected, so that many appends share one NOTIFY. With a NOTIFY in each transaction, appends would
+ * wait for each other.
+ */
 const GATHER_MS = 20;
 const SWEEP_MS = 1000;
 /** A payload has at most 7,999 bytes; an id has 36 and a separator. */
 const IDS_PER_PAYLOAD = 200;
-/** How long the last NOTIFY may take: a database that hangs does not accept it. */
+/** How long `close` waits for the last NOTIFY. A database that hangs does not accept it. */
 const CLOSE_MS = 1000;
 const RETRY_MS = [100, 300, 1000, 2000] as const;
 
@@ -24,13 +27,13 @@ const NOTIFY = { name: "skein-notify", text: `select pg_notify('${CHANNEL}', $1)
 export interface NotificationsDeps {
   readonly connections: Connections;
   readonly followers: Followers;
-  /** Distinguishes this process's own notifications from those of others. */
+  /** Identifies this process, so that it ignores the notifications that it sent. */
   readonly instance: string;
 }
 
 /**
- * Notifies other processes of appends here, and receives their notifications. Notifications are hints: the sweep finds
- * the rest.
+ * Notifies other processes of appends here, and receives their notifications. Notifications may be lost. A regular
+ * sweep finds the appends that were not notified.
  */
 export interface Notifications {
   /** Called after the commit. `last` is the last sequence that this process's followers have received. */
@@ -47,7 +50,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
   let gathering: NodeJS.Timeout | undefined;
   let sending: Promise<void> = Promise.resolve();
   /**
-   * One connection listens and notifies: it gets its own notifications together with the answer, without an extra
+   * The connection for LISTEN and NOTIFY. It receives its notifications with the answer to its NOTIFY, without an extra
    * wake-up.
    */
   let line: pg.Client | undefined;
@@ -61,7 +64,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
       for (let i = 0; i < ids.length; i += IDS_PER_PAYLOAD)
         await line?.query({ ...NOTIFY, values: [[instance, ...ids.slice(i, i + IDS_PER_PAYLOAD)].join(" ")] });
     } catch {
-      // Other processes are not notified; their sweep finds the event.
+      // Other processes get no notification. Their sweep finds the events.
     }
   }
 
@@ -87,7 +90,8 @@ export function createNotifications({ connections, followers, instance }: Notifi
     client.on("notification", hear);
     try {
       await client.connect();
-      // Commits without a disk flush: a hint need not be durable, and its flush would delay the flushes of appends.
+      // Commits without a disk flush. A notification need not be durable, and its flush would delay the flushes of
+      // appends.
       await client.query(`set synchronous_commit = off; listen ${CHANNEL}`);
       if (closed) return await end(client);
       line = client;
@@ -126,7 +130,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
   const timer = setInterval(() => {
     if (sweeping) return;
     sweeping = true;
-    // A database that is unavailable now is read at the next sweep.
+    // If the database is unavailable, the next sweep reads it.
     void sweep()
       .catch(() => {})
       .finally(() => (sweeping = false));
@@ -154,7 +158,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
   };
 }
 
-/** Closes a connection, ignoring errors: a connection that is already broken cannot be closed properly. */
+/** Closes a connection. Ignores errors, because a broken connection cannot be closed properly. */
 async function end(client: pg.Client | undefined): Promise<void> {
   await client?.end().catch(() => {});
 }

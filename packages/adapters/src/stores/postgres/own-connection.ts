@@ -4,7 +4,10 @@ import { toKnownError } from "./errors.ts";
 import type { HangWatch } from "./hang-watch.ts";
 import { type Query, type Statement, type TextRow, asked, bytesOf } from "./query.ts";
 
-/** A connection for one caller, with one query at a time. It is opened at its first use, and again after it broke. */
+/**
+ * A connection for one caller, with one query at a time. The first query opens the connection, and a later query opens
+ * it again if it broke.
+ */
 export interface OwnConnection {
   readonly query: Query;
   /** Closes the connection after the last answer. */

@@ -6,32 +6,31 @@ import { wasUndone } from "./errors.ts";
 // The pool of `pg` has these members, but its types do not.
 declare module "pg" {
   interface ClientBase {
-    /** `ref` and `unref` set whether the connection keeps the process alive, as those of a socket do. */
+    /** Decides, like `ref` and `unref` of a socket, whether the connection keeps the process alive. */
     ref(): void;
     unref(): void;
   }
 }
 
 export interface Statement {
-  /**
-   * The name under which the statement is prepared, once per connection. A statement without a name is planned each
-   * time, for its actual values.
-   */
+  /** The name of the prepared statement. A statement without a name is planned at each call, for the given values. */
   readonly name?: string;
   readonly text: string;
-  /** Whether the statement reads much, and may take longer until its first row. */
+  /** Whether the statement reads much data, so that its first row may come late. */
   readonly patient?: boolean;
 }
 
-/** A row, each column as PostgreSQL's text, or null. The caller parses the texts. */
+/** A row with each column as PostgreSQL's text, or null. The caller parses the texts. */
 export type TextRow = readonly (string | null)[];
 
 export type Query = (statement: Statement, values?: readonly unknown[]) => Promise<readonly TextRow[]>;
 
-/** Columns stay text: parsing a body twice, or a date into an object that is turned back into text, costs more than the query. */
+/**
+ * Columns stay text. Parsing a body twice, or turning a date into an object and back, would cost more than the query.
+ */
 const asText = { getTypeParser: () => (text: string) => text };
 
-/** How long to wait before a statement that was rolled back is tried again. */
+/** The waits before the retries of a statement that was rolled back. */
 const AGAIN_MS = [10, 50, 250, 1000];
 
 /**
@@ -56,7 +55,7 @@ export async function asked(
   }
 }
 
-/** Returns a function for a number that changes whenever a connection receives bytes. */
+/** Returns a function for a number that changes whenever a connection receives or sends bytes. */
 export function bytesOf(client: object): () => number {
   const { stream } = (client as { readonly connection: { readonly stream: Socket } }).connection;
   return () => stream.bytesRead + stream.bytesWritten;

@@ -38,7 +38,10 @@ const DELETE = {
 const VALUE_LIMIT = 500;
 
 export function createPostgresRecords(connections: Connections, now: () => number): Records {
-  /** Names with a dollar sign are not tenants: their records are messages between processes, such as heartbeats. */
+  /**
+   * Names that begin with a dollar sign are not tenants. Their records are messages between processes, such as
+   * heartbeats.
+   */
   const queryFor = (tenant: string): Query => (tenant.startsWith("$") ? connections.urgent : connections.query);
 
   async function get(tenant: string, kind: string, id: string): Promise<StoredRecord | undefined> {

@@ -3,9 +3,9 @@ import type pg from "pg";
 import type { Connections } from "./connections.ts";
 
 /**
- * Rejects a pooler that shares one server connection between several of our connections, as PgBouncer does in transaction
- * mode: LISTEN, advisory locks and prepared statements would be lost without an error. Behind such a pooler, two open
- * connections may report the same server process. Without a pooler each connection has its own.
+ * Rejects a pooler that shares one server connection between several clients, as PgBouncer does in transaction mode.
+ * Behind such a pooler, LISTEN, advisory locks and prepared statements would be lost without an error. The check opens
+ * two connections. Without a pooler, their server processes always differ.
  */
 export async function refusePooler(connections: Connections): Promise<void> {
   await connections.withClient(async (first) => {

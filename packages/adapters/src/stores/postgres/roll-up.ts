@@ -1,14 +1,17 @@
 import type { Connections } from "./connections.ts";
 
-/** Adds up sessions and runs from time to time. Without it, results are the same but slower. */
+/**
+ * Updates the sums of sessions and runs from time to time. Without these sums, queries have the same results but are
+ * slower.
+ */
 export interface RollUp {
-  /** Called after an append, because there is something to add up. */
+  /** Called after an append that changed what is summed. */
   noted(): void;
   stop(): void;
 }
 
 const EVERY_MS = 5000;
-/** Runs per transaction. There are more after a migration, or if no server was running for a while. */
+/** How many runs a transaction adds up. More runs wait after a migration, or if no server was running for a while. */
 const RUNS = 2000;
 const STATEMENT = { name: "skein-roll-up", text: "select skein.roll_up($1)", patient: true };
 
@@ -24,7 +27,7 @@ export function createRollUp(connections: Connections): RollUp {
     try {
       while (!over.signal.aborted && Number((await connections.query(STATEMENT, [RUNS]))[0]?.[0]) === RUNS);
     } catch {
-      // The database is unavailable; the rest is added up the next time.
+      // The database is unavailable, so the rest is added up next time.
       isDue = true;
     } finally {
       isBusy = false;

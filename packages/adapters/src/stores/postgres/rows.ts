@@ -11,7 +11,7 @@ import {
 import type { Await, Checkpoint, Event, JsonObject, MessageRow, Run, Session } from "@skein/protocol";
 import type { TextRow } from "./query.ts";
 
-/** Reads the columns of a text row one after the other, in the order of the select list. */
+/** Reads the columns of a row in the order of the select list. */
 interface Columns {
   text(): string;
   textOrNull(): string | null;
@@ -53,7 +53,7 @@ const at = (column: string): string => `skein.milliseconds(${column})`;
 export const BODY_COLUMN =
   "case when e.blob is null then e.data::text else (select b.body from skein.blobs b where b.hash = e.blob) end";
 
-/** The columns of an event, with the body from its blob if it has one. Needs `skein.events e`. */
+/** The columns of an event, with its body. Needs `skein.events e`. */
 export const EVENT_COLUMNS = `e.session_id, e.sequence, e.id, e.event_type, ${at("e.created_at")}, ${BODY_COLUMN}`;
 
 export function eventOf(row: TextRow): Event {

@@ -1,17 +1,17 @@
 import type { Store } from "@skein/core";
 import type { Query } from "./query.ts";
 
-/** How far a machine's clock is from PostgreSQL's. */
+/** Measures how much PostgreSQL's clock differs from the clock of this machine. */
 export interface ServerClock {
-  /** The difference that must be added to a time of this machine, in milliseconds. */
+  /** How many milliseconds must be added to a time of this machine. */
   readonly ahead: () => number;
   measure(): Promise<void>;
   stop(): void;
 }
 
-/** Differences up to this are ignored: a measurement is not more precise than a round trip. */
+/** Differences up to this are ignored, because a measurement is only as precise as a round trip. */
 const SAME_MS = 2000;
-/** How often the difference is measured: a clock may be changed while the process runs. */
+/** How often the difference is measured. A clock may change while the process runs. */
 const MEASURE_MS = 15_000;
 
 const SERVER_TIME = { name: "skein-server-time", text: "select extract(epoch from clock_timestamp()) * 1000" };
@@ -32,8 +32,8 @@ export function createServerClock(deps: { readonly query: Query; readonly clock:
 }
 
 /**
- * A store whose due times follow PostgreSQL's clock. Callers use the clock of their own machine. If that clock is an
- * hour ahead, a session that is due "now" is still due now for every worker.
+ * Returns a store whose due times follow PostgreSQL's clock, while callers use the clock of their machine. Even if that
+ * clock is an hour ahead, a session that is due now is due now for every worker.
  */
 export function onServerClock(store: Store, { ahead }: Pick<ServerClock, "ahead">): Store {
   const there = <Time extends number | null | undefined>(time: Time): Time =>

@@ -39,9 +39,12 @@ import {
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
-  /** Connections that read and lease. Up to four more connections append, and one listens and notifies. */
+  /**
+   * The number of connections for reads and leases. Up to four more connections append, and another listens and
+   * notifies.
+   */
   readonly poolSize?: number;
-  /** The writer's clock, for the times of events. Leases and timers use the database's clock. */
+  /** The clock for the times of events. Leases and timers use the database's clock. */
   readonly now?: () => number;
   /** The clock of this machine, which callers use for due times. */
   readonly clock?: () => number;
@@ -57,9 +60,7 @@ const READ = statement(
   where e.session_id = $1 and e.sequence > $2 and e.sequence <= $3
     and ($4::text is null or exists (select from skein.heads h where h.session_id = $1 and h.tenant = $4))`,
 );
-/**
- * Reads rows until their bodies fill this many bytes, so that a log with large events is not read further than needed.
- */
+/** Reads rows until their bodies fill the given number of bytes, so that large events beyond it are not read. */
 const READ_STRETCH = statement(
   "read-stretch",
   `with recursive stretch as (
@@ -102,7 +103,7 @@ const DUE_SESSION = statement(
   "due-session",
   `select ${DUE_COLUMNS} from skein.heads where due_at <= $1::timestamptz and fact_version <= $2 and session_id = $3`,
 );
-/** The last moment that both JavaScript and PostgreSQL can represent. */
+/** The last time that both JavaScript and PostgreSQL can represent. */
 const LATEST = Date.UTC(9999, 11, 31);
 const RENEW = statement("renew", "select session_id, fence from skein.renew($1, $2, $3)");
 const RELEASE = statement("release", "select skein.release($1, $2, $3, $4)");
@@ -139,8 +140,8 @@ const DELETE = { ...statement("delete", "select skein.delete_session($1, $2)"), 
 /**
  * The store for production: one PostgreSQL, any number of processes.
  *
- * Each operation is one function in the database and one round trip. The append itself passes events to this process's
- * followers; other processes are notified after the commit by NOTIFY, and find unannounced events by a sweep.
+ * Each operation is one function in the database and one round trip. An append passes its events directly to followers
+ * in this process. Other processes are notified by NOTIFY after the commit, and find missed events by a sweep.
  */
 export async function createPostgresStore({
   url,
@@ -170,7 +171,7 @@ export async function createPostgresStore({
   const serverClock = createServerClock({ query, clock });
   await Promise.all([notifications.listening, serverClock.measure()]);
 
-  /** Rejects an unknown session. An id that is not a UUID is unknown without a query. */
+  /** Rejects an unknown session. If the id is not a UUID, no query is needed. */
   async function mustExist(sessionId: string, tenant: string | undefined): Promise<void> {
     if (connections.closed) throw new KnownError("closed", "The store is closed.");
     if (!isUuid(sessionId) || (await query(EXISTS, [sessionId, tenant ?? null])).length === 0)
@@ -181,8 +182,8 @@ export async function createPostgresStore({
     sessionId: string,
     { tenant, after = 0, limit }: { readonly tenant?: string; readonly after?: number; readonly limit?: number },
   ): Promise<readonly Event[]> {
-    // Sequences have no gaps, so a limit is a range. Rows are sorted here, because PostgreSQL would sort whole bodies,
-    // on disk for a long log.
+    // Sequences have no gaps, so the limit gives the last sequence. Rows are sorted here, because PostgreSQL would sort
+    // whole bodies, for a long log on disk.
     const last = limit === undefined ? LAST_SEQUENCE : Math.min(after + limit, LAST_SEQUENCE);
     const rows = isUuid(sessionId) ? await query(READ, [sessionId, after, last, tenant ?? null]) : [];
     // The answer is empty, so a second query checks whether the session exists.
@@ -253,7 +254,7 @@ export async function createPostgresStore({
       const [row] = await query(RELEASE, [lease.sessionId, lease.fence, seen, dueAt]);
       if (row?.[0] === "not_found") throw sessionNotFound(lease.sessionId);
       if (row?.[0] === "lease_lost") throw leaseLost(lease);
-      // Other workers are notified, because the session may be due again.
+      // Other workers learn that the session may be due again.
       notifications.announce(lease.sessionId, seen);
     },
     async owners(sessionId) {

@@ -19,7 +19,7 @@ import { AWAIT_COLUMNS, SESSION_COLUMNS, awaitOf, sessionOf } from "./rows.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** `place` counts the awaits of all sessions, so its order is the order in which awaits were opened. */
+/** `place` numbers the awaits of all sessions in the order in which they were opened. */
 const OPEN_AWAITS: Statement = {
   name: "skein-open-awaits",
   text: `select ${AWAIT_COLUMNS}, a.place from skein.sessions s join skein.awaits a on a.session_id = s.id
@@ -28,7 +28,7 @@ const OPEN_AWAITS: Statement = {
     order by a.place limit $5`,
 };
 
-/** What sessions of a tenant wait for, oldest first. */
+/** Lists the open awaits of a tenant, oldest first. */
 export async function listOpenAwaits(connections: Connections, query: OpenAwaitsQuery): Promise<Page<Await>> {
   const { tenant, kinds, agentId, limit = DEFAULT_LIMIT, cursor = "0" } = query;
   if (!/^\d{1,15}$/.test(cursor)) throw badCursor(cursor);
@@ -39,7 +39,7 @@ export async function listOpenAwaits(connections: Connections, query: OpenAwaits
   };
 }
 
-/** The microseconds of a head's time. The list is sorted by them, but a session shows only milliseconds. */
+/** The time of a head's last change in microseconds. They sort the list, although a session shows only milliseconds. */
 const CHANGED_AT = "(extract(epoch from h.updated_at) * 1000000)::bigint";
 
 const changedStatement = (kind: string, where: string): Statement => ({
@@ -55,7 +55,8 @@ const CHANGED_NAMED = changedStatement("named", "h.session_id = any($2::uuid[])"
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
- * Sessions in the order of their last change. There is no index for it, because every append would have to write it.
+ * Lists sessions in the order of their last change. No index has this order, because every append would have to write
+ * it.
  */
 export async function listChanged(connections: Connections, query: ChangedQuery): Promise<Page<ChangedSession>> {
   const { tenant, since = "1970-01-01T00:00:00.000Z", sessionIds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
@@ -76,7 +77,7 @@ export async function listChanged(connections: Connections, query: ChangedQuery)
   }));
   const last = changes.at(-1);
   const next = last && rows.length > limit ? `${last.at} ${last.change.session.id}` : null;
-  // Named sessions are selected by id, and their times are compared here.
+  // If the query names sessions, they are selected by id. Their times are compared here.
   const items = changes.map(({ change }) => change).filter(({ session }) => !named || session.updated_at >= since);
   return { items, cursor: next };
 }

@@ -4,8 +4,8 @@ import { usageRow, usageSql, zoneDay } from "../sql/usage.ts";
 import type { Connections } from "./connections.ts";
 
 /**
- * The usage of runs and tools. Whole days and whole quarters of an hour come from sums, and the rest is added: open
- * runs, runs that ended lately, and the minutes before and after these quarters.
+ * Returns the usage of runs and tools. Whole days and whole quarters of an hour come from sums. Open runs, recently
+ * ended runs and incomplete quarters are added row by row.
  */
 export async function usageOf(connections: Connections, query: UsageQuery): Promise<readonly UsageRow[]> {
   const { sessionId, by, secondKey } = query;
@@ -60,7 +60,7 @@ const SUM_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
 };
 const NOT_OPEN = "not exists (select from skein.open_runs o where o.run_id = r.id and o.session_id = r.session_id)";
 
-/** The name and the end of a call are complete even in the preview of a large body. */
+/** Name, outcome and duration of a call are short, so they are complete even in the preview of a large body. */
 const TOOL_COLUMNS = `e.data ->> 'name', count(*),
   count(*) filter (where e.data ->> 'outcome' <> 'unknown'
     and (e.data ->> 'outcome' = 'failed' or (e.data ->> 'is_error')::boolean)),
@@ -112,7 +112,7 @@ export async function toolUsageOf(connections: Connections, query: ToolUsageQuer
   });
 }
 
-/** The day of a moment, in the time zone of the query. */
+/** Returns the SQL for the day of a time in the query's time zone. */
 function dayIn(time: string, asked: ToolUsageQuery): string {
   const utc = `${time} at time zone 'utc'`;
   return zoneDay(time, asked, (minutes) =>
@@ -154,7 +154,7 @@ function summedTimes({ from, to, shifts = [] }: ToolUsageQuery): SummedTimes {
 const beginsAtQuarter = ({ until, minutes }: ZoneShift): boolean =>
   minutes % 15 === 0 && (until === null || Date.parse(until) % QUARTER_MS === 0);
 
-/** The whole days or quarters of an hour in a time range, if it has any. */
+/** Returns the range of all whole days or quarters of an hour in a time range, if it has any. */
 function whole({ from, to }: Time, span: number): readonly Time[] {
   const inside = { from: Math.ceil(from / span) * span, to: Math.floor(to / span) * span };
   return inside.from < inside.to ? [inside] : [];

@@ -1,13 +1,13 @@
 import { type ActionRow, DIALECTS, FACTS, type FactType } from "@skein/protocol";
 
-/** The SQL expressions of one database for the rows of agent_runs. All of them are about one event, called `e`. */
+/** The SQL expressions of one database for the rows of agent_runs. Every expression is about an event `e`. */
 export interface ActionSql {
   /** The unique number of the event's nth action. */
   readonly logId: (n: number) => string;
   readonly timestamp: string;
   /** A condition that is always true, but lets the database find events of this type by an index. */
   readonly findable?: (type: FactType) => string;
-  /** A JSON value of the event's data, by one key or two. */
+  /** A JSON value of the event's data, at a path of one or two keys. */
   readonly pick: (path: readonly string[]) => string;
   /** A number of the event's data, as an integer or null. */
   readonly integer: (key: string) => string;
@@ -21,7 +21,7 @@ export interface ActionSql {
   readonly object: (members: readonly (readonly [key: string, value: string])[]) => string;
   /** The messages that the model was shown at the event, as JSON. */
   readonly shownMessages: string;
-  /** Two nulls: one with the type of messages_snapshot, and one with the type of the numbers. */
+  /** Nulls with the type of messages_snapshot (`noMessages`) and with the type of numbers (`noInteger`). */
   readonly noMessages: string;
   readonly noInteger: string;
   readonly actionType: (action: string) => string;
@@ -31,11 +31,11 @@ export interface ActionSql {
 export const ACTIONS_PER_EVENT = 8;
 
 /**
- * The table agent_runs: one branch per action, generated from the same table as the documents.
+ * Returns the query for the table agent_runs, with a branch per action. Its branches are generated from `DIALECTS`,
+ * like the documents.
  *
- * A branch has its type of fact and its type of action as constants, so that a query for one action reads only the
- * facts from which the action is made. The index of types finds these facts in the order of time. (sqlite's index has
- * only rare types.)
+ * Each branch has the types of its fact and of its action as constants. So a query for one action reads only the facts
+ * of this action. PostgreSQL's index of types finds them in the order of time; sqlite's index has only rare types.
  */
 export function agentRunsSelect(sql: ActionSql): string {
   const types = Object.keys(DIALECTS) as FactType[];

@@ -1,11 +1,11 @@
 import { KnownError } from "@skein/protocol";
 import { createHash } from "node:crypto";
 
-/** Bodies over this many bytes are stored once, by their hash, with a preview in the event. */
+/** A body with more bytes is stored once, under its hash. Its event has only a preview. */
 const BODY_LIMIT = 256 * 1024;
-/** A preview has a value whole if its JSON has at most this many characters. */
+/** A preview has the complete value if its JSON has at most this many characters. */
 const KEPT_WHOLE = 1024;
-/** A preview has this many characters of a longer value. */
+/** A preview has the first characters of a longer value, up to this number. */
 const KEPT_OF_REST = 200;
 
 /** The hash and the preview of a body that is too large for a row. */
@@ -20,13 +20,15 @@ export interface Body {
   readonly blob: Blob | null;
 }
 
-/** The exact text of `JSON.stringify`. It has neither NUL nor half a surrogate pair: JSON writes those as escapes. */
+/**
+ * Returns the exact text of `JSON.stringify`. It has no NUL and no lone surrogate, because JSON writes them as escapes.
+ */
 export function bodyOf(data: unknown): Body {
   const text = jsonText(data);
   return { text, blob: blobOf(data, text) };
 }
 
-/** The replacement for a body in its row; null if the text is short enough. */
+/** Returns the hash and the preview of a large body, or null if the body fits into its row. */
 export function blobOf(data: unknown, json: string | Uint8Array): Blob | null {
   const isLarge = json.length > BODY_LIMIT || (json.length * 3 > BODY_LIMIT && Buffer.byteLength(json) > BODY_LIMIT);
   return isLarge ? { hash: createHash("sha256").update(json).digest(), preview: previewOf(data) } : null;
@@ -40,10 +42,7 @@ export function jsonText(data: unknown): string {
   }
 }
 
-/**
- * The preview has small members whole, and the beginning of the others: enough to recognise the body without fetching
- * it.
- */
+/** Returns a preview with short values and the beginning of longer values. It is enough to recognise the body. */
 function previewOf(data: unknown): string {
   if (typeof data !== "object" || data === null) return JSON.stringify(null);
   // Long strings are cut before they are converted to JSON. The part that remains is still longer than the limit for
@@ -59,7 +58,7 @@ function previewOf(data: unknown): string {
 
 const UNSHOWABLE = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 
-/** JSON text in which NUL and lone surrogates, which a text column cannot store, are replaced. */
+/** Replaces NUL and lone surrogates in JSON text, because a text column cannot store them. */
 export function showableJson(text: string): string {
   return text.includes("\\u") ? text.replaceAll(UNSHOWABLE, "$1\\ufffd") : text;
 }

@@ -1,15 +1,18 @@
 import { SUMMARY_TEXT, type SessionSummary } from "@skein/core";
 import type { Await } from "@skein/protocol";
 
-/** How much of the content of a message is read for the beginning of its text: enough even if each character is an escape. */
+/**
+ * How many characters of a message's content are read for the beginning of its text. They suffice even if every
+ * character is an escape.
+ */
 export const CONTENT_BEGINNING = 2000;
 
 /** A summary as the SQL stores read it. */
 export interface SummaryRow {
   readonly id: string;
-  /** Role, time and the beginning of the content of the last message, with spaces between them. */
+  /** The role, the time and the beginning of the last message, separated by spaces. */
   readonly last: string | null;
-  /** The kinds of open awaits, with spaces between them. */
+  /** The kinds of open awaits, separated by spaces. */
   readonly kinds: string | null;
 }
 
@@ -28,7 +31,7 @@ function instant(time: string): string {
   return /^\d+$/.test(time) ? new Date(Number(time)).toISOString() : time;
 }
 
-/** The beginning of a text, from the beginning of its JSON `{"text":"…"}`. */
+/** Reads the beginning of a text from an incomplete JSON text `{"text":"…`. */
 function leadingText(beginning: string): string {
   const [, text = ""] = /^\{"text":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/.exec(beginning) ?? [];
   return (JSON.parse(`"${text}"`) as string).slice(0, SUMMARY_TEXT);

@@ -20,7 +20,7 @@ const USAGE_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
   key: "coalesce(s.opened_by, '')",
 };
 
-/** The parts of a usage statement. `day` is the database's expression for the day of a run. */
+/** The parts of a usage statement. */
 export interface UsageSql {
   /** The columns: one or two keys, the number of runs, then the counters in the order of `COUNTERS`. */
   readonly columns: string;
@@ -29,7 +29,10 @@ export interface UsageSql {
   readonly needsModels: boolean;
 }
 
-/** If usage is grouped by model, each run has one row per model. Otherwise the sums are in the run's own row. */
+/**
+ * Returns the parts of a usage statement. If usage is grouped by model, a run has a row per model. If not, its sums are
+ * in a single row. `day` is the database's expression for the day of a run.
+ */
 export function usageSql({ by, secondKey }: UsageQuery, day: string): UsageSql {
   const keys = secondKey === undefined ? [by] : [by, secondKey];
   const needsModels = keys.includes("model");
@@ -43,7 +46,6 @@ export function usageSql({ by, secondKey }: UsageQuery, day: string): UsageSql {
   };
 }
 
-/** A row of a usage statement. */
 export function usageRow(keys: readonly string[], runs: number, counters: Counters): UsageRow {
   const [key = "", second_key] = keys;
   return {
@@ -56,8 +58,8 @@ export function usageRow(keys: readonly string[], runs: number, counters: Counte
 }
 
 /**
- * The day of a moment in the query's time zone. `dayAfter(minutes)` returns the database's expression for the day of
- * the moment plus these minutes.
+ * Returns the expression for the day of a time in the query's time zone. `dayAfter(minutes)` returns the database's
+ * expression for the day of this time plus some minutes.
  */
 export function zoneDay(time: string, asked: ToolUsageQuery, dayAfter: (minutes: number) => string): string {
   const shifts = shiftsWithin(asked);
@@ -67,8 +69,7 @@ export function zoneDay(time: string, asked: ToolUsageQuery, dayAfter: (minutes:
 }
 
 /**
- * Uses only the clock changes within the requested time, because every row is compared with each of them. A time zone
- * has about fifty clock changes in 25 years.
+ * Returns only the clock changes within the requested time, because the statement compares every row with all of them.
  */
 function shiftsWithin({ shifts = [], from, to }: ToolUsageQuery): readonly ZoneShift[] {
   const left = shifts.filter(

@@ -4,7 +4,10 @@ import type { SQLInputValue } from "node:sqlite";
 import type { Database } from "./database.ts";
 import { jsonValue } from "./json-value.ts";
 
-/** How many messages and runs a session had before: the base of the relative numbers in its changes. */
+/**
+ * How many messages and runs a session had before an append. The numbers in the append's changes are relative to these
+ * counts.
+ */
 export interface Base {
   readonly messages: number;
   readonly runs: number;
@@ -89,10 +92,7 @@ function insertFiles(db: Database, sessionId: string, { fileInserts }: Changes):
   for (const [index, file] of fileInserts.entries()) insert(db, "files", { ...file, place: before + index });
 }
 
-/**
- * Writes a new session together with the changes that the rest of its first append makes to it: a later update would
- * write its indexes twice.
- */
+/** Writes a new session with all changes of its first append. A later update would write the indexes a second time. */
 function insertSession(
   db: Database,
   begun: NonNullable<Changes["sessionInsert"]>,
@@ -115,7 +115,7 @@ const PROGRESS = new Set([
 function updateSession(db: Database, sessionId: string, { sessionSet, sessionAdd }: Changes): void {
   const { updated_at = null, status, ...set } = sessionSet;
   const isChange = Object.keys(set).some((name) => !PROGRESS.has(name));
-  // Every step sets the status again, usually to the same value. Then no index is written.
+  // Every step sets the status, usually to the same value. If so, this statement changes no row and writes no index.
   if (status !== undefined && !isChange)
     db.run(
       "update sessions set status = ?, changed_at = ? where id = ? and status <> ?",
@@ -153,7 +153,7 @@ function insert(db: Database, table: string, row: Columns): void {
   db.run(sql, ...names.map((name) => bound(row[name])));
 }
 
-/** Sets some columns and increases others. Does nothing if there are none. */
+/** Sets columns and adds to counters. Does nothing if both are empty. */
 function update(db: Database, [table, id]: readonly [string, string], set: Columns, add: Counters): void {
   const settings = Object.keys(set);
   const additions = (Object.keys(add) as (keyof Counters)[]).filter((name) => add[name] !== 0);
@@ -163,7 +163,7 @@ function update(db: Database, [table, id]: readonly [string, string], set: Colum
   db.run(`update ${table} set ${assignments.join(", ")} where id = ?`, ...values, id);
 }
 
-/** A value as it is stored: lists and objects become JSON text, other values are unchanged. */
+/** Converts a value for storage. Lists and objects become JSON text, and booleans become 1 or 0. */
 function bound(value: unknown): SQLInputValue {
   if (typeof value === "boolean") return value ? 1 : 0;
   if (typeof value === "object" && value !== null) return JSON.stringify(value);

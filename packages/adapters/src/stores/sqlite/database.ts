@@ -17,15 +17,15 @@ export interface Database {
   get(sql: string, ...params: readonly SQLInputValue[]): Row | undefined;
   run(sql: string, ...params: readonly SQLInputValue[]): number;
   /**
-   * Runs a job in a transaction that all jobs of this tick share, and resolves when it is on the disk.
+   * Runs a job, and resolves when its data is on the disk. All jobs of a tick share a transaction.
    *
    * A job makes all its checks before its first write. If it throws a KnownError, only this job is rejected. Any other
    * error rolls the whole group back, and the jobs are then tried one by one.
    */
   write<Result>(job: () => Result): Promise<Result>;
   /**
-   * Like `write`, for data that may be lost in a power failure. If it is lost, so is everything written after it,
-   * because the write-ahead log is written in order.
+   * Like `write`, for data that may be lost in a power failure. If it is lost, all later writes are lost too, because
+   * the write-ahead log is written in order.
    */
   writeFleeting<Result>(job: () => Result): Promise<Result>;
   close(): void;
@@ -69,18 +69,18 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
       return;
     }
     if (commit(group)) return;
-    // One of the jobs failed unexpectedly. Each job is run alone to find out which.
+    // A job of the group failed unexpectedly, so each job is run alone.
     if (group.length > 1) for (const job of group) commit([job]);
   }
 
-  /** Sets whether the next commit waits for the disk. If that fails, nothing is written. */
+  /** Sets whether the next commit waits for the disk. If the setting fails, nothing is written. */
   function waitForDisk(isWanted: boolean): void {
     if (isWanted === waits) return;
     prepared(`pragma synchronous = ${isWanted ? "full" : "normal"}`).run();
     waits = isWanted;
   }
 
-  /** Returns whether the jobs got their answers. A single job always gets one, if necessary an error. */
+  /** Returns whether the jobs were answered. A single job is always answered, if necessary with an error. */
   function commit(group: readonly Job[]): boolean {
     const answers: (() => void)[] = [];
     try {
@@ -130,8 +130,8 @@ export function openDatabase({ file, busyMs, committed }: DatabaseDeps): Databas
     run(sql, ...params) {
       const statement = prepared(sql);
       const { changes } = statement.run(...params);
-      // A statement keeps a copy of its values until it is used again. Starting an iteration clears them without running
-      // the statement.
+      // A statement keeps a copy of its values until its next use. `iterate()` clears the copy without running the
+      // statement.
       if (params.some(isLarge)) statement.iterate();
       return Number(changes);
     },
@@ -160,8 +160,8 @@ function guarded<Result>(work: () => Result): Result {
 }
 
 /**
- * A commit is on the disk before it is answered. The write-ahead log may grow to 16 MB before it is folded into the
- * database: with sqlite's default of 4 MB that happens every 90 appends, and takes a quarter of their time.
+ * A commit is on the disk before it is answered. The write-ahead log may grow to 16 MB before sqlite copies it into the
+ * database. With the default of 4 MB, sqlite copies it every 90 appends, which takes a quarter of their time.
  */
 const PRAGMAS = `
   pragma journal_mode = wal;
@@ -192,10 +192,10 @@ function connect(file: string, busyMs: number): DatabaseSync {
   return db;
 }
 
-/** How recent an empty file may be: another process may be creating it at this moment. */
+/** An empty file is accepted if it is younger than this, because another process may be creating it. */
 const MADE_NOW_MS = 10_000;
 
-/** Rejects an empty file: sqlite would use it as a new database, but it is often the rest of a failed copy. */
+/** Rejects an empty file, because it is often left by a failed copy. sqlite would use it as a new database. */
 function refuseEmpty(file: string): void {
   const found = file === ":memory:" ? undefined : statSync(file, { throwIfNoEntry: false });
   if (found?.size !== 0 || existsSync(`${file}-wal`) || Date.now() - found.mtimeMs < MADE_NOW_MS) return;
@@ -205,7 +205,10 @@ function refuseEmpty(file: string): void {
   );
 }
 
-/** Updates the schema; the first process does it. Views contain no data and are created again when their text has changed. */
+/**
+ * Updates the schema, unless another process has done it. Views contain no data, so they are created again when their
+ * text has changed.
+ */
 function migrate(db: DatabaseSync): void {
   const pragma = (name: string): number => Number(db.prepare(`pragma ${name}`).get()?.[name]);
   const version = pragma("user_version");

@@ -15,10 +15,13 @@ const CODES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
 /** Error codes for a folder that cannot be written, or a path at which something else exists. */
 const NO_FOLDER = new Set(["EACCES", "EROFS", "EPERM", "EEXIST", "ENOTDIR", "EISDIR"]);
 
-/** The shared-memory file beside the database could not grow: on a full disk it fails first. */
+/** The code for a shared-memory file that cannot grow. On a full disk, this is sqlite's first error. */
 const NO_ROOM_FOR_SHARED_MEMORY = 10 | (19 << 8);
 
-/** An error of sqlite or of the file system as one that a caller can act on; any other error is a bug and is returned unchanged. */
+/**
+ * Turns an error of sqlite or of the file system into an error that the caller can act on. Other errors are bugs and
+ * are returned unchanged.
+ */
 export function knownSqliteError(error: unknown): unknown {
   if (isKnownError(error)) return error;
   const { errcode, code } = error as { errcode?: number; code?: string };

@@ -1,12 +1,13 @@
 /**
  * The function that appends to a session, in one round trip.
  *
- * Expected failures are answers, not exceptions, so that they do not abort the transaction. Every function is volatile:
- * each statement inside sees what was committed before it, so that "lock, then read" is correct under READ COMMITTED.
+ * Expected failures are answers, not exceptions, so that they do not abort the transaction. Every function is volatile,
+ * so each of its statements sees what was committed before the statement. This makes "lock, then read" correct under
+ * READ COMMITTED.
  *
- * The UPDATE of the head is the lock: it contains every condition (fence, expected end, tenant). Plans are made once
- * (force_generic_plan): planning at each call took a fifth of an append. enable_seqscan is off because a plan may be
- * made while the tables are empty.
+ * The UPDATE of the head takes the lock and checks every condition (fence, expected end, tenant). Plans are made once
+ * (force_generic_plan), because planning at each call took a fifth of an append's time. enable_seqscan is off, because
+ * a plan may be made while the tables are empty.
  */
 export const append = /* sql */ `
 -- Half a microsecond is added because date_part returns a double, which may be slightly below the exact millisecond.

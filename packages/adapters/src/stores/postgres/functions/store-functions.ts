@@ -1,5 +1,6 @@
 /**
- * The other functions of the store: one function and one round trip each, under the same rules as append.
+ * The functions for the store's operations except `append`. Each operation takes one round trip, and the rules of
+ * `append` apply.
  */
 export const storeFunctions = /* sql */ `
 -- Returns words: leased (session, fence, last sequence) | busy (until, in ms) | none (when the next session is due, in ms, or 0) |

@@ -2,13 +2,13 @@ import { COUNTERS } from "@skein/core";
 
 const counters = (column: (name: string) => string): string => COUNTERS.map(column).join(", ");
 
-/** Sums per period (a day or a quarter of an hour), in separate tables. */
+/** The tables with sums per day, or per quarter of an hour. */
 interface Span {
   readonly usage: string;
   readonly tools: string;
   /** The column with the beginning of the period. */
   readonly column: "day" | "quarter";
-  /** The beginning of the period that contains a moment. */
+  /** Returns the SQL for the beginning of the period that contains this time. */
   readonly of: (time: string) => string;
 }
 
@@ -27,7 +27,7 @@ const SPANS: readonly Span[] = [
   },
 ];
 
-/** One row for a run, and one for each of its models. */
+/** Returns the SQL for one row per run, and one more row for each model of the run. */
 const runRows = ({ of, column }: Span, from: string, sign: "" | "-"): string => `
     select s.tenant::text, ${of("r.started_at")} as ${column}, s.agent_id,
       coalesce(s.working_directory, '')::text as project, coalesce(s.opened_by, '')::text as opened_by,
@@ -59,7 +59,10 @@ const usageKeys = ({ column }: Span): string => `tenant, ${column}, agent_id, pr
 const toolKeys = ({ column }: Span): string => `tenant, ${column}, agent_id, tool`;
 const TOOL_SUMS = ["calls", "failed", "unknown", "duration_ms"];
 
-/** The rows of a day or quarter are replaced by their sums. Only skein.roll_up deletes rows here, one caller at a time. */
+/**
+ * Returns the SQL that replaces the rows of a day or quarter by their sums. Only skein.roll_up deletes rows here, in
+ * one process at a time.
+ */
 const merged = (table: string, column: string, keys: string, names: readonly string[]): string => {
   const columns = `${keys}, ${names.join(", ")}`;
   return `${table}_gone as (
@@ -80,7 +83,7 @@ const added = (span: Span): string => `${span.usage}_added as (${runRows(span, "
   ${span.tools}_added as (${toolRows(span, "x", "")}
   ), ${merged(span.tools, span.column, toolKeys(span), TOOL_SUMS)}`;
 
-/** Functions that maintain the sums. They are created again together with the others. */
+/** Functions that maintain the sums. A migration creates them again. */
 export const sumFunctions = /* sql */ `
 create or replace function skein.platform_status(p_status text, p_outcome text) returns text language sql immutable
   return case

@@ -1,17 +1,17 @@
 /**
- * The physical tables. Every other table that a part of Skein names is a view of these.
+ * The physical tables. All other tables of Skein are views of these tables.
  *
  * - A body is `json`, which keeps the text as it was written; `jsonb` reorders keys and rejects NUL and lone
  *   surrogates.
- * - `heads` is written by every append: it has the counters and the values that change with each step. `sessions` has the
- *   columns by which sessions are listed, and is written only when one of them changes. If both were one row, every
+ * - `heads` is written by every append: it has the counters and the values that change with each step. `sessions` has
+ *   the columns by which sessions are listed, and is written only when one of them changes. If both were one row, every
  *   append would write every index.
- * - Rows that every append writes have no foreign key to their head, which skein.append has locked: the check would
- *   take a fifth of an append's time. skein.delete_session removes these rows.
- * - Constraints of columns are domains. Every statement that writes a row would parse a CHECK of the table again, which
- *   takes a tenth of an append's time.
- * - `created_at` of an event has the writer's milliseconds; its microseconds count the events of one session within the
- *   same millisecond, so that ordering by time is the order of the log.
+ * - Rows that every append writes have no foreign key to their head. The check would take a fifth of an append's time,
+ *   and skein.append has locked the head anyway. skein.delete_session removes these rows.
+ * - Constraints of columns are domains. With a CHECK of the table, every statement would parse the CHECK again, in a
+ *   tenth of an append's time.
+ * - `created_at` of an event has the milliseconds of the writer's clock. Its microseconds number the session's events
+ *   in this millisecond, so that the order by time is the order of the log.
  */
 export const tables = /* sql */ `
 -- A hash of the text of the views, which are created again when the text changes.

@@ -1,7 +1,6 @@
 /**
- * The metadata of sessions, by which sessions can be found in the same way as by their tags. A trigger maintains this
- * table, so that appends to sessions without metadata cost nothing. Characters that no column can store (NUL, lone
- * surrogates) are replaced, as in every other column.
+ * A table that finds sessions by their metadata. A trigger maintains it, so that appends to sessions without metadata
+ * cost nothing. Characters that no column can store (NUL, lone surrogates) are replaced.
  */
 export const sessionLists = `
 create table skein.session_metadata (

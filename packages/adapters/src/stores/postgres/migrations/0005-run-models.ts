@@ -1,4 +1,4 @@
-/** The usage of a run by model. Older runs are counted from their log. */
+/** The usage of runs by model. For older runs, it is counted from the log. */
 export const runModels = /* sql */ `
 -- One row for each model that a run used.
 create table skein.run_models (

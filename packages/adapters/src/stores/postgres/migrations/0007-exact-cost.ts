@@ -1,4 +1,4 @@
-/** Exact costs, and reservations: what interrupted calls may have cost beyond their known cost. */
+/** Exact costs, and reservations for interrupted model calls. */
 export const exactCost = /* sql */ `
 -- The exact cost is micros * 1000000 + rest, in pico-dollars. Each column is a separate sum, without a carry.
 alter table skein.heads add column cost_rest bigint not null default 0;

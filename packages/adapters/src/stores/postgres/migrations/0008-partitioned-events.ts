@@ -1,16 +1,16 @@
 const PARTITIONS = 8;
 const COLUMNS = "session_id, sequence, id, position, v, event_type, run_id, data, blob, created_at";
 
-/** The trigger on the view, while a table without partitions exists. */
+/** The trigger on the view `skein.events`. It exists while some events are in a table without partitions. */
 const WRITE_EVENT = `create trigger write_event instead of insert or delete on skein.events
       for each row execute function skein.write_event();`;
 
 /**
  * Events in partitions by their session.
  *
- * `skein.events` becomes a view of the partitioned table, so that servers of the previous version, which use that name,
- * continue to work. A table that has events keeps them under another name, the view shows both, and skein.move_events moves
- * them in small steps while servers are running. Both locks are held for milliseconds, whatever the size of the table.
+ * `skein.events` becomes a view, because servers of the previous version use this name. An old table with events gets
+ * another name, and the view shows both tables. skein.move_events moves the old events in small steps while servers are
+ * running. The migration holds both locks for milliseconds, even for a large table.
  */
 export const partitionedEvents = /* sql */ `
 -- The oldest schema whose code still works with this one. Null: only code that knows this schema.
@@ -75,7 +75,7 @@ begin
 end $$;
 `;
 
-/** Functions that move the events of a table without partitions. They are created again together with the others. */
+/** Functions that move the events of a table without partitions. A migration creates them again. */
 export const moveEvents = /* sql */ `
 -- Moves at most p_rows events in the order of their sessions, from session p_after on. Returns: moved (and the last session) |
 -- busy | done.

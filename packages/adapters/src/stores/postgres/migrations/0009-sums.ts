@@ -1,12 +1,11 @@
 import { COUNTERS } from "@skein/core";
 
 /**
- * Sums of what grows without end: how many sessions there are, and what runs used by day. Counting every row took
- * longer with every row.
+ * The number of sessions, and the usage of runs by day, as sums. Counting rows took longer with every row.
  *
- * Appends never wait for each other because of sums: triggers insert changes into tables that only grow, and
- * skein.roll_up, which every server calls from time to time, adds them up. A query adds the changes that are left. The
- * triggers also see writes of servers of the previous version. Reasons: decision 167.
+ * Appends never wait for each other because of sums. Triggers insert changes as new rows, and every server calls
+ * skein.roll_up from time to time to add them up. A query adds the changes that are left. The triggers also see writes
+ * of servers of the previous version. Reasons: decision 167.
  */
 export const sums = /* sql */ `
 create table skein.count_changes (
@@ -98,8 +97,8 @@ create trigger note_corrected_run before update on skein.runs for each row when 
 `;
 
 /**
- * Counts the rows that existed before the triggers. Each table is counted by one statement. The triggers record changes
- * after the statement's snapshot, which are not counted here.
+ * Counts the rows that existed before the triggers. One statement counts each table. Changes after its snapshot are not
+ * counted here, because the triggers record them.
  */
 export const firstSums = /* sql */ `
 with noted as (delete from skein.count_changes)
@@ -109,10 +108,7 @@ from skein.sessions s group by 1, 2, 3, 4, 5;
 insert into skein.open_runs select r.id, r.session_id from skein.runs r on conflict do nothing;
 `;
 
-/**
- * An index for the parts of a day at both ends of the requested time. If the index was not finished, it is created
- * again.
- */
+/** An index for the incomplete days at both ends of a requested period. An unfinished index is created again. */
 export const runsByTime = /* sql */ `
 drop index if exists skein.runs_time;
 create index concurrently runs_time on skein.runs (started_at);

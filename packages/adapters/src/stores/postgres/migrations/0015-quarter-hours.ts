@@ -1,11 +1,11 @@
 import { COUNTERS } from "@skein/core";
 
 /**
- * Sums by quarter of an hour, in addition to those by day: for days of other time zones, which all begin at a quarter
- * of an hour, and for the parts of a day at both ends of the requested time. Both are also grouped by the key that
- * opened the session.
+ * Adds sums by quarter of an hour to the sums by day. They are needed for days in other time zones, because every time
+ * zone's day begins at a quarter of an hour. They are also needed for incomplete days at both ends of a requested
+ * period. All sums are also grouped by the key that opened the session.
  *
- * Every existing run is added up again by skein.roll_up, and counted row by row until then.
+ * skein.roll_up adds up every existing run again. Until then, these runs are counted row by row.
  */
 export const quarterHours = /* sql */ `
 -- Empty for a session that was opened without a key.

@@ -18,17 +18,20 @@ export interface Migration {
    */
   readonly oldest?: number;
   /**
-   * The tables in use by servers that this migration locks (`skein.x in … mode`), if there are several. All locks are taken
-   * together, before anything else.
+   * The locks on tables in use, as `skein.x in … mode`, if the migration takes several. They are taken together, before
+   * anything else.
    */
   readonly locks?: readonly string[];
-  /** Whether the migration only creates indexes concurrently. It then runs outside of a transaction, after the others. */
+  /**
+   * Whether the migration only creates indexes concurrently. If so, it runs after the other migrations, outside of a
+   * transaction.
+   */
   readonly concurrent?: boolean;
 }
 
 /**
- * The migrations in order. An applied migration is never changed; 2 and 3 were functions, which are created again when
- * they change.
+ * The migrations in order. An applied migration is never changed. Migrations 2 and 3 were functions, which are now
+ * created again after a change.
  */
 export const MIGRATIONS: readonly Migration[] = [
   { number: 1, name: "tables", sql: tables },

@@ -1,4 +1,4 @@
-/** Functions that the views use. They are for people and SQL; the engine does not use them. */
+/** Functions that the views use. The store does not call them. */
 export const functions = /* sql */ `
 -- A body as jsonb. NUL and lone surrogates, which jsonb refuses, are shown as U+FFFD; the log keeps the exact text.
 create or replace function skein.shown(p_data json, p_blob bytea default null) returns jsonb

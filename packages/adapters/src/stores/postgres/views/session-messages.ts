@@ -1,6 +1,6 @@
 import { INIT_LEFT_OUT, RESULT_LEFT_OUT } from "@skein/protocol";
 
-/** The rows of session_messages in PostgreSQL, equal to those of `createMessageRows` in the protocol. */
+/** The rows of session_messages in PostgreSQL. They equal the rows of `createMessageRows` in the protocol package. */
 
 const keys = (names: readonly string[]): string => `'{${names.join(",")}}'::text[]`;
 
