@@ -2,13 +2,13 @@ import type { SessionState } from "@skein/core";
 import type { Event, FactData } from "@skein/protocol";
 
 /**
- * Answers that clients appended, by the tool call that they answer. The state has only answers to the session's own
- * calls, but subagents of Claude Code ask as well.
+ * Answers of clients, by tool call. The session's state has only answers to its own calls. Subagents of Claude Code
+ * also ask questions.
  */
 export interface Answers {
   get(toolUseId: string): FactData<"await.answered"> | undefined;
   has(toolUseId: string): boolean;
-  /** Takes the answers from events that other writers appended. The first answer to a call counts. */
+  /** Adds the answers in events of other writers. If a call has several answers, the first answer counts. */
   takeIn(events: readonly Event[]): void;
 }
 

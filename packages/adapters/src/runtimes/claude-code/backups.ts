@@ -3,19 +3,20 @@ import { readWithoutLinks, writeWithoutLinks } from "../../sandboxes/without-lin
 import { BACKUPS, type Entry, type Transcript } from "./transcript.ts";
 
 /**
- * Copies of files as they were before Claude Code changed them. The SDK keeps the copies in the folder of the process
- * of Claude Code. It does not pass them to a session store, so a rewind would fail on another machine. Therefore they
- * are also stored in the log. The SDK rejects the option `enableFileCheckpointing` together with a session store, but
- * Claude Code itself works with both. So Skein sets the environment variable that the option would set.
+ * Stores copies of files as they were before Claude Code changed them. The SDK keeps the copies only in the folder of
+ * the process, so a rewind would fail on another machine. Therefore Skein also stores them in the log.
+ *
+ * The SDK rejects the option `enableFileCheckpointing` together with a session store, but Claude Code works with both.
+ * So Skein sets the environment variable of that option.
  */
 
-/** Where Claude Code keeps the copies, in its configuration folder. */
+/** The folder of the copies in Claude Code's configuration folder. */
 const FOLDER = "file-history";
 
-/** Larger copies are not stored in the log; a rewind of such a file needs the machine that made the copy. */
+/** The largest copy in the log. A rewind of a larger file is only possible on the machine with the copy. */
 const MAXIMUM_BYTES = 8 * 1024 * 1024;
 
-/** The copies that these entries name. */
+/** Returns the names of the copies in these entries. */
 export function backupNames(entries: readonly Entry[]): readonly string[] {
   return entries.flatMap((entry) => {
     if (entry.type === "file-history-delta") return nameOf(entry["backup"]);
@@ -25,7 +26,7 @@ export function backupNames(entries: readonly Entry[]): readonly string[] {
   });
 }
 
-/** One copy as an entry, or undefined if it cannot be read. */
+/** Returns a copy as an entry, or undefined if it cannot be read. */
 export function readBackup(configDir: string, sessionId: string, name: string): Entry | undefined {
   const data = readWithoutLinks(configDir, [FOLDER, sessionId, basename(name)], MAXIMUM_BYTES);
   return data && { type: "file-history-backup", name: basename(name), data: Buffer.from(data).toString("base64") };

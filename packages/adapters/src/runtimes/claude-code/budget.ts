@@ -12,10 +12,13 @@ import type { ReportedUsage } from "../../sandboxes/model-broker/usage-of-answer
 import { modelNameOf } from "./options.ts";
 import type { SessionModels } from "./session-models.ts";
 
-/** Model aliases of Claude Code. Only an answer shows which model an alias means. */
+/** Model aliases of Claude Code. Skein learns the model of an alias only from an answer. */
 const ALIAS = /^(?:default|best|sonnet|opus|haiku|opusplan)(?:\[1m\])?$/;
 
-/** The end of a run whose budget is used up; undefined if it is not. Claude Code's own limit counts per process, not per run. */
+/**
+ * Returns the end of a run if its budget is used up, or undefined. Claude Code's limit cannot be used, because it
+ * counts per process.
+ */
 export function budgetEnd(
   state: SessionState,
   { now, termsOf }: { readonly now: number; readonly termsOf: SessionModels["termsOf"] },
@@ -28,19 +31,19 @@ export function budgetEnd(
   return outOfMoney(state, { ...run, prompt }, { model, price: termsOf(named).price, now });
 }
 
-/** The end of a run that has reached a cap of the operator. */
+/** Returns the end of a run if it has reached a cap of the operator. */
 export function refusedEnd({ refusal }: Pick<Claimed, "refusal">): RunEnd | undefined {
   return refusal === undefined ? undefined : outOfMoneyEnd(refusal);
 }
 
-/** Counts what a run spends through the broker, including calls that Claude Code does not report. */
+/** Counts the cost of a run's model calls through the broker, including calls that Claude Code does not report. */
 export interface BudgetMeter {
-  /** The reason why no further call is allowed, as a sentence. */
+  /** Returns the reason, as a sentence, if no further call is allowed. */
   refusal(): string | undefined;
   used(model: string, usage: ReportedUsage, price: ModelPrice | undefined): void;
 }
 
-/** A meter for the run that begins now. */
+/** Creates a meter for the run that begins now. */
 export function createBudgetMeter(
   log: { readonly state: SessionState },
   { now, termsOf }: { readonly now: () => number; readonly termsOf: SessionModels["termsOf"] },
@@ -64,14 +67,14 @@ export function createBudgetMeter(
   };
 }
 
-/** The cost of the reported usage of a call; 0 for a model without a price. */
+/** Returns the cost of a call with the reported usage, in picos. Returns 0 for a model without a price. */
 export function reportedCost(model: string, usage: ReportedUsage, price?: ModelPrice): bigint {
   const { input_tokens, output_tokens } = usage;
   const tokens = { ...usage, input_tokens: input_tokens ?? 0, output_tokens: output_tokens ?? 0 };
   return BigInt(picosOfCall(model, tokens, price) ?? 0);
 }
 
-/** The budget of a run, in micro-dollars: from its prompt, or from its session's options; null without a budget. */
+/** Returns the budget of a run in micro-dollars, or null. The prompt has priority over the options of the session. */
 export function budgetOf({ agent }: Pick<SessionState, "agent">, prompt: QueuedPrompt): number | null {
   const own = agent?.extras["claude"] as Partial<ClaudeOptions> | undefined;
   const changed = prompt.options as Partial<ClaudeOptions> | undefined;

@@ -4,13 +4,16 @@ import type { DriverLog } from "@skein/core";
 export interface CallGates {
   /** Resolves to true when the call is in the log, or to false if it could not be stored. */
   pass(toolUseId: string): Promise<boolean>;
-  /** Releases the calls that are in the log by now. */
+  /** Lets the waiting calls continue whose start is now in the log. */
   open(): void;
   /** Rejects all calls that still wait. */
   close(): void;
 }
 
-/** Transcript entries normally arrive within a tenth of a second. A call that is not in the log after this time must not run. */
+/**
+ * If a call is not in the log after this time, it must not run. Transcript entries normally arrive within a tenth of a
+ * second.
+ */
 const GATE_MS = 20_000;
 
 export function createCallGates(log: DriverLog): CallGates {

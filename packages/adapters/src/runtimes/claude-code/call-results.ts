@@ -12,23 +12,23 @@ import type { CallResult } from "./sdk-messages.ts";
 
 type Resolution = FactData<"await.resolved">["resolution"];
 
-/** The outcome of a call, and of the question that it waited for. */
+/** The outcome of a call, and the resolution of its question. */
 export interface SettledCall extends CallResult {
   readonly outcome: FactData<"tool.completed">["outcome"];
   readonly resolution?: Resolution;
 }
 
-/** The outcome of a call that ran. */
+/** Returns the outcome of a call that ran. */
 export function settledBy(result: CallResult): SettledCall {
   return { ...result, outcome: result.isError ? "failed" : "committed" };
 }
 
-/** The outcome of a call that has no result. */
+/** Returns the outcome of a call without a result. */
 export function missing(toolUseId: string, result: MissingResult): SettledCall {
   return { toolUseId, ...result, isError: true };
 }
 
-/** Records the result of a call. With the last result of a step, the results enter the transcript. */
+/** Records the result of a call. After the last call of a step, adds the message with the results to the transcript. */
 export function settleCall(result: SettledCall, batch: Batch): void {
   const run = batch.state.run as RunState;
   const call = run.calls.find(({ toolUseId, phase }) => toolUseId === result.toolUseId && phase !== "done");
@@ -39,15 +39,15 @@ export function settleCall(result: SettledCall, batch: Batch): void {
     batch.add(messageEntered(batch.state, run.resultsMessageId));
 }
 
-/** Gives every open call a result that says why there is no real one. */
+/** Gives every open call a result that says why the real result is missing. */
 export function closeCalls(batch: Batch, resultOf: (call: CallState) => MissingResult): void {
   const open = (batch.state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
   for (const call of open) settleCall(missing(call.toolUseId, resultOf(call)), batch);
 }
 
 /**
- * Closes questions of subagents for whose answer nobody waits any more. `closeCalls` does not close them, because they
- * are not calls of the session.
+ * Closes the questions of subagents if nobody waits for an answer any more. `closeCalls` only closes calls of the
+ * session.
  */
 export function closeStrays(awaits: readonly Pick<Await, "tool_use_id">[], batch: Batch): void {
   const { run } = batch.state;
@@ -56,7 +56,7 @@ export function closeStrays(awaits: readonly Pick<Await, "tool_use_id">[], batch
     if (!run.calls.some(({ toolUseId }) => toolUseId === tool_use_id)) resolveAwait(tool_use_id, "cancelled", batch);
 }
 
-/** Records that a question was answered, or that nobody waits for its answer any longer. */
+/** Records the resolution of a question: its answer, or the end of the wait. */
 export function resolveAwait(toolUseId: string, resolution: Resolution, { state, now, add }: Batch): void {
   const { run } = state;
   if (!run) return;

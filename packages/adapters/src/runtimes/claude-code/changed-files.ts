@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from "node:path";
 import type { ClaudeMessage } from "./sdk-messages.ts";
 import type { Entry } from "./transcript.ts";
 
-/** The tools that write files, each with the name of the input field that contains the path. */
+/** The tools that write files. The value is the input field with the path. */
 const WRITERS: Readonly<Record<string, string>> = {
   Write: "file_path",
   Edit: "file_path",
@@ -12,7 +12,7 @@ const WRITERS: Readonly<Record<string, string>> = {
   NotebookEdit: "notebook_path",
 };
 
-/** The files that a run changed, as absolute paths: the files that its checkpoint restores. */
+/** Collects the files that a run changed, as absolute paths. The run's checkpoint can restore them. */
 export function createChangedFiles(cwd: string, state: SessionState) {
   const files = new Set<string>();
   /** Calls that will change a file if they succeed. */
@@ -29,7 +29,7 @@ export function createChangedFiles(cwd: string, state: SessionState) {
 
   const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(cwd, path));
 
-  // A resumed run has done some of its work already.
+  // A resumed run may have changed files before.
   for (const { content } of messagesOfRun(state)) if (typeof content !== "string") noteCalls(content);
 
   return {

@@ -10,30 +10,30 @@ import {
 } from "../../sandboxes/without-links.ts";
 
 /**
- * Removes the files that a child process leaves on the disk. The log has their content, so only copies are removed.
+ * Removes the files that a child process leaves on the disk. They are only copies, because the log has their content.
  *
- * A resumed session gets a folder from the SDK, which the SDK does not remove when the process is killed.
+ * The SDK makes a folder for a resumed session. If the process is killed, the SDK does not remove this folder.
  */
 
 const RESUMED = "claude-resume-";
 const OWNER = ".skein-owner";
 const OWNER_BYTES = 1000;
 
-/** Marks the owner of a folder, so that folders of running servers are recognised. */
+/** Writes the owner into a folder of a resumed session, so that the sweep keeps folders of running servers. */
 export function markFolder(configDir: string): void {
   if (isResumed(configDir)) writeWithoutLinks(configDir, [OWNER], thisOwner());
 }
 
 /**
- * Removes every file of a session: its transcript, its images, its tasks, its copies of files, and other files that
- * Claude Code names after it. The folders differ between versions of Claude Code, so all of them are searched.
+ * Removes every file of a session, such as transcripts, images, tasks and copies. Searches all folders for the
+ * session's id, because the folders differ between versions of Claude Code.
  */
 export function removeSessionFiles(configDir: string, sessionId: string): void {
   if (isResumed(configDir)) return remove(configDir);
   for (const path of namedIn(configDir, (name) => name.includes(sessionId))) removeWithoutLinks(configDir, path);
 }
 
-/** The sessions whose files were left behind by a killed server: nothing in their folder has changed for an hour. */
+/** Returns the sessions with files that have not changed for an hour. A killed server left these files. */
 export function abandonedSessions(configDir: string, now: number): readonly string[] {
   const found = namedIn(configDir, (name) => UUID.test(name)).filter(
     (path) => now - changedAt(join(configDir, ...path)) > ABANDONED_MS,
@@ -42,17 +42,20 @@ export function abandonedSessions(configDir: string, now: number): readonly stri
 }
 
 /**
- * How deep the named files are: transcripts are `projects/PROJECT/SESSION.jsonl`; output of tools is in
+ * The depth of the search. Transcripts are `projects/PROJECT/SESSION.jsonl`. Output of tools is in
  * `tmp/claude-UID/PROJECT/SESSION`.
  */
 const DEPTH = 4;
 const ABANDONED_MS = 3600 * 1000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
-/** A program can make millions of files. Files above this number are removed with the folder of their session. */
+/**
+ * The search ends after this number of files, because a program can make millions. Further files are removed with the
+ * folder of their session.
+ */
 const MOST_NAMES = 20_000;
 
-/** The paths whose last name matches. Links are not followed, and folders that match are not searched further. */
+/** Returns the paths with a matching last name. Does not follow links, and does not search matching folders. */
 function namedIn(
   root: string,
   isMeant: (name: string) => boolean,
@@ -88,7 +91,7 @@ function remove(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true, maxRetries: 3 });
   } catch {
-    // A process still writes to the folder. The next sweep removes the rest.
+    // This happens if a process still writes to the folder. The next sweep removes the rest.
   }
 }
 

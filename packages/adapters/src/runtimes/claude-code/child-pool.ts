@@ -6,19 +6,19 @@ import { type Prefetch, createPrefetch } from "./prefetch.ts";
 import { memoryOf } from "./process-memory.ts";
 
 export interface ChildPoolOptions {
-  /** How long a child stays after its last run. */
+  /** A child ends if it is idle for this time. */
   readonly idleMs?: number;
   /** The largest number of idle children. The child that is idle the longest ends first. */
   readonly maxIdle?: number;
-  /** How many runs may have a process at the same time; other runs wait for their turn. */
+  /** The largest number of runs with a process. Other runs wait for their turn. */
   readonly maxRunning?: number;
-  /** How many processes may start at the same time: a start uses one processor for half a second. */
+  /** The largest number of processes that start at the same time. A start uses a processor for half a second. */
   readonly maxStarting?: number;
-  /** How many processes are started in advance, for future sessions. */
+  /** The largest number of processes that are started in advance, for future sessions. */
   readonly maxAhead?: number;
-  /** The memory limit in bytes. Above it, idle children end, and runs wait while another run has a process. Null for no limit. */
+  /** The memory limit in bytes, or null for no limit. Above it, idle children end, and further runs wait. */
   readonly maxMemoryBytes?: number | null;
-  /** Whether the store has several tenants. If so, no tenant may have all processes. */
+  /** Returns true if the store has several tenants. They then share the processes fairly. */
   readonly isShared?: (() => boolean) | undefined;
 }
 
@@ -41,19 +41,19 @@ export interface ProcessFigures {
 }
 
 /**
- * The processes of this server, by session: started when they are needed or in advance, and kept for a while after a
- * run. Reasons: decision 078.
+ * The processes of this server, by session. A process is started when a run needs it, or in advance. After the run, it
+ * is kept for a while. Decision 078 has the reasons.
  */
 export interface ChildPool extends Prefetch {
   /**
-   * Waits for a place for a run that needs a process. Returns a function that frees the place, or undefined if the wait
-   * was stopped.
+   * Waits until a run may have a process. Returns a function that ends this right, or undefined if the wait was
+   * stopped.
    */
   place(tenant: string, signal: AbortSignal): Promise<GiveBack | undefined>;
   figures(): Promise<ProcessFigures>;
   /**
-   * A child for the session: the idle one if it fits, otherwise a new one. Nobody else gets this child until the caller
-   * returns it with `keep`.
+   * Returns the idle child of the session if it fits. If not, starts a child. Only the caller uses the child, until it
+   * calls `keep`.
    */
   take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
   keep(child: Child): void;
@@ -66,8 +66,8 @@ export interface ChildPool extends Prefetch {
 /** How long `SessionEnd` hooks may delay the end of the server. */
 const TOLD_MS = 3000;
 /**
- * How long a measurement that found enough memory is reused. A measurement takes five turns of the event loop or more:
- * on a busy server, runs that begin together would otherwise wait a second for each other.
+ * If a measurement found enough memory, its result is used for this time. Without this, many runs that begin together
+ * would wait a second for their measurements.
  */
 const ROOM_MS = 1000;
 
@@ -87,12 +87,12 @@ export function createChildPool(
   let measuring: Promise<boolean> | undefined;
   let roomUntil = 0;
 
-  /** Whether another process fits into memory. */
+  /** Returns true if another process fits into memory. */
   async function hasRoom(): Promise<boolean> {
     return performance.now() < roomUntil || measure();
   }
 
-  /** Ends idle processes if memory is short. Concurrent callers share one measurement. */
+  /** Ends idle processes if memory is short. Concurrent callers share a measurement. */
   async function measure(): Promise<boolean> {
     if (maxMemoryBytes === null) return true;
     const isRoom = await (measuring ??= makeRoom(maxMemoryBytes).finally(() => (measuring = undefined)));
@@ -119,7 +119,7 @@ export function createChildPool(
       const child = await startChild(request, await deps(request.walls));
       alive.add(child);
       void child.ended.then(() => alive.delete(child));
-      // A process counts as started when it has answered the handshake, or has failed.
+      // The start ends when the process has answered the handshake, or has failed.
       void Promise.race([child.query.initializationResult(), child.ended]).then(started, started);
       return child;
     } catch (error) {

@@ -24,45 +24,47 @@ import { createPromptUrls } from "./prompt-urls.ts";
 import type { SessionModels } from "./session-models.ts";
 import { BACKUPS, type Entry, type Transcript, uuidOf } from "./transcript.ts";
 
-/** Starts the process for the SDK. A guarded process accepts limits and reports why it ended. */
+/**
+ * Starts the process for the SDK. A guarded process has additional methods for limits and for the reason of its end.
+ */
 export type Spawn = (
   options: SpawnOptions,
   places?: readonly SandboxPlace[],
 ) => SpawnedProcess & Partial<Pick<GuardedChild, "agree" | "ended" | "pid">>;
 
-/** The access of a hook to its session. */
+/** The part of a session that hooks can use. */
 export interface HookBridge {
   readonly runId: () => string | null;
-  /** Records that a hook was called. Never fails: a hook of a session that is no longer driven leaves no record. */
+  /** Records that a hook was called. If no worker drives the session, the call is not recorded. */
   readonly wrote: (fact: FactOf<"hook.called">) => Promise<void>;
 }
 
 /**
- * The driver of the session. A child without a driver is idle: nobody reads its messages, and its requests are rejected.
+ * The driver of the session. A child without a driver is idle: its messages are ignored, and its requests are rejected.
  */
 interface Driver extends HookBridge {
   /** The limits of the process while it is driven. */
   readonly terms: ChildTerms;
   message(message: SDKMessage): void;
-  /** Stores entries of the transcript. The child gets the answer when they are durable. */
+  /** Stores entries of the transcript. Resolves when the entries are durable. */
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
   canUseTool: CanUseTool;
-  /** Counts the money that is spent through the broker, and reports when the limit is reached. */
+  /** Counts the cost of calls through the broker, and reports when the limit is reached. */
   readonly budget?: BudgetMeter;
-  /** Resolves when the log has the start of this call; false if it could not be stored. */
+  /** Waits until the log has the start of a call. Resolves to false if the start could not be stored. */
   begins(toolUseId: string): Promise<boolean>;
 }
 
-/** Why a child has ended: a code and a sentence. */
+/** The reason why a child has ended. */
 interface ChildGone {
   readonly code: "runtime_died" | "buffer_exceeded" | "runtime_silent";
   readonly message: string;
 }
 
-/** One process of Claude Code that serves one session. */
+/** A process of Claude Code for a session. */
 export interface Child {
   readonly sessionId: string;
-  /** The start options of the process that cannot be changed while it runs. */
+  /** Identifies the start options that cannot be changed while the process runs. */
   readonly key: string;
   readonly query: Query;
   readonly configDir: string;
@@ -70,21 +72,21 @@ export interface Child {
   /** Resolves when the process has ended and its `SessionEnd` hooks were called. */
   readonly told: Promise<void>;
   readonly isOver: boolean;
-  /** The process id of the outermost process; undefined before it is started. */
+  /** The id of the outermost process, such as the sandbox. Undefined before the start. */
   readonly pid: number | undefined;
   /**
-   * How many entries of the transcript the process knows. If the log has more, another process wrote them, and this
-   * process is out of date.
+   * The number of transcript entries that the process knows. If the log has more entries, another process wrote them,
+   * and this process is out of date.
    */
   entries: number;
-  /** Which parts of the transcript are in the log already: uuids of entries, and copies of files. */
+  /** The parts of the transcript that are already in the log: uuids of entries, and copies of files. */
   readonly stored: Set<string>;
   /** The model and the permission mode, which can be changed while the process runs. */
   readonly now: { model: string | undefined; permissionMode: Options["permissionMode"] };
   readonly models: SessionModels;
-  /** Whether the process reaches models through the broker. If so, it can use any model of its session. */
+  /** True if the process calls models through the broker. The process can then use any model of its session. */
   readonly isBrokered: boolean;
-  /** The token limit of an answer; undefined if unknown. */
+  /** Returns the token limit of an answer, or undefined if it is unknown. */
   mostOutput(apiMessageId: string): number | undefined;
   send(message: SDKUserMessage): void;
   attach(driver: Driver): void;
@@ -105,19 +107,19 @@ export interface ChildStart extends WaysOutStart {
   readonly tenant: string;
   readonly key: string;
   readonly hooksOf: (bridge: HookBridge) => Options["hooks"];
-  /** The transcript to resume from; null for a new session. Read only when a process has to be started. */
+  /** Reads the transcript to resume from, when a process is started. Null for a new session. */
   readonly transcript: () => Promise<Transcript | null>;
-  /** The part of the transcript that the process is shown. Default: all of it. */
+  /** Selects the part of the transcript for the process. Default: the whole transcript. */
   readonly shown?: (transcript: Transcript) => Transcript;
-  /** What the process sees in addition to its own folders, if it is in a sandbox. */
+  /** The paths that the process sees in its sandbox, besides its folders. */
   readonly places?: readonly SandboxPlace[];
-  /** Start the process now and give it its prompt later. */
+  /** True if the process starts before it has a prompt. */
   readonly ahead?: boolean;
-  /** Aborts when nobody waits for the process any longer, also while it is starting. */
+  /** Kills the process if nobody waits for it any more, even while it is starting. */
   readonly givenUp?: AbortSignal;
 }
 
-/** Tools without side effects: running them twice does no harm. */
+/** Tools without side effects, which may run twice. */
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   "Read",
   "Glob",
@@ -129,15 +131,17 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   "StructuredOutput",
 ]);
 
-/** Whether a call may have side effects: it then begins only after its start is in the log. */
+/** Returns true if a call may have side effects. Such a call begins only after its start is in the log. */
 export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(toolName);
 
 const MAXIMUM_LATE = 100;
 
-/** The time limit of the hook, in seconds. It is long, because the call gates have their own time limit. */
+/** The time limit of the hook, in seconds. The call gates have a shorter time limit. */
 const GATE_TIMEOUT = 3600;
 
-/** An idle process need not send anything. Its guard ends it if this server sends nothing for too long. */
+/**
+ * The limits of an idle process. It may be silent, but its guard ends it if this server sends nothing for 21 seconds.
+ */
 const IDLE: ChildTerms = { isBusy: () => false, goodForMs: () => 21_000 };
 
 const NOT_RECORDED: HookJSONOutput = {
@@ -171,7 +175,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
   if (transcript) prompted.noteTranscript(transcript);
   const inbox = createInbox();
-  /** Transcript entries of an idle child wait for the next turn, because this server has no lease to write them now. */
+  /** Keeps transcript entries of an idle child until the next turn. Without a lease, this server cannot write them. */
   let late: { readonly entries: readonly Entry[]; readonly subpath: string | null }[] = [];
   let process: ReturnType<Spawn> | undefined;
   let configDir = options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
@@ -179,10 +183,9 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   let killed = false;
   let wasPrompted = false;
 
-  // A process that was killed before its first append has left a file, and the SDK rejects a session id that has a
-  // file.
+  // If a process was killed before its first append, it has left a file. The SDK rejects a session id with a file.
   if (!transcript) removeSessionFiles(configDir, sessionId);
-  // The driver changes with each run, but the hooks belong to the process as long as it runs.
+  // The driver changes with each run, but the hooks stay the same for the whole process.
   const hooks = start.hooksOf({
     runId: () => driver?.runId() ?? null,
     wrote: async (fact) => driver?.wrote(fact),
@@ -237,7 +240,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     killed = true;
     process?.kill("SIGKILL");
   });
-  /** If the process does not start, everything that was opened for it is closed. */
+  /** Closes the connections that were opened for the process. */
   const cannotStart = async (error: unknown): Promise<never> => {
     await ways?.close();
     throw error;
@@ -261,7 +264,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     return end;
   }
 
-  /** Calls the `SessionEnd` hooks: the SDK calls them only after `/clear`, not at the end of a process. */
+  /** Calls the `SessionEnd` hooks. The SDK calls them after `/clear`, but not at the end of a process. */
   async function tellEnd(): Promise<void> {
     await ended;
     if (!wasPrompted) return;
@@ -304,7 +307,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
       process?.agree?.(next.terms);
       const waited = late;
       late = [];
-      // If the driver cannot store the entries, it reports the error itself.
+      // The driver reports the error.
       for (const { entries, subpath } of waited) next.append(entries, subpath).catch(() => undefined);
     },
     detach() {
@@ -331,10 +334,10 @@ function storedIn([subpath, entries]: readonly [string, readonly Entry[]]): read
   return entries.flatMap((entry) => uuidOf(entry) ?? []);
 }
 
-/** Why the process ended: what its guard reports, or else what the SDK reports. */
+/** Returns why the process ended. Uses the guard's report, or the SDK's error if the guard reports nothing. */
 async function gone(problem: string, process: ReturnType<Spawn> | undefined): Promise<ChildGone> {
   const end = await Promise.race([process?.ended, delay(1000, undefined, { ref: false })]);
-  if (!end) return { code: "runtime_died", message: `Claude Code ended before its turn did. ${problem}`.trim() };
+  if (!end) return { code: "runtime_died", message: `Claude Code ended before its turn ended. ${problem}`.trim() };
   const message = end.stderr === "" ? end.message : `${end.message} Its last output on stderr: ${end.stderr}`;
   if (end.cause === "message_too_large") return { code: "buffer_exceeded", message };
   return { code: end.cause === "quiet" || end.cause === "start_timeout" ? "runtime_silent" : "runtime_died", message };

@@ -3,16 +3,19 @@ import type { GatePlaces } from "../../sandboxes/host-gate.ts";
 import type { openMcpEdge } from "../../mcp/index.ts";
 import type { ModelBroker } from "../../sandboxes/model-broker/index.ts";
 
-/** The sandbox of Claude Code, and the connections that it may make. */
+/** The sandbox of Claude Code, and its allowed connections. */
 export interface ClaudeWalls {
   readonly sandbox: Sandbox;
-  /** The broker, through which the process reaches the model: the real key stays outside of the sandbox. */
+  /** The broker through which the process calls the model. The real key stays outside of the sandbox. */
   readonly broker: ModelBroker;
   readonly limits?: SandboxLimits;
-  /** Hosts that every session may call: names, or `*.name` for all subdomains. */
+  /** Hosts that every session may call. `*.name` allows all subdomains. */
   readonly hosts?: readonly string[];
-  /** Addresses that may be called besides public ones. */
+  /** Addresses that sessions may call, besides public addresses. */
   readonly places?: GatePlaces;
-  /** Loads the code that talks to MCP servers on behalf of a process. Without it the process gets their credentials. */
+  /**
+   * Loads the code that connects a process with MCP servers. Without this code, the process gets the credentials of the
+   * servers.
+   */
   readonly mcpEdge?: () => Promise<typeof openMcpEdge>;
 }

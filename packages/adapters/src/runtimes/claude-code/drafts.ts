@@ -32,7 +32,7 @@ export function createDrafts(live: Live, sessionId: string, run: Pick<RunState, 
     heard(message: ClaudeMessage): void {
       if (message.kind === "reply" || message.kind === "broken") replies += 1;
     },
-    /** Called when the fact with the whole text is in the log. */
+    /** Clears the draft, because the log now has the whole text. */
     written(message: ClaudeMessage): void {
       if (
         (message.kind === "reply" || message.kind === "broken") &&

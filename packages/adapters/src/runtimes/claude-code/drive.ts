@@ -31,12 +31,11 @@ import { resumeRun } from "./resume-run.ts";
 import { createSessionModels } from "./session-models.ts";
 import type { TurnEnd } from "./turn.ts";
 
-/** Drives the session until it has nothing left to do here, then releases the lease. */
+/** Drives the session until it has nothing left to do, and then releases the lease. */
 export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: DriveDeps): Promise<void> {
   const { sessionId } = claimed.lease;
   const lease = claimed.prolong(deps.leaseMs);
-  // As in the loop, this process listens for new events before it reads the log, and does not stop listening: a cancel
-  // may arrive while the process is started.
+  // This process listens for new events before it reads the log, because a cancel may arrive while it reads.
   const ear = createEar(deps.store, sessionId);
   const state = await deps.states.take(sessionId, claimed.lastSequence).finally(ear.stop);
   const answers = createAnswers(state);
@@ -60,20 +59,18 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
   }
 }
 
-/**
- * A snapshot is written when the transcript has grown by this factor, so that readers read at most a fifth of the log.
- */
+/** The transcript must grow by this factor before the next snapshot. Readers then read at most a fifth of the log. */
 const GROWTH = 1.25;
 
 function growths(entries: number): number {
   return Math.max(0, Math.ceil(Math.log(entries / 8) / Math.log(GROWTH)));
 }
 
-/** First resumes the open run, then runs the waiting prompts. After that the session sleeps. */
+/** Resumes the open run, or does a waiting rewind, or begins the next prompt. Without such work, the session sleeps. */
 async function work(drive: Drive): Promise<TurnEnd> {
   const { log, lease, deps } = drive;
   const { run } = log.state;
-  // A run that only has to be ended needs no process.
+  // A cancelled run ends without a process.
   if (run && isCancelled(log.state, run)) return resumeRun(drive);
   if (run) return withProcess(drive, () => resumeRun(drive));
   const [asked] = log.state.rewinds;
@@ -90,25 +87,27 @@ async function work(drive: Drive): Promise<TurnEnd> {
       const prompt = nextPrompt(log.state);
       return prompt ? startRun(drive, prompt) : "ended";
     });
-  // With a snapshot, readers of the session's state need not read Claude Code's transcript, which is most of the log.
+  // With a snapshot, readers of the state skip Claude Code's transcript, which is most of the log.
   const isLonger = growths(log.state.transcriptEntries) > growths(drive.entriesBefore);
   const snapshot = isLonger ? snapshotOf(log.state) : undefined;
   await log.write(({ state }) =>
     state.run || state.rewinds.length > 0 || nextPrompt(state) ? undefined : { dueAt: null },
   );
-  // A snapshot only saves work: if it cannot be written, a later one will be.
+  // A snapshot only saves work, so an error is ignored. A later drive writes the next snapshot.
   if (snapshot && log.released) deps.store.writeSnapshot(lease.sessionId, snapshot).catch(() => undefined);
   return "ended";
 }
 
-/** Waits until this server may run another process, or until the session needs none any more. */
+/**
+ * Waits until this server may run another process, and then works. Stops waiting if the session has no work any more.
+ */
 async function withProcess({ deps, log, signal }: Drive, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
   const cancelled = new AbortController();
   const look = async (): Promise<void> => {
     if (log.isBehind) await log.catchUp();
     if (runToDrive(log.state) === undefined) cancelled.abort();
   };
-  // If the store does not answer, the session continues to wait.
+  // If the store does not answer, the wait continues.
   const stopListening = log.onNews(() => void look().catch(() => undefined));
   const giveUp = await deps.children
     .place(log.state.tenant, AbortSignal.any([signal, cancelled.signal]))
@@ -128,9 +127,8 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   const hasLimit = isLimited(log.state, prompt);
   // Only a run with a limit needs to know the price before it begins.
   const { termsOf } = hasLimit ? await modelOfRun(drive, prompt) : createSessionModels(log.state.tenant, drive.deps);
-  // The child starts and gets its prompt while the beginning of the run is appended. Its messages are appended
-  // afterwards, and calls with effects wait for that append. If the append is rejected, only an answer that nobody has
-  // seen is lost.
+  // The child gets its prompt while the beginning of the run is appended. The child's messages are appended later, and
+  // calls with effects wait for that append. If the append is rejected, an answer is lost, but nobody has seen it.
   const begun = log.write((batch) => {
     const { state } = batch;
     if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;
@@ -141,7 +139,7 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   });
   begun.catch(() => undefined);
   if (drive.claimed.refusal !== undefined || hasLimit) {
-    // If the run has ended already, no process is started for it.
+    // A cap or a budget may have ended the run. It then needs no process.
     await begun;
     if (log.state.run?.runId !== run_id) return "ended";
   }
@@ -158,7 +156,7 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
     begin: () => session.child.send(userMessage(message_id, content)),
   });
   if (how === "ended" && isFirst)
-    // If this fails, the process is started when it is needed, and the error is reported then.
+    // If this fails, the next run starts the process and reports the error.
     prepareNext(drive, prompt).catch(() => undefined);
   return how;
 }

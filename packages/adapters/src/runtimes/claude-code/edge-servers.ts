@@ -6,16 +6,16 @@ import type { OwnServer } from "./options.ts";
 
 type Servers = NonNullable<Options["mcpServers"]>;
 
-/** The MCP servers in the form in which a process in a sandbox gets them. */
+/** The MCP servers for a process in a sandbox. */
 export interface EdgeServers {
   readonly servers: Servers;
   close(): void;
 }
 
 /**
- * Keeps the credentials of MCP servers out of the sandbox. Not Claude Code but this process connects to servers at an
- * address and to commands with an environment, and exchanges their messages with Claude Code over the SDK. A command
- * without an environment has no secret, and runs inside the sandbox. Reasons: decision 178.
+ * Keeps the credentials of MCP servers out of the sandbox. This process connects to servers with an address and to
+ * commands with an environment, and passes their messages to Claude Code. A command without an environment has no
+ * secret, so it runs in the sandbox. Decision 178 has the reasons.
  */
 export async function edgeServers(
   servers: Servers,
@@ -32,7 +32,7 @@ export async function edgeServers(
     }
     const edge = (await walls.mcpEdge())(name, place);
     edges.push(edge);
-    // The SDK expects its own server type here, but only calls `connect` of the instance.
+    // The SDK expects another type here, but only calls `connect`.
     made[name] = { type: "sdk", name, instance: edge as never };
   }
   return { servers: made, close: () => void Promise.all(edges.map((edge) => edge.close())) };
@@ -47,7 +47,8 @@ function placeOf(
     case "http":
     case "sse": {
       const { url, headers = {} } = server;
-      // The operator's own servers may be at any address; servers of a request only at addresses that requests may use.
+      // The operator's servers may be at any address. Servers of a request may only be at addresses that requests may
+      // use.
       const allowed = own ? { allowsAddress: () => true, allowsPort: () => true } : places;
       return { url, headers, sse: server.type === "sse", fetch: createGuardedFetch(allowed ?? {}) };
     }

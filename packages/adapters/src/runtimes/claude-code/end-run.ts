@@ -20,7 +20,7 @@ import { closeCalls } from "./call-results.ts";
 import { optionsOf } from "./options.ts";
 import type { SessionModels } from "./session-models.ts";
 
-/** Ends the run as Claude Code reported: `is_error` decides, never `subtype`. */
+/** Ends the run as Claude Code reported. Uses `is_error` and ignores `subtype`. */
 export function endRun(
   said: SDKResultMessage,
   batch: Batch,
@@ -47,8 +47,8 @@ export function endRun(
 }
 
 /**
- * Claude Code reports the costs of every model by Claude's prices. This corrects them: a simulated answer costs
- * nothing. A model with an address of its own has the operator's price or, without one, the known price of its name.
+ * Corrects the costs in Claude Code's report, which uses Claude's prices for every model. A simulated answer costs
+ * nothing. A model with its own address costs the operator's price, or the known price of its name.
  */
 function withOwnCosts(said: SDKResultMessage, termsOf: SessionModels["termsOf"]): JsonObject {
   const result = said as unknown as JsonObject;
@@ -78,7 +78,7 @@ function costOfModel(
   return (picosOfCall(model, counted, price) ?? 0) / 1e12;
 }
 
-/** Ends the run with an error. `result` is Claude Code's message about the error, if there is one. */
+/** Ends the run with an error. `result` is Claude Code's report of the error. */
 export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
   const { state, now } = batch;
   if (!state.run) return;
@@ -86,7 +86,7 @@ export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
   batch.add(runFailed(state.run, { ...end, now, result }));
 }
 
-/** Completes a run that has its final answer, but whose end was not recorded. */
+/** Completes a run with a final answer if the log does not have the end of the run. */
 export function completeRun(batch: Batch): void {
   const { state, now } = batch;
   if (!state.run) return;
@@ -99,17 +99,14 @@ export function completeRun(batch: Batch): void {
   batch.add(runCompleted(state.run, { stopReason, finalResponse: final, now, ...result }));
 }
 
-/** Claude Code reports success even if the model answers in text instead of the requested format. */
+/** The end of a run whose answer is only text. Claude Code reports success for such an answer. */
 const NO_OUTPUT = endWith({
   code: "structured_output",
   message:
     "The model answered, but not in the format that output_format requires. Explain the fields in the prompt, or send the prompt again.",
 });
 
-/**
- * The end of a run whose answer does not match the requested format; undefined if it matches, or if no format was
- * requested.
- */
+/** Returns the failed end of a run if its answer does not match the requested format. */
 function untypedEnd({ state }: Batch, output: unknown): RunEnd | undefined {
   if (!state.run || !optionsOf(state, state.run.prompt).output_format) return undefined;
   if (output === undefined) return NO_OUTPUT;
@@ -120,12 +117,12 @@ function untypedEnd({ state }: Batch, output: unknown): RunEnd | undefined {
   return endWith({ code: "validation_failed", message });
 }
 
-/** The answer of an agent with an output_schema, as JSON: in the same form as the loop's. */
+/** Returns the answer as JSON, for an agent with an output_schema. */
 function typedText({ state }: Batch, output: unknown): string | undefined {
   return state.agent?.output_schema && output !== undefined ? JSON.stringify(output) : undefined;
 }
 
-/** The answer in the requested format, from the messages of the run. */
+/** Finds the answer in the requested format in the messages of the run. */
 function outputIn(transcript: readonly Message[], { prompt }: RunState): unknown {
   const blocks = transcript
     .slice(transcript.findIndex(({ id }) => id === prompt.message_id) + 1)
@@ -133,13 +130,13 @@ function outputIn(transcript: readonly Message[], { prompt }: RunState): unknown
   const call = blocks.filter(isToolUse).findLast(
     ({ id, name }) =>
       name === "StructuredOutput" &&
-      // A call whose input did not match was answered with an error.
+      // An input that did not match the format has an error as its result.
       blocks.some((block) => block["tool_use_id"] === id && block["is_error"] !== true),
   );
   return call?.input;
 }
 
-/** Why a run ends with an error, as Claude Code reported it. */
+/** Converts Claude Code's error to the end of a run. */
 function endOf(result: SDKResultMessage): RunEnd {
   const said = "errors" in result && result.errors.length > 0 ? result.errors.join("\n") : textOfResult(result);
   switch (result.subtype) {

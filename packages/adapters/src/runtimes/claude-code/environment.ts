@@ -5,19 +5,19 @@ import type { ResolvedOptions } from "./options.ts";
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /**
- * The longest path of a temporary folder. Claude Code's own sandbox makes sockets in it, whose paths may have at most
- * 107 bytes.
+ * The longest path of a temporary folder. Claude Code's sandbox makes sockets in this folder, and the path of a socket
+ * may have at most 107 bytes.
  */
 const LONGEST_TEMPORARY = 70;
 
 interface EnvironmentParts {
   readonly configDir: string;
   readonly apiEnv: Readonly<Record<string, string>>;
-  /** Whether the child sees only its own folders. If so, Claude Code's own sandbox is off. */
+  /** True if the child is in Skein's sandbox. Claude Code's sandbox is then off. */
   readonly isWalled: boolean;
 }
 
-/** The whole environment of a child. It contains no variable of this process. */
+/** Returns the whole environment of a child. The child gets no variable of this process. */
 export function childEnvironment(
   options: ResolvedOptions,
   { configDir, apiEnv, isWalled }: EnvironmentParts,
@@ -31,18 +31,18 @@ export function childEnvironment(
     HOME: configDir,
     TMPDIR: temporary,
     CLAUDE_CONFIG_DIR: configDir,
-    // The child calls only the configured API, and does no background work after a turn.
+    // These variables limit the child's requests to the configured API, and turn off background work after a turn.
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
-    // The SDK's own option for file checkpoints cannot be used with a session store, because the SDK does not store the
-    // copies of files. Skein stores them.
+    // The SDK's option for file checkpoints cannot be used with a session store, because the SDK would not store the
+    // copies. Skein stores them.
     ...(options.enable_file_checkpointing && { CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING: "true" }),
     ...apiEnv,
   };
 }
 
 /**
- * The temporary folder is in the child's own folder, or beside that folder if the path would be too long for sockets.
+ * Returns a temporary folder in the child's folder. If its path is too long for sockets, returns a folder beside it.
  */
 function temporaryFolder(configDir: string, isWalled: boolean): string {
   const own = join(configDir, "tmp");

@@ -2,7 +2,7 @@ import type { SessionState } from "@skein/core";
 import type { PermissionMode } from "@anthropic-ai/claude-agent-sdk";
 import type { Child } from "./claude-child.ts";
 
-/** Applies changes of the session's permission mode or model to its child. */
+/** Returns a function that applies a new permission mode or model of the session to its child. */
 export function followControl(child: Child, first: SessionState): (state: SessionState) => void {
   const told = { ...first.control };
   return ({ control: { permissionMode, model } }) => {
@@ -19,8 +19,8 @@ export function followControl(child: Child, first: SessionState): (state: Sessio
 }
 
 /**
- * A process without the broker cannot reach a model with an address of its own. The next run then starts another
- * process.
+ * Changes the model of the child. Without the broker, the child cannot call a model with its own address, so the next
+ * run starts another process.
  */
 async function changeModel(child: Child, model: string): Promise<void> {
   if (!child.isBrokered && (await child.models.reach(model))) return;

@@ -10,15 +10,16 @@ interface Change {
   readonly toolUseId: string | null;
   /** Null if the file did not exist. */
   readonly before: string | null;
-  /** Whether the content is known: a file may be too large to be recorded. */
+  /** False if the file was too large, so that its content was not recorded. */
   readonly known: boolean;
   readonly after: string;
 }
 
 /**
- * The files that the tools of Claude Code have changed in a session, each with the difference between its first and its
- * last content. Changes that a rewind undid are left out. Only the log is read, so changes by shell commands are
- * missing. With `rewindTo`, the id of a user message: the changes that a rewind to that message would make.
+ * Returns the files that Claude Code's tools changed in a session, with the difference between first and last content.
+ * Leaves out changes that a rewind undid. Changes by shell commands are missing, because only the log is read.
+ *
+ * If `rewindTo` is the id of a user message, returns the changes of a rewind to that message.
  */
 export function changedFiles(events: readonly Event[], rewindTo?: string): readonly ChangedFile[] {
   const { changes, messages } = changesIn(events);
@@ -73,7 +74,7 @@ function unified(file: { path: string; isNew: boolean; isGone: boolean }, text: 
   return text === "" ? "" : `--- ${before}\n+++ ${after}\n${text}`;
 }
 
-/** The change of a file in an entry: the result of Write, Edit or NotebookEdit. */
+/** Returns the change in the result of Write, Edit or NotebookEdit. */
 function changeIn(entry: Entry, { sequence, created_at }: Event): readonly Change[] {
   const result = entry["toolUseResult"];
   if (entry.type !== "user" || !isJsonObject(result)) return [];

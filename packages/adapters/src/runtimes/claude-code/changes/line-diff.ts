@@ -1,8 +1,8 @@
-/** How two texts differ, line by line. */
+/** The difference between two texts, in lines. */
 export interface LineDiff {
   readonly insertions: number;
   readonly deletions: number;
-  /** In the unified format, without the names of the files; empty if nothing differs. */
+  /** The difference in the unified format, without file names. Empty if the texts are the same. */
   readonly text: string;
 }
 
@@ -12,7 +12,9 @@ interface Line {
 }
 
 const CONTEXT = 3;
-/** Texts that differ more are shown as replaced: computing the difference would take long, and the result would not be useful. */
+/**
+ * If two texts differ more, all lines are shown as replaced. The difference would take long and would not be useful.
+ */
 const MOST_EDITS = 2000;
 
 export function lineDiff(before: string, after: string): LineDiff {
@@ -21,7 +23,10 @@ export function lineDiff(before: string, after: string): LineDiff {
   return { insertions: count("+"), deletions: count("-"), text: hunks(lines).join("") };
 }
 
-/** A last line without a line break is marked as in `diff`, because it differs from the same line with a line break. */
+/**
+ * Splits a text into lines. Marks a last line without a line break as `diff` does, because it differs from the line
+ * with a line break.
+ */
 function linesOf(text: string): readonly string[] {
   if (text === "") return [];
   const lines = text.split("\n");
@@ -47,7 +52,7 @@ function compare(before: readonly string[], after: readonly string[]): readonly 
   ];
 }
 
-/** Myers' greedy search: for each number of edits, computes how far each diagonal reaches. */
+/** Finds the shortest edit with Myers' greedy algorithm. A round has one more edit than the round before. */
 function shortestEdit(before: readonly string[], after: readonly string[]): readonly Line[] {
   const most = Math.min(before.length + after.length, MOST_EDITS);
   const rounds: Map<number, number>[] = [];
@@ -70,7 +75,7 @@ function at(reached: ReadonlyMap<number, number>, diagonal: number): number {
   return reached.get(diagonal) ?? -1;
 }
 
-/** Whether the furthest path to a diagonal ends with an insertion. */
+/** Returns true if the furthest path to a diagonal ends with an insertion. */
 function stepsDown(reached: ReadonlyMap<number, number>, diagonal: number, edits: number): boolean {
   return diagonal === -edits || (diagonal !== edits && at(reached, diagonal - 1) < at(reached, diagonal + 1));
 }
@@ -100,7 +105,7 @@ function wayBack(
   return lines.toReversed();
 }
 
-/** Groups of changed lines with some context, each with its place in both texts. */
+/** Returns groups of changed lines with some context. A group has its position in both texts. */
 function hunks(lines: readonly Line[]): readonly string[] {
   const found: string[] = [];
   const isNear = (index: number): boolean =>
