@@ -1,7 +1,9 @@
 import type { Content } from "@skein/protocol";
 import type { SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
 
-/** A message of the user. With `next`, it is read within the current turn, together with the next tool result. */
+/**
+ * Returns a message of the user. With `next`, the current turn reads the message together with the next tool result.
+ */
 export function userMessage(uuid: string, content: Content, priority?: "next"): SDKUserMessage {
   return {
     ...(priority && { priority }),
@@ -12,7 +14,7 @@ export function userMessage(uuid: string, content: Content, priority?: "next"): 
   };
 }
 
-/** The messages for a child, in the SDK's format. */
+/** Creates a queue of messages for a child, in the SDK's format. */
 export function createInbox() {
   const waiting: SDKUserMessage[] = [];
   let over = false;

@@ -30,60 +30,52 @@ export interface ClaudeCodeDeps extends Pick<
   DriveDeps,
   "store" | "states" | "live" | "now" | "ids" | "report" | "configDirOf" | "apiEnv"
 > {
-  /** Reserves money before model calls, if the operator has caps. */
+  /** Reserves money for a model call if the operator has set caps. */
   readonly spend?: SpendGate | undefined;
-  /** Whether the built-in simulation is at `apiEnv`: its answers are marked and cost nothing. */
+  /** True if `apiEnv` leads to the built-in simulation. Its answers are marked and cost nothing. */
   readonly simulated?: boolean;
-  /** Models that have an address and a key of their own. */
+  /** The models with their own address and key. */
   readonly ownModels?: DriveDeps["ownModels"];
-  /** Path of a `claude` to use instead of the SDK's own. */
+  /** The path of another `claude`. Default: the SDK's `claude`. */
   readonly executable?: string | undefined;
   /**
-   * Called before each start of a process. Returns the sandbox of the session's processes, and their connection to the
-   * model. Without a sandbox the processes have the rights of this server's user. Throws an error if a sandbox is
-   * required and missing.
+   * Returns the sandbox of a process and its connection to the model. Without a sandbox, the process has the rights of
+   * this server's user. Throws if a sandbox is required but missing.
    */
   readonly walls?: (mode: SandboxMode) => Promise<ClaudeWalls | undefined>;
-  /** Starts the processes. Default: guarded processes, which end with this server, even if it is killed. */
+  /** Starts the processes. Default: guarded processes, which also end if this server is killed. */
   readonly spawn?: Spawn;
-  /** The options of a run, with the operator's values in place of their names, and with secrets restored. */
+  /** Returns the options of a run. Names are replaced by the operator's values, and secrets are restored. */
   readonly optionsOf?: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf?: DriveDeps["hooksOf"];
   readonly refused?: DriveDeps["refused"];
   readonly children?: ChildPoolOptions;
-  /**
-   * How long a lease is valid without a renewal. It is longer than the loop's lease, because no fence can stop effects of a
-   * child.
-   */
+  /** The length of a lease. It is longer than the loop's lease, because a fence cannot stop a child's effects. */
   readonly leaseMs?: number;
-  /** How long a process is kept while a question waits for its answer. After that the session waits without a process. */
+  /** If a question waits longer for its answer, the process ends. The session then waits without a process. */
   readonly parkAfterMs?: number;
-  /**
-   * How long a process may be silent after its prompt. The time is long, because a start takes long on a busy machine.
-   */
+  /** The largest silence of a process after its prompt. It is long, because a start takes long on a busy machine. */
   readonly firstWordMs?: number;
 }
 
-/** Claude Code as a runtime, on the unmodified Claude Agent SDK. Reasons: decision 075. */
+/** The runtime Claude Code, with the unmodified Claude Agent SDK. Decision 075 has the reasons. */
 export interface ClaudeCode extends Runtime {
   /**
-   * If a process for a new session with these options is already started, returns the id that the session must have.
-   * Otherwise returns undefined, and the session can have any id.
+   * Reserves a process that was started in advance for a session with these options. Returns the id that the session
+   * must have. Without such a process, returns undefined, and the session can have any id.
    */
   reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
-  /** What a session with these options would have. */
+  /** Returns what a session with these options would have, such as tools and models. */
   offer(session: { readonly tenant: string; readonly sessionId: string }, options: ResolvedOptions): Promise<Offer>;
   /** The number of processes, and the memory that they use. */
   figures(): Promise<ProcessFigures>;
   /** Ends the idle process of a session that was deleted. */
   drop(sessionId: string): void;
-  /**
-   * Ends every idle process. Working processes end with their drive. Resolves when the `SessionEnd` hooks were called.
-   */
+  /** Ends every idle process, and waits for the `SessionEnd` hooks. Working processes end with their drive. */
   close(): Promise<void>;
 }
 
-/** How long a process may take to report its offer. */
+/** The time limit for an offer. */
 const OFFER_MS = 30_000;
 
 export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
@@ -117,7 +109,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
         await driveSession(claimed, signal, driveDeps);
       } catch (error) {
         children.drop(claimed.lease.sessionId);
-        // The lease is not released but expires: the next driver then counts this failure against the run.
+        // The lease expires instead of being released. The next driver then counts this failure against the run.
         if (!isKnownError(error, "lease_lost", "not_found", "closed")) deps.report(error);
       }
     },
@@ -127,7 +119,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
       const late = AbortSignal.timeout(OFFER_MS);
       const giveUp = await children.place(tenant, late);
       if (!giveUp)
-        throw new KnownError("closed", "Claude Code is busy: all of its processes are at work. Ask again later.");
+        throw new KnownError("closed", "Claude Code is busy, because all its processes are at work. Ask again later.");
       try {
         const start = await startOf({ sessionId, tenant, options, env: {} }, driveDeps);
         return await askOffer(start, await childDeps(start.walls), late);
@@ -140,7 +132,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   };
 }
 
-/** The options as they are stored: for a server on which the operator registered no names. */
+/** Returns the stored options, for a server without names from the operator. */
 async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<ResolvedOptions> {
   const options = optionsOf(state, prompt);
   return { ...options, cwd: options.cwd ?? tmpdir() };

@@ -4,13 +4,12 @@ import { messageIdOf } from "./message-id.ts";
 import { type Entry, type Transcript, blocksIn, uuidOf } from "./transcript.ts";
 
 /**
- * An interrupted turn leaves calls without a result in Claude Code's transcript. If it were resumed unchanged, the SDK
- * would drop the answer with these calls and ask the model again, so calls that had begun would run twice. The missing
- * entries are therefore written here, in Claude Code's own format, so that the SDK can continue the conversation.
- * Reasons: decision 076.
+ * Completes the transcript of an interrupted turn, in Claude Code's format, so that the SDK can continue the
+ * conversation. Such a transcript has calls without a result. The SDK would drop the answer with these calls and ask
+ * the model again, so calls that had begun would run twice. Decision 076 has the reasons.
  */
 
-/** The result that is written for a call without a result. */
+/** Returns a result entry for a call without a result. */
 export function resultEntry(
   transcript: Transcript,
   { toolUseId, content, isError }: { readonly toolUseId: string; readonly content: string; readonly isError: boolean },
@@ -27,7 +26,7 @@ export function resultEntry(
   };
 }
 
-/** Marks a call as waiting: a resumed Claude Code asks for permission again, runs the call, and continues. */
+/** Marks a call as waiting. When Claude Code resumes, it asks for permission again and then runs the call. */
 export function deferredEntry(transcript: Transcript, call: Pick<CallState, "toolUseId" | "name" | "input">) {
   const asking = entryAsking(transcript, call.toolUseId);
   if (!asking) return undefined;
@@ -43,7 +42,7 @@ export function deferredEntry(transcript: Transcript, call: Pick<CallState, "too
   return { ...common(asking), type: "attachment", attachment } satisfies Entry;
 }
 
-/** Whether the transcript already marks the call as waiting. */
+/** Returns true if the transcript already marks the call as waiting. */
 export function isDeferred(transcript: Transcript, toolUseId: string): boolean {
   return (transcript.get("") ?? []).some(
     (entry) =>
@@ -53,7 +52,7 @@ export function isDeferred(transcript: Transcript, toolUseId: string): boolean {
   );
 }
 
-/** The result of a call, if it is in the transcript. */
+/** Returns the result of a call, if the transcript has it. */
 export function resultIn(transcript: Transcript, toolUseId: string) {
   for (const entry of transcript.get("") ?? [])
     for (const block of blocksIn(entry))
@@ -62,15 +61,14 @@ export function resultIn(transcript: Transcript, toolUseId: string) {
   return undefined;
 }
 
-/** Whether the transcript has this message of the user. */
+/** Returns true if the transcript has this message. */
 export function hasMessage(transcript: Transcript, uuid: string): boolean {
   return (transcript.get("") ?? []).some((entry) => uuidOf(entry) === uuid);
 }
 
 /**
- * The part of the transcript from which a turn can continue. The unfinished work of a dead process is left out: an
- * answer that never became a fact, and the "continue" message of a resumed process. With that message the SDK would not
- * see that the turn was interrupted, and would wait for a prompt.
+ * Returns the part of the transcript from which a turn can continue. Leaves out answers that never became a fact. Also
+ * leaves out the "continue" message of a resumed process, because the SDK would then wait for a prompt.
  */
 export function soundPart(transcript: Transcript, state: SessionState): Transcript {
   const entries = transcript.get("") ?? [];
@@ -106,7 +104,7 @@ function entryAsking(transcript: Transcript, toolUseId: string): Entry | undefin
   );
 }
 
-/** The fields that every entry of a transcript has. They are copied from the entry before the new one. */
+/** Returns the fields that every entry needs, copied from the previous entry. */
 function common(after: Entry) {
   const { userType, entrypoint, cwd, sessionId, version, gitBranch } = after;
   return {

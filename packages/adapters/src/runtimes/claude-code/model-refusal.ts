@@ -1,17 +1,17 @@
 import { isAmong } from "@skein/core";
 import type { ResolvedOptions } from "./options.ts";
 
-/** Aliases for a family of models. */
+/** Names of model families. */
 const FAMILIES = ["sonnet", "opus", "haiku"];
-/** Names that only Claude Code can resolve. */
+/** Aliases whose model only Claude Code knows. */
 const UNKNOWN = /^(?:default|best|opusplan)/;
-/** Claude Code itself calls the smallest family, for titles and summaries. */
+/** The family that Claude Code uses for titles and summaries. */
 const SMALL = "haiku";
 
 /**
- * Why a session may not call a model through the broker, as a sentence; undefined if it may. A session may call the
- * models that it named and the small models that Claude Code uses by itself, if the policy of its key allows them. A
- * session whose model has an address of its own uses this model for everything.
+ * Returns why a session may not call a model through the broker, or undefined if it may. A session may call its named
+ * models and Claude Code's small models, if the policy of its key allows them. If a model has its own address, the
+ * session uses it for everything.
  */
 export function modelRefusal(
   {

@@ -6,15 +6,15 @@ import { hasFailedServers, withServerErrors } from "./server-errors.ts";
 
 type Init = Extract<SDKMessage, { type: "system"; subtype: "init" }>;
 
-/** The offer as Claude Code reports it, without the default model, which Skein decides. */
+/** Claude Code's report of an offer. Skein adds the default model. */
 export type Offer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
   readonly mcp_servers: readonly { readonly name: string; readonly status: string; readonly error?: string }[];
 };
 
-/** A command that Claude Code answers without a model. Before the answer, it reports its tools, models and servers. */
+/** A command that needs no model. Before its answer, Claude Code reports its tools, models and servers. */
 const WITHOUT_MODEL = "/cost";
 
-/** Starts a process only to find out what a session with these options would have, and removes its files afterwards. */
+/** Starts a process to find out what a session with these options would have. Then removes the files of the process. */
 export async function askOffer(
   { options, places }: Pick<ChildStart, "options" | "places">,
   { sdk, spawn }: ChildDeps,
@@ -26,10 +26,10 @@ export async function askOffer(
     prompt: inbox.messages(),
     options: {
       ...options,
-      // In the sandbox there is no real key. A placeholder is enough, because no request is made.
+      // The sandbox has no real key. A placeholder is enough, because the process makes no request.
       env: { ANTHROPIC_API_KEY: "none", ...options.env },
       persistSession: false,
-      // Claude Code offers tools that ask a person only if there is a permission callback.
+      // Without a permission callback, Claude Code would not offer the tools that ask a person.
       canUseTool: async () => ({ behavior: "deny", message: "Nothing is run here." }),
       spawnClaudeCodeProcess(request) {
         const process = spawn(request, places);

@@ -1,31 +1,31 @@
 import type { KeyPolicy, QueuedPrompt, SessionState } from "@skein/core";
 import { ClaudeOptions, type JsonObject } from "@skein/protocol";
 
-/** An MCP server of the operator, and what its command can see. */
+/** The sandbox rules for an MCP server of the operator. */
 export interface OwnServer {
   readonly reads: readonly string[];
   readonly hosts: readonly string[];
 }
 
-/** The options of a run with every name replaced by what it stands for: paths, settings, secrets. */
+/** The options of a run, with real paths, settings and secrets instead of names. */
 export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd"> {
   /** An absolute path that exists. */
   readonly cwd: string;
   readonly settings?: JsonObject | string | null | undefined;
-  /** The operator's rules for the key that began the session. */
+  /** The rules for the key that created the session. */
   readonly rules?: KeyPolicy;
-  /** Which of the MCP servers are the operator's, and what their commands can see in a sandbox. */
+  /** The operator's MCP servers among `mcp_servers`, with their sandbox rules. */
   readonly ownServers?: Readonly<Record<string, OwnServer>>;
-  /** Device and inode of the folders that the session named, by their paths. */
+  /** Device and inode of the session's folders, by path. */
   readonly identities?: Readonly<Record<string, string>>;
   /** Read-only folders. They need a sandbox. */
   readonly readOnly?: readonly string[];
 }
 
-/** The options of the session's next run: those of the session, changed by the prompt and by `control` requests. */
+/** Returns the options of the next run. The prompt and `control` requests change the options of the session. */
 export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOptions {
   const { agent, control } = state;
-  // An agent of the platform API without `extras.claude` has its settings in the agent's own fields.
+  // Without `extras.claude`, an agent of the platform API has these settings in other fields.
   const own = (agent?.extras["claude"] ?? {
     ...(agent && { model: agent.model, max_turns: agent.max_steps }),
   }) as JsonObject;
@@ -42,7 +42,7 @@ export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOpti
   return ClaudeOptions.parse(base);
 }
 
-/** The model that a run names; null if none was chosen, and Claude Code's settings decide. */
+/** Returns the model of a run. Returns null if the request names none, so that Claude Code's settings decide. */
 export function modelNameOf({ agent, control }: SessionState, prompt: QueuedPrompt): string | null {
   const own = agent?.extras["claude"] as { readonly model?: string | null } | undefined;
   const changed = prompt.options as { readonly model?: string | null } | undefined;

@@ -1,15 +1,15 @@
-/** The token limit of each answer of a child. Claude Code itself does not report it. */
+/** The token limits of a child's answers. Claude Code does not report them. */
 export interface OutputLimits {
   note(apiMessageId: string, maxTokens: number): void;
   of(apiMessageId: string): number | undefined;
 }
 
-/** How many answers are remembered. Only a few are in progress at a time. */
+/** The largest number of remembered answers. Only a few are in progress at a time. */
 const REMEMBERED = 100;
 
 /**
- * The limit is in the request, which only the model broker sees, so it is known for a child in a sandbox. Without a
- * sandbox it is known only if the operator or the caller set it for all answers (`CLAUDE_CODE_MAX_OUTPUT_TOKENS`).
+ * Remembers the limits of requests. Only the model broker sees requests, so these limits are known only in a sandbox.
+ * Without a sandbox, `CLAUDE_CODE_MAX_OUTPUT_TOKENS` is the limit if it is set.
  */
 export function createOutputLimits(setForAll: string | undefined): OutputLimits {
   const known = new Map<string, number>();

@@ -4,16 +4,15 @@ import { reportedCost } from "./budget.ts";
 import type { PassRules } from "../../sandboxes/model-broker/index.ts";
 
 /**
- * Counts what Claude Code spends against the operator's caps. In a sandbox, money is reserved for each call before the
- * broker forwards it. Without a sandbox the calls are not visible, so the usage in the log is counted when the drive
- * ends.
+ * Counts the cost of Claude Code against the operator's caps. In a sandbox, the broker reserves money for each call.
+ * Without a sandbox, calls are not visible, so the end of a drive counts the usage in the log.
  */
 export interface Payments {
-  /** Begins to count what a driven session spends. Returns the function that ends the count. */
+  /** Begins to count the cost of a driven session. Returns the function that ends the count. */
   begin(state: () => SessionState): () => Promise<void>;
-  /** Reserves money for the calls of a process of this session. */
+  /** Returns a function that reserves money for a call of this session's process. */
   payFor(sessionId: string): NonNullable<PassRules["pay"]>;
-  /** The reason why the last call of this session was rejected for lack of money, as a sentence; undefined if it was allowed. */
+  /** Returns why the last call of this session was rejected. Returns undefined if the money was enough. */
   refusal(sessionId: string): string | undefined;
 }
 
@@ -23,8 +22,8 @@ const BYTES_PER_TOKEN = 4;
 interface Payer {
   readonly state: () => SessionState;
   /**
-   * The caps at the beginning of the drive. They are stored here because a finished run no longer has the key of its
-   * prompt.
+   * The caps at the beginning of the drive. A finished run no longer has the key of its prompt, so the caps could not
+   * be found later.
    */
   readonly caps: readonly Cap[];
   paid: bigint;

@@ -2,7 +2,7 @@ import { type FactData, type JsonObject, textOf } from "@skein/protocol";
 import type { PermissionResult, PermissionUpdate } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 
-/** A complete answer to a permission request or to questions. */
+/** The structured answer to a permission request or to questions. */
 const Decision = z.object({
   behavior: z.enum(["allow", "deny"]).optional(),
   updatedInput: z.record(z.string(), z.unknown()).optional(),
@@ -14,7 +14,7 @@ const Decision = z.object({
 
 const YES: ReadonlySet<string> = new Set(["allow", "allowed", "approve", "approved", "yes", "ok", "true"]);
 
-/** The answer for Claude Code about a call that waited. Any answer that is not clearly a yes is a no. */
+/** Converts a person's answer to an answer for Claude Code. An answer that is not clearly a yes is a no. */
 export function permissionOf(
   answer: Pick<FactData<"await.answered">, "content" | "is_error">,
   kind: "question" | "approval",
@@ -52,7 +52,7 @@ function decisionIn(text: string): z.infer<typeof Decision> | undefined {
   }
 }
 
-/** A free text is the answer to every question that was asked. */
+/** Uses a free text as the answer to every question of the call. */
 function sameForAll(input: JsonObject, text: string): Record<string, string> {
   const questions = Array.isArray(input["questions"]) ? (input["questions"] as { question?: unknown }[]) : [];
   return Object.fromEntries(questions.map(({ question }) => [String(question), text]));

@@ -1,28 +1,28 @@
 import type { Child, ChildStart } from "./claude-child.ts";
 
 /**
- * Processes that are started before their session exists. A process needs its session's id and options at its start, so
- * the id is created here, and a new session with the same options gets that id.
+ * Starts processes before their session exists. A process needs the session's id at its start. So the id is made here,
+ * and a new session with the same options gets it.
  */
 export interface Prefetch {
   /**
-   * Starts a process for the next session of this kind, if there is none yet. If there are too many processes, the one
-   * whose kind was not requested for the longest time is ended.
+   * Starts a process for the next session of this kind, if none is ready. If too many processes are ready, ends the
+   * process of the kind that was not requested for the longest time.
    */
   prepare(kind: string, start: ChildStart): void;
-  /** The id for a session of this kind whose process is started already. The process is reserved for a while. */
+  /** Reserves a ready process of this kind for a while. Returns the id for its session. */
   reserve(kind: string): string | undefined;
 }
 
 interface Started {
   readonly sessionId: string;
   readonly child: Promise<Child | undefined>;
-  /** Ends the process, also while it is starting. */
+  /** Ends the process, even while it is starting. */
   readonly giveUp: () => void;
   readonly timer: NodeJS.Timeout;
 }
 
-/** How long a process is reserved for the session that took its id. */
+/** A reserved process waits this long for its session. */
 const RESERVED_MS = 10_000;
 
 export function createPrefetch(
@@ -53,7 +53,7 @@ export function createPrefetch(
     prepare(kind, request) {
       if (isClosed || maxAhead === 0 || ready.has(kind)) return;
       const givenUp = new AbortController();
-      // A process that could not be started is dropped: the session that needs one will report the reason.
+      // A process that cannot be started is dropped. The session that needs it will report the reason.
       const child = start({ ...request, ahead: true, givenUp: givenUp.signal }).catch(() => undefined);
       const timer = setTimeout(() => remove(ready, kind), idleMs).unref();
       ready.set(kind, { sessionId: request.sessionId, child, giveUp: () => givenUp.abort(), timer });

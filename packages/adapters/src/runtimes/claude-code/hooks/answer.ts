@@ -2,21 +2,21 @@ import { type HookEvent, JsonObject } from "@skein/protocol";
 import type { SyncHookJSONOutput } from "@anthropic-ai/claude-agent-sdk";
 import { z } from "zod";
 
-/** The answer of a webhook in the format of the Claude API. An empty answer decides nothing. */
+/** The answer of a webhook, in the format of the Claude API. An empty answer makes no decision. */
 export const HookAnswer = z.object({
   decision: z
     .enum(["allow", "deny", "ask", "approve", "block"])
     .transform((word) => (word === "approve" ? "allow" : word === "block" ? "deny" : word))
     .nullish(),
   reason: z.string().max(10_000).nullish(),
-  /** Replaces the input of the call. */
+  /** The new input of the tool call. */
   modified_input: JsonObject.nullish(),
   /** Additional text for the model. */
   additional_context: z.string().max(100_000).nullish(),
 });
 export type HookAnswer = z.infer<typeof HookAnswer>;
 
-/** Events whose answer decides whether something may happen. A missing answer means no. */
+/** Events at which the webhook decides whether something may happen. Without an answer, it may not happen. */
 export const GATES: ReadonlySet<HookEvent> = new Set(["PreToolUse", "PermissionRequest"]);
 
 const WITH_CONTEXT: ReadonlySet<HookEvent> = new Set([
@@ -29,7 +29,7 @@ const WITH_CONTEXT: ReadonlySet<HookEvent> = new Set([
   "Notification",
 ]);
 
-/** The answer in the format of the SDK. */
+/** Converts the answer to the format of the SDK. */
 export function outputOf(event: HookEvent, answer: HookAnswer): SyncHookJSONOutput {
   const { decision, modified_input: updatedInput, additional_context: additionalContext } = answer;
   const reason = answer.reason ?? undefined;
@@ -63,7 +63,10 @@ export function outputOf(event: HookEvent, answer: HookAnswer): SyncHookJSONOutp
   };
 }
 
-/** If the answer is `ask` or decides nothing, people are asked as they would be without the hook. */
+/**
+ * Converts the answer to a permission request. If the answer is `ask` or makes no decision, Claude Code asks people as
+ * usual.
+ */
 function permissionOutput({ decision, reason, modified_input: updatedInput }: HookAnswer): SyncHookJSONOutput {
   const hookEventName = "PermissionRequest";
   if (decision === "deny")

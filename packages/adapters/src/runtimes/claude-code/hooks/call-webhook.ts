@@ -3,7 +3,7 @@ import { type HookWebhook, webhookHeaders } from "@skein/protocol";
 import { type GuardedRequestOptions, guardedRequest } from "../../../tools/guarded-request.ts";
 import { HookAnswer } from "./answer.ts";
 
-/** The error of a webhook that gave no valid answer. The message contains neither the address nor the sent data. */
+/** The error if a webhook gave no valid answer. Its message contains neither the address nor the sent data. */
 export class HookFailure extends Error {
   readonly code: "hook_timeout" | "hook_failed";
 
@@ -26,10 +26,10 @@ export type CallDeps = Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort
 };
 
 const ANSWER_BYTES = 1024 * 1024;
-/** The delays between attempts if the receiver is unavailable. All attempts have the same message id. */
+/** The delays between attempts to reach the webhook. All attempts have the same message id. */
 const AGAIN_MS = [200, 1000];
 
-/** Calls a webhook. All attempts together take no longer than the hook's time limit. */
+/** Calls a webhook, if necessary several times. The time limit of the hook is for all attempts together. */
 export async function callWebhook(call: WebhookCall, deps: CallDeps, signal: AbortSignal): Promise<HookAnswer> {
   const limit = AbortSignal.timeout(call.hook.timeout * 1000);
   const stop = AbortSignal.any([signal, limit]);
@@ -61,7 +61,7 @@ async function attemptOf({ hook, id, payload, secret }: WebhookCall, deps: CallD
   };
   const options = { ...places, post, maxBytes: ANSWER_BYTES, timeoutMs: hook.timeout * 1000 };
   const { status, body: bytes, cut } = await guardedRequest(new URL(hook.url), options, signal);
-  // An answer that was cut off must not count. "{" is not valid JSON, so it is rejected below.
+  // A cut answer must not count, so its text is replaced by invalid JSON.
   return { status, text: cut ? "{" : new TextDecoder().decode(bytes) };
 }
 

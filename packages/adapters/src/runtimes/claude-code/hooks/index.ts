@@ -5,7 +5,7 @@ import { compileMatcher } from "../policy/rules.ts";
 import { GATES, type HookAnswer, outputOf } from "./answer.ts";
 import { type CallDeps, HookFailure, callWebhook } from "./call-webhook.ts";
 
-/** The session that hooks are called for. */
+/** The session for which hooks are called. */
 export interface HookedSession {
   readonly sessionId: string;
   readonly hooks: HooksConfig | null | undefined;
@@ -16,17 +16,17 @@ export interface HookedSession {
 export interface HooksDeps extends CallDeps {
   /** Makes the id of a message. All attempts of a message have the same id. */
   readonly ids: () => string;
-  /** The secret for hooks that have none of their own: `whsec_…`. */
+  /** Returns the secret for hooks without a secret: `whsec_…`. */
   readonly secret: () => Promise<string>;
 }
 
-/** Claude Code's time limit for a hook is this many seconds longer than Skein's, so that Skein reports the timeout. */
+/** Claude Code's time limit is longer than Skein's by this number of seconds, so that Skein reports the timeout. */
 const BEYOND = 5;
 
 /**
- * Webhooks as hooks of one process of Claude Code. Each event is signed and posted to its webhook, and the answer is
- * applied. For events whose answer decides (PreToolUse, PermissionRequest) a missing answer means no. For other events
- * the session continues.
+ * Creates the hooks of a Claude Code process from webhooks. A hook signs the event, posts it to the webhook and applies
+ * the answer. If the answer is missing, PreToolUse and PermissionRequest deny the call. At other events, the session
+ * continues.
  */
 export function createHooks(session: HookedSession, deps: HooksDeps): NonNullable<Options["hooks"]> {
   const hooks: NonNullable<Options["hooks"]> = {};
@@ -37,7 +37,7 @@ export function createHooks(session: HookedSession, deps: HooksDeps): NonNullabl
     hooks.UserPromptSubmit = [{ ...start, hooks: start.hooks.map(atFirst) }, ...(hooks.UserPromptSubmit ?? [])];
   const [notice] = hooks.Notification ?? [];
   if (notice) {
-    // A hook that can decide is asked first. People are asked only if it decides nothing.
+    // The PermissionRequest hook is asked first. People get a notice only if this hook makes no decision.
     const [decides = { hooks: [noOpinion] }] = hooks.PermissionRequest ?? [];
     const timeout = decides.timeout ?? notice.timeout;
     const told = decides.hooks.flatMap((decide) => notice.hooks.map((tell) => whenUndecided(decide, whenAsked(tell))));
@@ -56,8 +56,8 @@ function whenUndecided(decide: HookCallback, tell: HookCallback): HookCallback {
 }
 
 /**
- * Without a terminal Claude Code does not announce that it waits for people, so the hook is called here. Nothing waits
- * for its answer.
+ * Calls a Notification hook when Claude Code asks for permission. Without a terminal, Claude Code sends no such notice.
+ * The hook's answer is ignored.
  */
 function whenAsked(told: HookCallback): HookCallback {
   return async (input, toolUseId) => {
@@ -70,7 +70,7 @@ function whenAsked(told: HookCallback): HookCallback {
   };
 }
 
-/** Claude Code does not call callbacks when a process starts, so the hook is called at the first prompt. */
+/** Calls a SessionStart hook at the first prompt, because Claude Code does not call it at the start of a process. */
 function atFirst(told: HookCallback): HookCallback {
   let isTold = false;
   return async (input, toolUseId, options) => {
@@ -122,11 +122,11 @@ function callback(
   };
 }
 
-/** Fields that are not part of an event, or are paths of this machine. */
+/** Fields that are paths of this machine, or are already elsewhere in the payload. */
 const LEFT_OUT = new Set(["hook_event_name", "session_id", "transcript_path", "cwd"]);
 const OWN_FIELDS = new Set(["tool_name", "tool_input", "tool_response", "tool_use_id"]);
 
-/** The Claude API's payload; further fields of the SDK are under `result_data`. */
+/** Returns the payload in the Claude API's format. The SDK's additional fields are in `result_data`. */
 function payloadOf(
   input: HookInput,
   { session, toolUseId }: { readonly session: HookedSession; readonly toolUseId: string | undefined },

@@ -5,24 +5,24 @@ import { folderIdentity } from "../../../sandboxes/without-links.ts";
 
 export interface Folders {
   /**
-   * The real path of a folder that a request named, if the request may work there. `only`: the folders of its key, as
-   * names or paths. Default: all folders.
+   * Returns the real path of a folder if the request may work in it. `only` limits this to the folders of the key, as
+   * names or paths.
    */
   place(field: string, path: string, only?: readonly string[]): Promise<string>;
   /**
-   * Device and inode of a folder. A session that may write to the parent folder could replace the folder by a link, so the
-   * sandbox checks that it is still the same folder.
+   * Returns device and inode of a folder. A session that may write to the parent folder could replace the folder by a
+   * link. The sandbox therefore checks that the folder is unchanged.
    */
   identity(field: string, place: string): string;
-  /** Real paths that may only be read. */
+  /** Returns the real paths of read-only folders. */
   readOnly(): Promise<readonly string[]>;
 }
 
 type NamedFolders = Readonly<Record<string, { readonly path: string; readonly access: "read" | "write" }>>;
 
 /**
- * Folders that requests may work in: those registered by name, and all folders inside a root. A folder that contains data of
- * the server, or is inside a folder of such data, is refused: its sessions could read keys and other sessions.
+ * Decides in which folders requests may work: in folders with a name, and in all folders inside a root. Rejects a
+ * folder that contains data of the server, or is inside such data. Its sessions could read keys and other sessions.
  */
 export function createFolders(
   roots: readonly string[],
@@ -55,8 +55,7 @@ export function createFolders(
       }
       const given = normalize(registered ?? path);
       const places = await realPlaces(all);
-      // The roots are checked before the existence of the path: callers must not learn what exists outside of the
-      // roots.
+      // The roots are checked first, because callers must not learn which paths exist outside of the roots.
       if (![...all, ...places].some((root) => isWithin(root, given))) throw outside(field, path, only);
       const place = await realpath(given).catch(() => undefined);
       if (place === undefined) throw new KnownError("invalid", `${field}: There is no folder ${quoted(path)}.`);
@@ -73,13 +72,13 @@ export function createFolders(
   };
 }
 
-/** The paths are compared with a separator at the end: `/data/mem-evil` is not inside `/data/mem`. */
+/** Compares paths with a separator at the end, because `/data/mem-evil` is not inside `/data/mem`. */
 export function isWithin(root: string, place: string): boolean {
   const folder = normalize(root).replace(/\/+$/, "");
   return place === folder || (place + sep).startsWith(folder + sep);
 }
 
-/** The error names the folder as the request wrote it. Callers must not learn where a link leads. */
+/** Returns an error with the folder as the request wrote it. Callers must not learn the target of a link. */
 function outside(field: string, path: string, only?: readonly string[]): KnownError {
   const folder = quoted(path);
   const setting = only

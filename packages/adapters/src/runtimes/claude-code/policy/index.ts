@@ -25,20 +25,20 @@ export { type GuardedProxy, createGuardedProxy } from "../../../sandboxes/guarde
 export { ClaudeSettings } from "./settings.ts";
 export { CLAUDE_TOOLS } from "./tool-names.ts";
 
-/** The key that made a request, and the session of the request. */
+/** The key and the session of a request. */
 export interface PolicyRequest {
   readonly tenant: string;
   readonly sessionId: string;
-  /** The name of the key, which the operator's rules refer to. */
+  /** The name of the key. The operator's rules use this name. */
   readonly key: string;
-  /** Whether the key has the scope `admin`, which is needed to bypass permissions. */
+  /** True if the key has the scope `admin`. Only such a key may bypass permissions. */
   readonly isAdmin: boolean;
 }
 
 /** The operator's rules for keys. */
 export interface KeyRules {
   of(key: PolicyKey): KeyPolicy;
-  /** Whether the sessions of a key currently run in a sandbox. */
+  /** Returns the sandbox mode that the key's sessions have now. */
   sandbox(key: PolicyKey): Promise<{ readonly mode: SandboxMode }>;
 }
 interface PolicyKey {
@@ -46,11 +46,12 @@ interface PolicyKey {
   readonly tenant: string;
 }
 
-/** Checks what a request may pass to a child process. Reasons: decision 081. */
+/** Checks the options that a request passes to a child process. Decision 081 has the reasons. */
 export interface ClaudePolicy {
   /**
-   * Rejects what the operator has not allowed (`not_allowed`, `arg_not_allowed`) and invalid values (`invalid`,
-   * `url_not_allowed`). Returns the options for the log: with real paths, and placeholders for secrets.
+   * Rejects options that the operator has not allowed (`not_allowed`, `arg_not_allowed`), and invalid values
+   * (`invalid`, `url_not_allowed`). Returns the options for the log, with real paths, and with placeholders for
+   * secrets.
    */
   admit(options: Partial<ClaudeOptions>, request: PolicyRequest): Promise<Partial<ClaudeOptions>>;
   /** Lets a fork use the secrets of its parent. */
@@ -58,40 +59,46 @@ export interface ClaudePolicy {
   /** Forgets the secrets of a deleted session. */
   forget(sessionId: string, tenant: string): Promise<void>;
   /**
-   * The options of a run, with names replaced by the operator's values and placeholders by secrets. Everything is
-   * checked again: a log may come from another server, and the operator may have changed the policy since.
+   * Returns the options of a run. Replaces names by the operator's values, and placeholders by secrets. Checks all
+   * options again, because the log may come from another server, and the policy may have changed.
    */
   resolve(options: ClaudeOptions, session: { readonly tenant: string; readonly sessionId: string }): Promise<Resolved>;
 }
 
 export interface Resolved extends ResolvedOptions {
-  /** Values that no report about the child may contain. */
+  /** Values that must not appear in reports about the child. */
   readonly secrets: readonly string[];
 }
 
 export interface ClaudePolicyDeps {
   readonly settings: ClaudeSettings;
   readonly records: Records;
-  /** The working folder of a session that names none. It is created. */
+  /** Returns the working folder for a session without a named folder. The policy creates this folder. */
   readonly defaultFolder: (tenant: string, sessionId: string) => string;
-  /** Where the server keeps its data. No request may name a folder that contains any of this data. */
+  /** The folders of the server's data. A request must not name a folder that contains any of this data. */
   readonly ownData?: readonly string[];
-  /** The addresses that may be called besides the public internet. */
+  /** Addresses that requests may use, besides public addresses. */
   readonly places?: Places;
-  /** The proxy through which a child reaches MCP servers of a request. It checks the resolved addresses. */
+  /**
+   * Returns the address of the proxy through which a child calls MCP servers of a request. The proxy checks the
+   * resolved addresses.
+   */
   readonly proxy?: () => Promise<string>;
   /** The host of the model, which children call without the proxy. */
   readonly modelHost?: string | undefined;
-  /** Without rules, every key may use everything that the operator allowed, and nothing runs in a sandbox. */
+  /**
+   * The rules of keys. Without them, every key may use everything that the operator allowed, and nothing runs in a
+   * sandbox.
+   */
   readonly rules?: KeyRules;
 }
 
-/** Data of a session that is stored outside of its log. */
+/** Data of a session that must not be in its log. */
 const Kept = z.object({
   secrets: z.record(z.string(), z.string()).default({}),
-  /** Whether an admin key allowed the session to bypass permissions. */
+  /** True if an admin key allowed the session to bypass permissions. */
   bypass: z.boolean().default(false),
-  /** Whether the session was created with the sandbox on. */
+  /** True if the session was created with a sandbox. */
   sandboxed: z.boolean().default(false),
   /** The name of the key that created the session. The key's rules apply to the session. */
   key: z.string().default(""),
@@ -110,13 +117,13 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     return Kept.parse(record?.value ?? {});
   }
 
-  /** The rules of a key, with the sandbox that its sessions have now. */
+  /** Returns the rules of a key, with the current sandbox mode. */
   async function modedRules(name: string, tenant: string): Promise<KeyPolicy & { readonly sandbox: SandboxMode }> {
     const key = { name, tenant };
     return { ...rules.of(key), sandbox: (await rules.sandbox(key)).mode };
   }
 
-  /** Checks all rules that need no lookup. */
+  /** Checks the rules that need no access to files or networks. */
   function check(options: Partial<ClaudeOptions>): void {
     checkTools(options);
     checkAgents(options, settings);
@@ -149,7 +156,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     };
   }
 
-  /** Environment variables for a child that calls addresses from a request. */
+  /** Returns the proxy variables for a child that calls MCP servers of a request. */
   async function proxied({ mcp_servers }: ClaudeOptions): Promise<Record<string, string>> {
     const isForeign = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");
     if (!isForeign || !deps.proxy) return {};
@@ -236,7 +243,7 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
         env: {
           ...whole.env,
           ...(await proxied(whole)),
-          // Claude Code rejects this mode for root, unless an environment variable says that it runs in a sandbox.
+          // As root, Claude Code accepts this mode only with this variable.
           ...(bypass && { IS_SANDBOX: "1" }),
         },
         ownServers: Object.fromEntries(ownServers.map(([name, { reads, hosts }]) => [name, { reads, hosts }])),
@@ -261,7 +268,7 @@ function secretsOf({ mcpServers }: ClaudeSettings): readonly string[] {
   );
 }
 
-/** Hosts that are called without the proxy, because they are the operator's own. */
+/** Returns the hosts of the operator, which are called without the proxy. */
 function hostsOf({ mcpServers }: ClaudeSettings, modelHost: string | undefined): readonly string[] {
   const servers = Object.values(mcpServers).flatMap((server) =>
     server.type === "stdio" ? [] : [new URL(server.url).hostname],

@@ -6,12 +6,15 @@ import { type GuardedRequestOptions } from "../../../tools/guarded-request.ts";
 import { urlProblem } from "../../../tools/url-problem.ts";
 import type { ClaudeSettings } from "./settings.ts";
 
-/** One rule for each part of the options: 422 for invalid values, 403 for options that the operator has not allowed. */
+/**
+ * Has a rule for each part of the options. Invalid values get status 422. Options that the operator has not allowed get
+ * status 403.
+ */
 
 type Given = Partial<ClaudeOptions>;
 export type Places = Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort">;
 
-/** A tool, or a pattern for tools. A comma is not allowed, because the child would read two entries. */
+/** Matches a tool or a pattern for tools. A comma is not allowed, because Claude Code would read two entries. */
 const TOOL = /^[A-Za-z][\w.-]*(?:\*|\([^,\p{Cc}]+\))?$/u;
 
 export function checkTools({ allowed_tools, disallowed_tools, agents }: Given): void {
@@ -28,7 +31,7 @@ export function checkTools({ allowed_tools, disallowed_tools, agents }: Given): 
     }
 }
 
-/** The fields that a subagent may have. Other fields could allow what other rules forbid. */
+/** The allowed fields of a subagent. Another field could allow options that other rules forbid. */
 const AGENT_FIELDS = new Set(["description", "prompt", "tools", "model", "disallowedTools", "maxTurns", "effort"]);
 
 export function checkAgents({ agents }: Given, { nestedAgents }: ClaudeSettings): void {
@@ -64,7 +67,7 @@ export function checkArguments({ extra_args }: Given, { extraArgs }: ClaudeSetti
         "arg_not_allowed",
         `extra_args: The operator of this server does not allow ${JSON.stringify(flag.slice(0, 100))}. ${opens("extraArgs")}`,
       );
-    // The value of a flag is passed as the next argument, so a value that starts with a dash would be another flag.
+    // The value is passed as the next argument. A value with a dash at its beginning would be another flag.
     if (value?.startsWith("-") || value?.includes("\0"))
       throw invalid(`extra_args.${flag}`, "A value may not begin with a dash or contain NUL.");
   }
@@ -97,8 +100,8 @@ export function checkMcpServers(
         throw closed(`${field}.env`, { what: "variables for its own MCP servers" });
     } else {
       checkUrl(`${field}.url`, server.url ?? "", places);
-      // The process calls the operator's own hosts without the proxy, so nothing would check the address of such a
-      // name. IP addresses need no lookup and are already checked.
+      // The process calls the operator's hosts without the proxy. For such a host name, nothing would check the
+      // address. IP addresses need no lookup and are already checked.
       const { hostname } = new URL(server.url ?? "");
       if (!isAddress(hostname) && ownHosts.includes(hostname)) throw closed(`${field}.url`, { what: "this host" });
     }
@@ -106,7 +109,7 @@ export function checkMcpServers(
   }
 }
 
-/** Finds the operator's server that a request means: by name, or by exactly the same command. */
+/** Finds the operator's server for a request, by name or by exactly the same command. */
 export function registered(
   { command, args }: { readonly command?: string | null | undefined; readonly args: readonly string[] },
   servers: ClaudeSettings["mcpServers"],
@@ -138,12 +141,12 @@ export function checkHooks({ hooks }: Given, places: Places): void {
   }
 }
 
-/** A pattern for tool names, on a regex engine with linear time. `*` and an empty pattern match every tool. */
+/** Compiles a pattern for tool names with a regex engine of linear time. `*` and an empty pattern match every tool. */
 export function compileMatcher(matcher: string, field = "matcher"): { matches(name: string): boolean } {
   if (matcher === "*" || matcher === "") return { matches: () => true };
   try {
     const pattern = RE2JS.compile(matcher);
-    // Matches the whole name, as Claude Code does: `Edit` does not match `NotebookEdit`.
+    // The pattern must match the whole name, as in Claude Code. `Edit` does not match `NotebookEdit`.
     return { matches: (name) => pattern.matches(name) };
   } catch {
     throw invalid(field, "This pattern cannot be read. Look-around and back-references are not supported.");
@@ -178,9 +181,9 @@ function invalid(field: string, sentence: string): KnownError {
 
 interface Closed {
   readonly what: string;
-  /** The setting below `claude` that would allow the rejected value, if there is one. */
+  /** The setting under `claude` that would allow the value. */
   readonly setting?: keyof ClaudeSettings;
-  /** What requests can name instead. */
+  /** The values that requests can name. */
   readonly names?: readonly string[];
 }
 

@@ -1,24 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { type ClaudeOptions, KnownError } from "@skein/protocol";
 
-/** Secrets of a session by their placeholders in its log. */
+/** The secrets of a session, by placeholder. */
 export type Secrets = Readonly<Record<string, string>>;
 
 type Given = Partial<ClaudeOptions>;
 
-/** The placeholder of a secret in the log. In a URL it follows the host. */
+/** Matches the placeholder of a secret. In a URL, the placeholder follows the host. */
 const MARK = /(?:^|\/)(secret:[0-9a-f]{24})$/;
 
 /**
- * Splits options into options without secrets, and the secrets. Secrets are the values of variables and headers, the
- * secrets of hooks, and everything after the host of a URL.
+ * Removes the secrets from options and returns them separately. Secrets are values of variables and headers, secrets of
+ * hooks, and the part of a URL after its host.
  */
 export function takeSecrets(options: Given): { readonly kept: Given; readonly secrets: Secrets } {
   const secrets: Record<string, string> = {};
   const kept = eachSecret(options, (value, prefix) => {
     if (value === prefix) return value;
     if (MARK.test(value))
-      throw new KnownError("invalid", "A value may not have the form of a placeholder (secret: and 24 digits).");
+      throw new KnownError("invalid", "A value may not look like a placeholder (secret: and 24 hexadecimal digits).");
     const mark = `secret:${randomBytes(12).toString("hex")}`;
     secrets[mark] = value;
     return prefix + mark;
@@ -26,7 +26,7 @@ export function takeSecrets(options: Given): { readonly kept: Given; readonly se
   return { kept, secrets };
 }
 
-/** The options with their secrets restored. */
+/** Restores the secrets in options. */
 export function putSecrets<Options extends Given>(options: Options, secrets: Secrets): Options {
   return eachSecret(options, (value) => {
     const [, mark] = MARK.exec(value) ?? [];
@@ -38,7 +38,7 @@ export function putSecrets<Options extends Given>(options: Options, secrets: Sec
 }
 
 /**
- * Replaces each secret of the options by the result of `change`. `prefix` is the part of the value that may be shown.
+ * Replaces each secret in the options by the result of `change`. `prefix` is the part of the value that may be visible.
  */
 function eachSecret(options: Given, change: (value: string, prefix: string) => string): Given {
   const hidden = (record: Readonly<Record<string, string>>): Record<string, string> =>

@@ -1,4 +1,7 @@
-/** The tools that are built into Claude Code. A policy may name these, those of MCP servers, and those of the server's code. */
+/**
+ * The built-in tools of Claude Code. A policy may name these tools, tools of MCP servers, and tools of the server's
+ * code.
+ */
 export const CLAUDE_TOOLS: readonly string[] = [
   "Agent",
   "AskUserQuestion",

@@ -3,9 +3,7 @@ import { withoutSecrets } from "@skein/protocol";
 
 const NEWLINE = 10;
 
-/**
- * Passes output on until it has a line that is longer than allowed. Then calls `tooLong`, and passes nothing more on.
- */
+/** Passes on output until a line is longer than allowed. Then calls `tooLong` and drops the rest. */
 export function limitLines(maxBytes: () => number, tooLong: () => void): Transform {
   let length = 0;
   let over = false;
@@ -14,7 +12,7 @@ export function limitLines(maxBytes: () => number, tooLong: () => void): Transfo
       if (over) return done();
       const last = chunk.lastIndexOf(NEWLINE);
       const first = chunk.indexOf(NEWLINE);
-      // The longest line that ends in this chunk. If no line ends in it, the length of the line so far.
+      // The length of the longest line that ends in this chunk, or of the unfinished line.
       const longest =
         last === -1 ? length + chunk.length : Math.max(length + first, longestBetween(chunk, first, last));
       length = last === -1 ? length + chunk.length : chunk.length - last - 1;
@@ -37,13 +35,13 @@ function longestBetween(chunk: Uint8Array, first: number, last: number): number 
 }
 
 /**
- * How many characters are reported, and how many bytes are kept. More is kept than reported, so that a secret at the
- * beginning of the reported part is recognised as a whole.
+ * `SHOWN` counts the reported characters, `KEPT` the kept bytes. The kept part is longer, so that a secret at the start
+ * of the reported part is complete and can be removed.
  */
 const SHOWN = 4096;
 const KEPT = 64 * 1024;
 
-/** The last part of a child's stderr, without secrets. */
+/** Keeps the last part of a child's stderr, and returns it without secrets. */
 export function createTail(): { add(chunk: Uint8Array): void; text(secrets: readonly string[]): string } {
   let kept = Buffer.alloc(0);
   return {

@@ -3,7 +3,7 @@ import { dirname, isAbsolute } from "node:path";
 import type { SandboxPlace } from "@skein/core";
 import { PROXY_SOCKET, withForwarder } from "../../../sandboxes/host-gate.ts";
 
-/** The program that the SDK starts: its `SpawnOptions`. */
+/** The program that the SDK starts. Same fields as `SpawnOptions`. */
 export interface ChildRequest {
   readonly command: string;
   readonly args: readonly string[];
@@ -12,7 +12,7 @@ export interface ChildRequest {
   readonly signal: AbortSignal;
 }
 
-/** What a child can see and use. */
+/** The program and the paths that a child can use in its sandbox. */
 export interface ChildRoom {
   /** The path of the program inside the sandbox. */
   readonly command: string;
@@ -21,15 +21,15 @@ export interface ChildRoom {
   readonly places: readonly SandboxPlace[];
 }
 
-/** The paths of Claude Code's program and of its connection to the model, inside the sandbox. */
+/** Paths inside the sandbox: Claude Code's program, and its connection to the model. */
 const CLAUDE = "/opt/claude";
 export const BROKER_SOCKET = "/run/broker.sock";
 
 /**
- * The sandbox content for one Claude Code process: its program, its configuration, its working folder, and the places that its
- * session may use. `files` contain its hidden arguments.
+ * Returns the sandbox content for a Claude Code process: its program, its configuration, its working folder, and the
+ * session's other folders. `files` has the hidden arguments.
  *
- * Folders have the same path inside as outside, because Claude Code names its transcripts after them.
+ * Folders have the same path inside and outside, because Claude Code names its transcripts after them.
  */
 export function claudeRoom(
   request: ChildRequest,
@@ -51,7 +51,10 @@ export function claudeRoom(
   };
 }
 
-/** Claude Code is one native program. The operator's own executable may be a script that needs the files beside it. */
+/**
+ * Returns the program and its paths. Claude Code is a native program in one file. The operator's executable may be a
+ * script that needs the files beside it.
+ */
 function programOf({ command, args: [script = ""] }: ChildRequest): ChildRoom {
   if (isAbsolute(command))
     return { command: CLAUDE, places: [{ path: realpathSync(command), access: "read", inside: CLAUDE }] };

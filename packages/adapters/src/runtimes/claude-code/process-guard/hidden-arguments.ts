@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, rmdirSync, writ
 import { join } from "node:path";
 import { isDeadOwner, thisOwner } from "../../../engines/owner.ts";
 
-/** Arguments that may contain secrets, and that also accept the name of a file. */
+/** Arguments that may contain secrets. Their value can also be the name of a file. */
 const HIDDEN = ["--mcp-config", "--settings"];
 
 export interface HiddenArguments {
@@ -13,8 +13,8 @@ export interface HiddenArguments {
 }
 
 /**
- * The arguments of a child with secrets moved to files that only this user reads: every user of the machine can read
- * the arguments of a process, and the SDK passes the headers and environments of MCP servers there.
+ * Moves the secrets in a child's arguments to files that only this user can read. Every user of the machine can read
+ * arguments of processes. The SDK passes headers and environments of MCP servers as arguments.
  */
 export function hideArguments(args: readonly string[], folder: string): HiddenArguments {
   let made: string | undefined;
@@ -43,7 +43,10 @@ export function hideArguments(args: readonly string[], folder: string): HiddenAr
   };
 }
 
-/** How often a folder is created again if another process removes it as empty at the same moment. */
+/**
+ * The largest number of attempts to create a folder, because another process may remove the empty folder at the same
+ * moment.
+ */
 const ATTEMPTS = 10;
 
 function newFolder(parent: string): string {
@@ -61,11 +64,11 @@ function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Another child has a file in the folder, or the folder was removed.
+    // The folder may have a file of another child, or may already be removed.
   }
 }
 
-/** Creates a folder that no other user can read. An existing folder of another user is rejected. */
+/** Creates a folder that no other user can read. Rejects an existing folder of another user. */
 function makeOwn(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const found = lstatSync(folder);
