@@ -18,8 +18,8 @@ export interface SpendQuestionsDeps extends DriverLogDeps {
 }
 
 /**
- * Whether a drive may spend money. `go`: yes, but with `refusal` the run ends with this sentence at its next call.
- * `waits`: no, because people were asked.
+ * The result of a check of the caps. `go`: the session is driven. If `refusal` is set, the run ends with this sentence
+ * at its next call. `waits`: people were asked, so the session is not driven.
  */
 export type MoneyForDrive = { readonly kind: "go"; readonly refusal?: string } | { readonly kind: "waits" };
 
@@ -33,7 +33,7 @@ export async function moneyForDrive(
   deps: SpendQuestionsDeps,
 ): Promise<MoneyForDrive> {
   const { ledger } = deps;
-  // The next driver settles the reservation that a killed process left.
+  // A killed process may have left a reservation, which this driver settles.
   await ledger.settle(spenderOf(state), caps);
   const { run } = state;
   if (run?.spendAsk) {
@@ -85,7 +85,7 @@ async function askPeople(
   });
 }
 
-/** An await needs a run: if no run is in progress, the run of the next prompt is begun for the question. */
+/** Begins the run of the next prompt if no run is in progress, because a question needs a run. */
 function beginRun(batch: Batch): void {
   const prompt = nextPrompt(batch.state);
   if (batch.state.run || !prompt) return;

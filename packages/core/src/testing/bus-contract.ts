@@ -10,7 +10,7 @@ import { naughtyText } from "./naughty-text.ts";
 /** How long something asynchronous may take. */
 const SOON = { timeout: 10_000, interval: 5 };
 
-/** The rules of every bus. `open` returns another machine on the same bus. */
+/** Tests the rules of every bus. A call of `open` connects another machine to the same bus. */
 export function describeBus(name: string, open: () => Promise<Bus>): void {
   describe(`${name}: bus contract`, () => {
     const ids = createIds();
@@ -35,7 +35,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       return heard;
     }
 
-    test("a bus carries messages of one machine to the listeners on others, in order and unchanged", async () => {
+    test("a bus carries messages to the listeners on other machines, in order and unchanged", async () => {
       const heard = await hears(b, "c", a);
       const said = [...naughtyText.map((text) => ({ text })), null, [1, { deep: true }]];
       for (const words of said) a.say("c", words);
@@ -44,7 +44,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       expect(carried()).toEqual(JSON.parse(JSON.stringify(said)));
     });
 
-    test("a bus does not carry a message back to its sender, to other channels, or to a listener that has unsubscribed", async () => {
+    test("a message does not reach its sender, other channels or a listener that has unsubscribed", async () => {
       const heard = await hears(b, "c", a);
       const own: unknown[] = [];
       const others: unknown[] = [];
@@ -95,7 +95,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         return seen;
       }
 
-      test("a reader on another machine gets drafts from their beginning, also if it joins in the middle", async () => {
+      test("a reader on another machine that joins in the middle of an answer gets all its drafts", async () => {
         for (let n = 0; n < 5; n++) made.publish(piece(n));
         const seen = reader(read);
         const own = reader(made);
@@ -107,7 +107,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         expect([seen, late, own]).toEqual([whole, whole, whole]);
       });
 
-      test("a reader gets the drafts of the next answer from their beginning, and a later reader gets no cleared drafts", async () => {
+      test("a reader gets all drafts of the next answer, and a later reader gets only current drafts", async () => {
         const seen = reader(read);
         await expect
           .poll(() => {
@@ -141,7 +141,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       });
     });
 
-    test("a notice of new events makes other machines read the session, and is not forwarded", async () => {
+    test("a notice of new events makes other machines read the session, and they do not forward it", async () => {
       const [here, there] = [createMemoryStore(), createMemoryStore()];
       const stops = [nudgeOthers({ store: here, bus: a }), nudgeOthers({ store: there, bus: b })];
       const poked: string[] = [];

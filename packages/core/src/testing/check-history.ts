@@ -10,7 +10,7 @@ import { checkTranscripts } from "./check-history/transcripts.ts";
 export type * from "./check-history/history.ts";
 
 /**
- * The violations of the log's invariants in a history; empty if there are none.
+ * Returns the violations of these invariants in a history.
  *
  * | id  | invariant | where |
  * |-----|-----------|-------|

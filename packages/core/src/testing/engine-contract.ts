@@ -20,7 +20,7 @@ export interface EngineUnderTest {
     readonly isShared: () => boolean;
     readonly report: (error: unknown) => void;
   }) => Promise<Engine>;
-  /** Closes what the engines needed. The contract stops the engines first. */
+  /** Closes the resources of the engines. The contract stops the engines first. */
   readonly close: () => Promise<void>;
 }
 
@@ -33,7 +33,7 @@ interface Worker {
 /** How long something asynchronous may take. */
 const SOON = { timeout: 20_000, interval: 10 };
 
-/** Every rule of an engine. A new engine is finished when these tests pass. */
+/** Tests every rule of an engine. A new engine is finished when these tests pass. */
 export function describeEngine(name: string, open: () => Promise<EngineUnderTest>): void {
   describe(`${name}: engine contract`, { timeout: 60_000 }, () => {
     const ids = createIds();
@@ -112,7 +112,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => begun(), SOON).toContain(told.sessionId);
     });
 
-    test("an engine loses no wake-up and never gives a session two drivers at a time, also if others write while sessions fall asleep", async () => {
+    test("an engine loses no wake-up and gives a session one driver at a time, even if prompts arrive while the session falls asleep", async () => {
       await worker();
       await worker();
       const scripts = await Promise.all(Array.from({ length: 6 }, () => session()));
@@ -208,7 +208,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect
         .poll(async () => (await store.due({ sessionId: one.sessionId, before: Date.now() })).length, SOON)
         .toBe(1);
-      // Long enough for the wake-up to arrive, wherever the engine waits for a place.
+      // The wake-up arrives in this time, wherever the engine waits for a place.
       await new Promise((resolve) => setTimeout(resolve, 300));
       gate.resolve();
       await expect.poll(() => Promise.all([one, ...many].map(answers)), SOON).toEqual([one, ...many].map(() => 1));
@@ -237,7 +237,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(runtime.most()).toBeLessThanOrEqual(8);
     });
 
-    test("a session that is always due does not prevent others from being driven", async () => {
+    test("other sessions are driven while one session is always due", async () => {
       let busy: string | undefined;
       const { runtime } = await worker({
         concurrency: 1,

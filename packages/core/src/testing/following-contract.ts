@@ -6,9 +6,9 @@ import { type StoreFixture, type StoreExceptions, withReason } from "./store-fix
 const edited = { event_type: "session.edited" as const, data: { title: "t" } };
 const upTo = (n: number, from = 1) => Array.from({ length: n - from + 1 }, (_, i) => i + from);
 
-/** Following a log live: no gap, no repeat, in order, from any place. */
+/** Tests that a follower gets every event of a log once and in order, from any place. */
 export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExceptions): void {
-  /** The sequences that a follower sees until it has seen `last`. */
+  /** Returns the sequences that a follower sees, up to `last`. */
   async function seen(
     sessionId: string,
     last: number,
@@ -50,7 +50,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
 
   test("a follower catches up with a log of large events, and reports when it has caught up", async () => {
     const script = await fixture().created();
-    // Two bytes per character: the test also finds a limit that confuses bytes with characters.
+    // Each character has two bytes, so the test also finds a limit that confuses bytes with characters.
     const large = { event_type: "session.edited" as const, data: { metadata: { text: "ä".repeat(200_000) } } };
     for (let i = 0; i < 8; i++) await script.append([edited, large]);
     const sequences: number[] = [];
@@ -82,7 +82,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect((await events.next()).done).toBe(true);
   });
 
-  test("a follower ends when its signal aborts, also while it waits", async () => {
+  test("a follower ends when its signal aborts, even while it waits", async () => {
     const { sessionId } = await fixture().created();
     const stop = new AbortController();
     const sequences: number[] = [];

@@ -11,7 +11,9 @@ function leaseOf(claim: Claim): Lease {
   return claim.lease;
 }
 
-/** Who may drive a session, and when. The clock is real: the tests wait for conditions, not for fixed times. */
+/**
+ * Tests which worker may drive a session. The clock is real, so the tests wait for conditions and not for fixed times.
+ */
 export function describeLeases(fixture: () => StoreFixture, cannot: StoreExceptions): void {
   const claim = (leaseMs = 60_000, owner = "w", store: Store = fixture().store) => store.claim({ owner, leaseMs });
 
@@ -24,7 +26,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     }
   }
 
-  test("a session that nothing has woken cannot be claimed", async () => {
+  test("a session that was never woken cannot be claimed", async () => {
     await fixture().created();
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
@@ -75,8 +77,8 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await store.claim({ owner: "w", leaseMs: 60_000, sessionId })).toMatchObject({ kind: "busy" });
     const lease = { sessionId, fence: 1, owner: "first", leaseMs: 60_000 };
     await store.append(sessionId, [{ ...title, id: ids() }], { lease, expect: 3 });
-    // A second worker does not get the lease, nor does a worker that has not seen the end of the log. Nothing of their
-    // appends is stored.
+    // A second worker does not get the lease. A worker that has not seen the end of the log does not get it either.
+    // Their appends are not stored.
     await expect(taking("second", 4)).rejects.toMatchObject({ code: "conflict" });
     await store.release(lease, { seen: 4, dueAt: null });
     await expect(taking("second", 3)).rejects.toMatchObject({ code: "conflict" });
@@ -92,7 +94,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     });
   });
 
-  test("exactly one of several concurrent appends that take the lease of a session is stored", async () => {
+  test("if several appends take the lease of a session at the same time, exactly one is stored", async () => {
     const { ids, store } = fixture();
     const { sessionId } = await fixture().created();
     const options = (n: number) => ({ expect: 1, dueAt: 0, claim: { owner: `w${n}`, leaseMs: 60_000 } });
@@ -119,7 +121,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     });
   });
 
-  test("several workers claim different sessions, those that have waited longest first", async () => {
+  test("several workers claim different sessions, and the sessions that have waited longest come first", async () => {
     const scripts = [await fixture().created(), await fixture().created(), await fixture().created()];
     for (const [i, script] of scripts.entries()) await script.append([edited], { dueAt: 3000 - i });
     const claimed = [leaseOf(await claim()), leaseOf(await claim()), leaseOf(await claim())];
@@ -138,7 +140,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(Date.now()).toBeGreaterThanOrEqual(soon);
   });
 
-  test("a store keeps the earlier of two times at which a session is due", async () => {
+  test("a store keeps the earlier of two due times of a session", async () => {
     const script = await fixture().created();
     await script.append([edited], { dueAt: 1000 });
     await script.append([edited], { dueAt: Date.now() + 60_000 });
@@ -158,7 +160,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await expect(unknown).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a named session can be taken from another worker only if its lease expires soon, and that worker's writes are then rejected", async () => {
+  test("a claim of a named session takes over only a lease that expires soon, and the earlier worker's writes are then rejected", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const { sessionId } = script;
@@ -172,7 +174,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await script.append([title], { lease: second });
   });
 
-  test("the list of sessions that wait to be driven claims none of them", async () => {
+  test("listing the sessions that wait for a worker claims no session", async () => {
     const { store } = fixture();
     const start = Date.now();
     const [a, b, other] = [
@@ -265,7 +267,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
 
-  test("a session whose lease is released until a given time is due at that time", async () => {
+  test("a lease that is released with a due time makes the session due at this time", async () => {
     const script = await fixture().created();
     await script.prompt("hi");
     const lease = leaseOf(await claim());

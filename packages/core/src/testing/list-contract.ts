@@ -13,7 +13,7 @@ const agent = {
   config: scriptedAgent,
 };
 
-/** Tests of lists: which sessions they have, and the counts. */
+/** Tests which sessions a list has, and how they are counted. */
 export function describeLists(fixture: () => StoreFixture): void {
   test("a store filters sessions by agent, status, tag, date, parent and caller, and lists the newest first", async () => {
     const { store, ids } = fixture();
@@ -169,7 +169,7 @@ export function describeLists(fixture: () => StoreFixture): void {
     const { store, ids } = fixture();
     const done = await fixture().created();
     await done.toolTurn("one");
-    // The two runs begin at different times, also in a store that takes less than a millisecond.
+    // The two runs begin at different times, even in a store that needs less than a millisecond.
     for (const ended = Date.now(); Date.now() === ended;) await new Promise((resolve) => setTimeout(resolve, 1));
     await done.toolTurn("two");
     const other = await createSessions({ store, ids }).create({ ...agent, id: ids() }, { openedBy: "ci" });
@@ -197,7 +197,7 @@ export function describeLists(fixture: () => StoreFixture): void {
 
     const [later, earlier] = (await store.runs(done.sessionId)).items;
     const bounds = { from: earlier?.started_at ?? "", to: later?.started_at ?? "" };
-    // A zone whose clocks go forward by two days between the two runs.
+    // The clocks of this time zone go forward by two days between the two runs.
     const shifts = [
       { until: bounds.to, minutes: -1440 },
       { until: null, minutes: 1440 },

@@ -1,4 +1,4 @@
-/** Text that breaks naive code: every entry must survive every store and every edge unchanged. */
+/** Texts that often break programs. Every store and every protocol must return them unchanged. */
 export const naughtyText: readonly string[] = [
   "",
   " ",

@@ -6,7 +6,7 @@ import { createSessions } from "../sessions/sessions.ts";
 import { type Script, createScript, scriptedAgent } from "./script.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 
-/** Every store derives the same rows from a log as the reference store. */
+/** Tests that every store derives the same rows from a log as the reference store. */
 export function describeProjections(fixture: () => StoreFixture): void {
   test("a store returns a new session exactly as its creator got it", async () => {
     const agent = { id: fixture().ids(), version: 1, status: "active" as const, config: scriptedAgent };
@@ -81,7 +81,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     await reference.close();
   });
 
-  test("a log that is written in one append has the same rows as one that is written step by step", async () => {
+  test("a log that is written in one append has the same rows as a log that is written step by step", async () => {
     const reference = createMemoryStore();
     const views = [];
     const { store } = fixture();
@@ -180,13 +180,13 @@ export function describeProjections(fixture: () => StoreFixture): void {
 
 const sharedId = "01890000-0000-7000-8000-00000000000a";
 
-/** The same ids for both stores, so that their rows can be compared. */
+/** Creates the same ids for both stores, so that their rows can be compared. */
 function countingIds(): () => string {
   let next = 0;
   return () => `01890000-0000-7000-8000-${(next += 16).toString(16).padStart(12, "0")}`;
 }
 
-/** All items of a list, read in pages of two. */
+/** Returns all items of a list, read in pages of two. */
 export async function pages<Item>(
   page: (options: { limit: number; cursor?: string }) => Promise<{ items: readonly Item[]; cursor: string | null }>,
 ): Promise<Item[]> {
@@ -200,7 +200,7 @@ export async function pages<Item>(
   return all;
 }
 
-/** Everything that a store returns for a session, without times, which differ. */
+/** Returns everything that a store has about a session, except the times. */
 async function everything(store: Store, sessionId: string): Promise<unknown> {
   const all = {
     events: await store.read(sessionId),
@@ -215,7 +215,7 @@ async function everything(store: Store, sessionId: string): Promise<unknown> {
   );
 }
 
-/** A session, its prompt, the beginning of its run and a change of its model: in one append, or each in its own. */
+/** Creates a session with a prompt, a run in progress and a changed model, in one append or in several. */
 async function beginRunning({ sessionId, append }: Script, together: boolean): Promise<string> {
   const [message_id, run_id] = ["01890000-0000-7000-8000-00000000aaaa", "01890000-0000-7000-8000-00000000bbbb"];
   const claim = { owner: "w", leaseMs: 60_000 };

@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import type { Records } from "../ports/records.ts";
 import { naughtyText } from "./naughty-text.ts";
 
-/** Every rule of the Records port. `records` is called once per test, on an open store. */
+/** Tests every rule of the `Records` port. `records` is called once per test, on an open store. */
 export function describeRecords(name: string, records: () => Records): void {
   const ids = createIds();
   const note = (id: string, value: unknown, more: object = {}) => ({ tenant: "a", kind: "note", id, value, ...more });
 
   describe(`${name}: records`, () => {
-    test("a record is read as it was put, with a version that each put increases", async () => {
+    test("a record is returned as it was put, and each put increases its version", async () => {
       const id = ids();
       await records().put([note(id, { text: naughtyText, nested: { b: 1, a: [null, 1.5] } }, { expect: 0 })]);
       const [second] = await records().put([note(id, "changed", { expect: 1 })]);
@@ -26,7 +26,7 @@ export function describeRecords(name: string, records: () => Records): void {
       await expect(records().put([note(first, 2, { expect: 0 })])).rejects.toMatchObject({ code: "already_exists" });
     });
 
-    test("exactly one of many writers that expect the same version of a record succeeds", async () => {
+    test("if many writers expect the same version of a record, exactly one succeeds", async () => {
       const id = ids();
       await records().put([note(id, 0)]);
       const tries = Array.from({ length: 8 }, (_, i) => records().put([note(id, i, { expect: 1 })]));

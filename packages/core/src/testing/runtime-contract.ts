@@ -9,7 +9,7 @@ import { describeDrafts, describePrompts } from "./runtime/prompts-contract.ts";
 import { describeSubagents } from "./runtime/subagents-contract.ts";
 import type { RuntimeExceptions, RuntimeUnderTest } from "./runtime/runtime-under-test.ts";
 
-/** Every rule of a runtime. A new runtime is finished when these tests pass; an exception needs a reason. */
+/** Tests every rule of a runtime. A new runtime is finished when these tests pass. An exception needs a reason. */
 export function describeRuntime(
   name: string,
   open: () => Promise<RuntimeUnderTest>,

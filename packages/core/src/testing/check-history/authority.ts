@@ -12,7 +12,7 @@ export function checkAuthority(history: History, report: Report): void {
   if (claimsAreKnown) checkCovered(history, bySession, report);
 }
 
-/** In the order of the log, fences never decrease, and each fence has one owner. */
+/** Checks that fences never decrease in the order of the log, and that each fence has one owner. */
 function checkFences(sessionId: string, acts: readonly Act[], report: Report): void {
   const appends = acts.filter(({ kind, first }) => kind === "append" && first !== undefined);
   const owners = new Map<number, string>();
@@ -28,7 +28,10 @@ function checkFences(sessionId: string, acts: readonly Act[], report: Report): v
   }
 }
 
-/** In the order of the commits, only the holder of the lease acts, and nobody gets the lease before it is free. */
+/**
+ * Checks in the order of the commits that only the holder of the lease acts, and that nobody gets a lease before it is
+ * free.
+ */
 function checkHolders(sessionId: string, acts: readonly Act[], report: Report): void {
   let holder: Act | null = null;
   let top = 0;
@@ -55,7 +58,7 @@ function checkHolders(sessionId: string, acts: readonly Act[], report: Report): 
   }
 }
 
-/** Every fact of the driver was accepted under a lease. */
+/** Checks that every fact of the driver was accepted under a lease. */
 function checkCovered(history: History, bySession: ReadonlyMap<string, readonly Act[]>, report: Report): void {
   for (const { sessionId, events } of history.sessions) {
     const covered = new Set<number>();

@@ -38,7 +38,7 @@ function isSuccess(event: Event): event is Extract<Event, { event_type: "tool.co
   return event.event_type === "tool.completed" && event.data.outcome === "committed";
 }
 
-/** Every answer that the log counts was given by the model, and is counted at most once. */
+/** Checks that the model gave every answer that the log counts, and that no answer is counted twice. */
 function checkModelCalls(history: History, calls: NonNullable<History["modelCalls"]>, report: Report): void {
   const given = new Map<string, number>();
   for (const { sessionId, runId, step, usage } of calls) {

@@ -1,13 +1,10 @@
 import type { Event, Message, MessageRow, Run, Session, Usage } from "@skein/protocol";
 
-/**
- * Everything that is known about a test campaign: plain data, so that any test rig can write it to a file and check it
- * later.
- */
+/** The record of a test campaign. It is plain data, so that a test rig can write it to a file and check it later. */
 export interface History {
   /** The requests of clients and the answers that they got. */
   readonly operations: readonly Operation[];
-  /** The store at the end, one entry per session that exists. */
+  /** The sessions that exist in the store at the end. */
   readonly sessions: readonly StoredSession[];
   /** Who was allowed to write, in the order of the commits. Test rigs that cannot see claims record only appends. */
   readonly acts: readonly Act[];
@@ -22,19 +19,19 @@ export interface History {
   readonly mustFinish: boolean;
 }
 
-/** One operation of a client. `unknown`: no answer came, so it may have happened or not, or may still happen. */
+/** One operation of a client. `unknown`: no answer arrived, so the operation may have happened or may still happen. */
 export interface Operation {
   readonly client: string;
   readonly kind: "create" | "prompt" | "cancel" | "edit" | "fork" | "delete";
   outcome: "ok" | "refused" | "unknown";
   /** The idempotency key. Without a key, the client tries only once. */
   readonly key: string | null;
-  /** A text that no other operation of this kind has: the prompt, or the title. */
+  /** The prompt or the title. No other operation of this kind has the same text. */
   readonly text: string | null;
   /** The session; null while the answer to its creation has not arrived. */
   sessionId: string | null;
   messageId: string | null;
-  /** The sequence of the fact in the log, as the client was told. */
+  /** The sequence of the fact in the log, according to the answer to the client. */
   sequence: number | null;
 }
 
@@ -47,7 +44,7 @@ export interface StoredSession {
   readonly messages: readonly MessageRow[];
 }
 
-/** Something that the store granted or accepted. `until` is the time at which the lease then ends. */
+/** An action on a lease or a log that the store accepted. `until` is the end of the lease after this action. */
 export interface Act {
   readonly kind: "claim" | "append" | "renew" | "release" | "free";
   readonly at: number;
@@ -78,13 +75,13 @@ export interface ModelCall {
   usage: Usage | null;
 }
 
-/** What one reader received of one log, starting from the place that it asked for. */
+/** The events that a reader received from a log, starting at the requested place. */
 export interface Stream {
   readonly reader: string;
   readonly sessionId: string;
   readonly after: number;
   readonly events: Event[];
-  /** Whether the reader was connected until the end, so the last event must have reached it. */
+  /** Whether the reader was connected until the end. If so, it must have received the last event. */
   complete: boolean;
 }
 

@@ -10,7 +10,7 @@ import {
 } from "@skein/protocol";
 import type { History, Report, StoredSession } from "./history.ts";
 
-/** I2, I3, I6, I7, I12, I13 and I16, as far as the log of one session shows them. */
+/** Checks I2, I3, I6, I7, I12, I13 and I16 in the log of every session. */
 export function checkLogs(history: History, report: Report): void {
   for (const session of history.sessions) {
     checkNumbers(session, report);
@@ -40,7 +40,7 @@ function checkNumbers({ events, sessionId }: StoredSession, report: Report): voi
   }
 }
 
-/** What is known at one point of a log while it is read from its start. */
+/** The state of a check that reads a log from its start. */
 interface Walk {
   readonly sessionId: string;
   readonly report: Report;
@@ -48,8 +48,8 @@ interface Walk {
   readonly started: Set<string>;
   readonly ended: Set<string>;
   /**
-   * For each run that was cancelled or interrupted: the events that stopped it. A key is the run that such an event
-   * names, a value is the sequence of the event.
+   * The events that cancelled or interrupted a run, by the id of this run. The inner map has the sequence of the event,
+   * by the run that the event names.
    */
   readonly stopped: Map<string, Map<string, number>>;
   /** Accepted prompts that have not entered the transcript: message id by run id. */
@@ -126,8 +126,7 @@ function take(state: Walk, event: Event): void {
     case "step.generated":
     case "step.abandoned":
       checkRun(state, event, event.data.run_id);
-      // Claude Code reports a call when its answer has arrived, so the beginning of a call that broke off is not in the
-      // log.
+      // Claude Code reports a call only after its answer, so the log has no `step.started` for an abandoned call.
       if (state.callsOpen < 1 && !(event.event_type === "step.abandoned" && state.runtime === "claude-code"))
         report("I12", `Session ${sessionId}: event ${event.sequence} counts a model call that was counted before.`, {
           event,
@@ -175,7 +174,7 @@ function startRun(state: Walk, event: Extract<Event, { event_type: "session.star
       cancelledAt: stoppedAt(state, run_id),
     });
   state.started.add(run_id);
-  // From here on the prompt belongs to the run, which may end before it reads the prompt.
+  // The prompt no longer waits, even if the run ends before it reads the prompt.
   state.waiting.delete(run_id);
   state.open = run_id;
   state.callsOpen = 0;
@@ -206,7 +205,7 @@ function endRun(
     });
 }
 
-/** A fact about a run must be between its start and its end. */
+/** Checks that a fact about a run comes between the start and the end of the run. */
 function checkRun({ open, ended, sessionId, report }: Walk, event: Event, runId: string): void {
   if (open === runId) return;
   const state = ended.has(runId) ? "has ended" : "is not in progress";
@@ -215,7 +214,9 @@ function checkRun({ open, ended, sessionId, report }: Walk, event: Event, runId:
   });
 }
 
-/** A fact that begins something new, or records a success, is appended with `expect`, so it cannot follow a cancel. */
+/**
+ * Checks that no new work and no success follows the cancel of its run. The driver appends such facts with `expect`.
+ */
 function checkNotStopped(state: Walk, event: Event, runId: string): void {
   const { sessionId, report } = state;
   const since = stoppedAt(state, runId);

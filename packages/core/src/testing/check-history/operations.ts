@@ -29,7 +29,7 @@ export function checkOperations(history: History, report: Report): void {
   }
 }
 
-/** The log has the client's request at the sequence that the client was told. */
+/** Checks that the log has the client's request at the sequence that the client received. */
 function checkPlace(operation: Operation, { events, sessionId }: StoredSession, report: Report): void {
   if (operation.sequence === null) return;
   const event = events.find(({ sequence }) => sequence === operation.sequence);

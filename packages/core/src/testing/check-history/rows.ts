@@ -28,12 +28,12 @@ export function checkRows(history: History, report: Report): void {
   }
 }
 
-/** Wrong numbers are reported elsewhere. Rows cannot be derived from a log with wrong numbers. */
+/** Rows cannot be derived from a log with wrong sequences. `checkLogs` reports such a log. */
 function isWhole({ events }: StoredSession): boolean {
   return events[0]?.event_type === "session.created" && events.every((event, index) => event.sequence === index + 1);
 }
 
-/** The rows derived from the whole log equal the rows that the store made append by append. */
+/** Checks that the rows of the store equal the rows that are derived from the whole log. */
 function compare({ sessionId, events, session, runs, messages }: StoredSession, report: Report): void {
   const tables = applyChanges(undefined, project(events));
   const all = { limit: Number.POSITIVE_INFINITY };
@@ -61,7 +61,7 @@ function moneyDiffers(name: string, expected: unknown, actual: unknown): boolean
   return money(expected) !== money(actual);
 }
 
-/** Text that does not depend on the order of keys, which a store may choose in its rows. */
+/** Returns JSON with sorted keys, because a store may return keys in any order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     part !== null && typeof part === "object" && !Array.isArray(part)

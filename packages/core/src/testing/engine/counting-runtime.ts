@@ -19,7 +19,7 @@ export interface CountingRuntime extends Runtime {
   readonly begun: string[];
   /** When each drive began. */
   readonly times: number[];
-  /** How many sessions are driven now, and the most at any time. */
+  /** The number of sessions that are driven now, and the highest number so far. */
   readonly driving: () => number;
   readonly most: () => number;
   /** Sessions that two workers drove at the same time. */

@@ -25,7 +25,7 @@ export interface ModelUnderTest {
   asked(): readonly { readonly request: unknown; readonly usage: Usage }[];
 }
 
-/** What a provider cannot do, with the reason. */
+/** The reasons why a provider cannot follow some of the rules. */
 export interface ModelExceptions {
   readonly thinking?: string;
   readonly images?: string;
@@ -55,7 +55,7 @@ const EVERYTHING: Step = {
 };
 const SECRET = "sk-not-to-be-told";
 
-/** The rules of a model (`ports/model.ts`), for every adapter. What the adapter or its provider cannot do needs a reason. */
+/** Tests the rules of a model (`ports/model.ts`). An exception for an adapter or its provider needs a reason. */
 export function describeModel(
   title: string,
   open: () => Promise<ModelUnderTest>,
@@ -115,7 +115,7 @@ export function describeModel(
       expect(under.asked()).toHaveLength(1);
     });
 
-    test("carried data is sent back with the results of the calls, also after it was stored as JSON", async () => {
+    test("carried data is sent back with the results of the calls, even after it was stored as JSON", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING, { text: "It says: $LAST" }]);
       const { reply } = await ask(under.model(), first);
@@ -133,7 +133,7 @@ export function describeModel(
       expect(JSON.stringify(under.model().prepare(structuredClone(first)))).toBe(body);
     });
 
-    test("the counts of a call are exactly the provider's: cached tokens are not counted as input again", async () => {
+    test("the token counts of a call equal the provider's, and cached tokens are not counted again as input", async () => {
       const { under, call } = await world();
       const long = call([{ text: "Once." }], { system: "z".repeat(8000) });
       await ask(under.model(), long);
@@ -200,7 +200,7 @@ export function describeModel(
       },
     );
 
-    test("a context that is too long has its own code, whatever the provider's error is", async () => {
+    test("a context that is too long has the same error code with every provider", async () => {
       const { under, call } = await world();
       const message =
         "This model's maximum context length is 10 tokens; the prompt is too long for the context window.";
@@ -209,7 +209,7 @@ export function describeModel(
       expect({ code: failure.code, retryable }).toEqual({ code: "context_window_exceeded", retryable: false });
     });
 
-    test("the signal ends a request immediately, before its answer or in the middle of it", async () => {
+    test("the signal ends a request immediately, before or during the answer", async () => {
       for (const hang of [true, { afterChunks: 2 }]) {
         const { under, call } = await world();
         const stop = new AbortController();
@@ -249,7 +249,7 @@ export function describeModel(
       for (const { id } of reply.content.filter(isToolUse)) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     });
 
-    test("blocks of another model are sent if the model can read them, and otherwise left out and listed", async () => {
+    test("blocks of another model are sent if the model can read them; unreadable blocks are left out and listed", async () => {
       const { under, call } = await world();
       const prompt = call([{ text: "One." }, { text: "Two." }, { text: "Three: $LAST" }]).turns;
       const turns: readonly Turn[] = [...prompt, ...FOREIGN];
@@ -302,7 +302,7 @@ export function describeModel(
   });
 }
 
-/** The turn with an answer, and the turn with the results of its calls. */
+/** Returns the turn with an answer, and the turn with the results of the calls in the answer. */
 function answered(content: readonly ContentBlock[]): readonly Turn[] {
   const results = content.filter(isToolUse).map(({ id }, at) => ({
     type: "tool_result",
@@ -316,7 +316,7 @@ function answered(content: readonly ContentBlock[]): readonly Turn[] {
   ];
 }
 
-/** The answer of another model: thinking that only that model can read, and a call with its own id. */
+/** The answer of another model: thinking that only the other model can read, and a call with an id of that model. */
 const FOREIGN: readonly Turn[] = [
   {
     role: "assistant",
@@ -346,7 +346,7 @@ const FOREIGN: readonly Turn[] = [
   { role: "user", content: [{ type: "tool_result", tool_use_id: "call_2", content: "found" }] },
 ];
 
-/** The joined deltas of each block. */
+/** Joins the deltas of every block. */
 function joined(events: readonly ModelStreamEvent[]): readonly string[] {
   const blocks = new Map<number, string>();
   const calls = new Set<number>();

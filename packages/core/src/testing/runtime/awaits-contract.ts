@@ -16,7 +16,7 @@ interface Case {
   readonly effects: number;
 }
 
-/** Waiting for people and clients: the answer comes in the same process, in the next one, or while no process runs. */
+/** Tests awaits. The answer arrives in the same process, in the next process, or while no process runs. */
 export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
   const cases: readonly (Case & { readonly cannot?: string | undefined })[] = [
     {
@@ -49,7 +49,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
   const open = (host: Host, sessionId: string): Promise<Await> =>
     until(async () => (await host.store.awaits(sessionId))[0]);
 
-  /** The run continued where it was: one start, one wait, one answer, one effect. */
+  /** Checks that the run continued where it stopped, with one start, one await and one answer. */
   async function expectContinued(prompted: Prompted, name: string, one: Case): Promise<void> {
     const events = await fixture().ended(prompted);
     expect(only(events, "session.completed")[0]?.data.final_response).toContain(one.told(name));

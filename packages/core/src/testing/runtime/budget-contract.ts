@@ -10,7 +10,7 @@ const UNPRICED = "claude-opus-9-9";
 /** The tokens of the expensive steps in these tests: far more than the tokens of all other steps. */
 const DEAR = 40_000;
 
-/** What a run and a session may cost. */
+/** Tests the cost limits of runs and sessions. */
 export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
   const price = (usage: { readonly input_tokens: number; readonly output_tokens: number }): number =>
     priceCall(fixture().under.agent({}).config.model, usage)?.total_micros ?? Number.NaN;
@@ -29,14 +29,14 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
     return events;
   }
 
-  /** The run began without money: the model was not asked at all. */
+  /** Checks that the run failed before a request to the model. */
   async function expectNotAsked(prompted: Prompted): Promise<void> {
     const [failed] = only(await expectSpent(prompted), "session.failed");
     expect(failed?.data.cost_micros).toBe(0);
     expect(fixture().under.asked(prompted.label)).toEqual([]);
   }
 
-  test("a run ends when its budget is spent, with a result for each call; the next run has its own budget", async () => {
+  test("a run whose budget is spent ends with a result for each call, and the next run has a new budget", async () => {
     const prompted = await fixture().run(spending(), { maxCostMicros: Math.ceil(2.5 * dear()) });
     const events = await expectSpent(prompted);
     expect(only(events, "step.generated")).toHaveLength(3);

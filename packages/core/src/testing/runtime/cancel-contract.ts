@@ -2,9 +2,9 @@ import { type DraftPiece, textOf } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { type Prompted, type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 
-/** A cancel at any point of a run. Afterwards the session works as before. */
+/** Tests cancels at different points of a run. The session must work afterwards. */
 export function describeCancels(fixture: () => RuntimeFixture): void {
-  /** The cancelled run ended as cancelled, and the session answers the next prompt. */
+  /** Checks that the run ended as cancelled and the session answers the next prompt. */
   async function expectCancelled(prompted: Prompted, reason: string): Promise<void> {
     const [failed] = only(await fixture().ended(prompted), "session.failed");
     expect(failed?.data).toMatchObject({ outcome: "cancelled", stop_reason: "cancelled" });
@@ -96,9 +96,9 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
   });
 }
 
-/** Prompts that arrive while a run is in progress. */
+/** Tests prompts that arrive while a run is in progress. */
 export function describeModes(fixture: () => RuntimeFixture): void {
-  /** Starts a run that is in the middle of a call; the call ends with `go`. */
+  /** Starts a run and waits until its tool call is in progress. `go` ends the call. */
   async function working() {
     const { under, name } = fixture();
     const effect = name();
@@ -179,7 +179,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a prompt that interrupts ends the run and runs before waiting prompts", async () => {
+  test("an interrupting prompt ends the run in progress, and is answered before waiting prompts", async () => {
     const { under } = fixture();
     const { sessionId, prompted, effect } = await working();
     const queued = await fixture().prompt(sessionId, [{ text: "Queued." }]);

@@ -4,20 +4,20 @@ import { type Prompted, type RuntimeFixture, only } from "./runtime-fixture.ts";
 import { type Loss, losingStore, placesOf } from "./losing-store.ts";
 import type { FactPlace, RuntimeExceptions } from "./runtime-under-test.ts";
 
-/** The lease is lost after each fact in turn, and the worker that takes over the session ends the run correctly. */
+/** Tests that a run ends correctly if its worker loses the lease after any fact. */
 export function describeFences(fixture: () => RuntimeFixture, { everyFact }: RuntimeExceptions): void {
   const steps = (name: string) => [
     { text: "Working.", tools: [fixture().under.calls.effect(name)] },
     { text: "It said: $LAST" },
   ];
 
-  /** The facts that the driver writes in a turn with one tool call and no faults. */
+  /** Returns the facts that a driver writes in a turn with one tool call and no faults. */
   async function undisturbed(): Promise<readonly FactPlace[]> {
     const prompted = await fixture().run(steps(fixture().name()));
     return placesOf(await fixture().ended(prompted));
   }
 
-  /** Runs a turn with one tool call whose worker loses the session after this fact; another worker takes over. */
+  /** Runs a turn with one tool call. The first worker loses the session after a fact, and another worker takes over. */
   async function takenOver(place: FactPlace, loss: Loss): Promise<void> {
     const { under } = fixture();
     const store = await fixture().store();
@@ -30,13 +30,13 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
     const next = fixture().another(store);
     const prompted = { ...begun, host: next };
     await fixture().ended(prompted);
-    // The first worker may still be running: what it does now must not be stored.
+    // The first worker may still be running, but its writes must not be stored.
     await first.stop();
     await expectOneTurn(prompted, name);
     await next.stop();
   }
 
-  /** There was one turn with one call, however many workers it needed. */
+  /** Checks that the log has one turn with one call, however many workers drove it. */
   async function expectOneTurn(prompted: Prompted, name: string): Promise<void> {
     const { under } = fixture();
     await fixture().sound(prompted);
@@ -59,7 +59,7 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
     expectBilled(events, prompted.label);
   }
 
-  /** Each answer that the log counts was billed by the model, and none is counted twice. */
+  /** Checks that the model billed every answer that the log counts, and that no answer is counted twice. */
   function expectBilled(events: readonly Event[], label: string): void {
     const text = (usage: Usage): string => JSON.stringify(addUsage(NO_USAGE, usage));
     const billed = fixture()

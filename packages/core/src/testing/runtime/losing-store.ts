@@ -3,12 +3,12 @@ import type { Store } from "../../ports/store.ts";
 import type { FactPlace } from "./runtime-under-test.ts";
 
 /**
- * How a worker loses its session after a fact. `told`: the append with the fact was answered, so the worker continues, and
- * only its next append is rejected. `untold`: the fact is stored, but the worker's append is answered with an error.
+ * How a worker loses its session after a fact. `told`: the worker gets the answer to its append and continues, and its
+ * next append is rejected. `untold`: the fact is stored, but the worker gets an error.
  */
 export type Loss = "told" | "untold";
 
-/** Each fact as its type and its number among the facts of that type. */
+/** Returns the type of every fact, and the number of the fact among all facts of this type. */
 export function placesOf(events: readonly { readonly event_type: string }[]): readonly FactPlace[] {
   const seen = new Map<string, number>();
   return events.map(({ event_type }): FactPlace => {
@@ -18,7 +18,9 @@ export function placesOf(events: readonly { readonly event_type: string }[]): re
   });
 }
 
-/** A store in which one process loses its session after a fact, to a worker that releases the session at once. */
+/**
+ * Creates a store in which a process loses its session after a fact. The next lease of the session is released at once.
+ */
 export function losingStore(
   store: Store,
   { place, loss, onLoss }: { readonly place: FactPlace; readonly loss: Loss; readonly onLoss: () => void },
@@ -37,7 +39,7 @@ export function losingStore(
 
   return {
     ...store,
-    // After the loss, a claim finds no session: otherwise the worker would claim this one again.
+    // After the loss, a claim finds no session, so that the worker does not claim the lost session again.
     claim: (options) => (isLost ? Promise.resolve({ kind: "none", nextAt: null }) : store.claim(options)),
     async append(sessionId, events, options) {
       const { lease } = options ?? {};
