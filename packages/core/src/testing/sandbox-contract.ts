@@ -78,7 +78,7 @@ export function describeSandbox(
       expect(await started.ended).toEqual({ code: 7, signal: null });
     });
 
-    test("a program has the environment and the folder that it was given, and no variable of the server", async () => {
+    test("a program gets only the given folder and variables, and no variable of the server", async () => {
       const { out } = await run("pwd; env | cut -d= -f1 | sort | tr '\\n' ' '", {
         env: { PATH: "/usr/bin:/bin", OWN: "1" },
       });

@@ -26,7 +26,7 @@ export interface ScriptDeps {
   readonly owner?: string;
 }
 
-/** Plays a session against a store, one transaction after the other, the way a driver of the loop does. */
+/** Plays a session on a store like a driver of the loop, one transaction after the other. */
 export interface Script {
   readonly sessionId: string;
   event(fact: Fact): NewEvent;
@@ -251,7 +251,7 @@ function stepStarted(runId: string, step: number, messagesCount: number): Fact {
   };
 }
 
-/** A reply with the usage and cost of the worked example in the specification of the agent tables. */
+/** Returns a reply with the usage and cost of an example in the specification of the agent tables. */
 function generated(reply: {
   runId: string;
   step: number;
@@ -293,7 +293,7 @@ function generated(reply: {
   };
 }
 
-/** A run whose model searched the web three times. */
+/** Plays a run in which the model searches the web three times. */
 export async function playSearches(script: Script): Promise<void> {
   const { runId, messageId } = await script.prompt("Search.");
   const usage = { input_tokens: 1000, output_tokens: 100, server_tool_use: { web_search_requests: 3 } };

@@ -11,7 +11,7 @@ import { describeRecords } from "./records-contract.ts";
 import { createScript } from "./script.ts";
 import { describeTenantLists } from "./tenant-list-contract.ts";
 
-/** Every rule that a store keeps. A new store is finished when these tests pass. */
+/** Tests every rule of a store. A new store is finished when these tests pass. */
 export function describeStore(name: string, open: () => Promise<StoreUnderTest>, cannot: StoreExceptions = {}): void {
   describe(`${name}: store contract`, () => {
     let fixture: StoreFixture;
@@ -97,7 +97,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await fixture().store.read(sessionId)).toHaveLength(2);
   });
 
-  test("exactly one of many writers that expect the same end of the log succeeds", async () => {
+  test("if many writers expect the same end of the log, exactly one succeeds", async () => {
     const { sessionId, event } = await fixture().created();
     const tries = Array.from({ length: 10 }, () =>
       fixture().store.append(sessionId, [event(edited("a"))], { expect: 1 }),
@@ -112,7 +112,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     await expect(script.create()).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("a store returns the stored events for repeated ids, also when the log has grown", async () => {
+  test("a store returns the stored events for repeated ids, even if the log has grown", async () => {
     const { sessionId, event, append } = await fixture().created();
     const events = [event(edited("a")), event(edited("b"))];
     const first = await fixture().store.append(sessionId, events, { expect: 1 });
@@ -130,7 +130,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     await expect(theirs).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a store stores repeated ids once, however many writers repeat them at the same time", async () => {
+  test("a store stores events with the same ids once, even if many writers append them at the same time", async () => {
     const { sessionId, event } = await fixture().created();
     const events = [event(edited("a"))];
     const answers = await Promise.all(Array.from({ length: 20 }, () => fixture().store.append(sessionId, events)));
@@ -191,7 +191,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     await expect(fixture().store.append(sessionId, [title])).rejects.toMatchObject({ code: "lease_required" });
   });
 
-  test("a store creates a session with its earlier facts (a fork, an import) in one append, and only once", async () => {
+  test("a store creates a fork or an import with all its facts in one append, and only once", async () => {
     const { store, ids } = fixture();
     const script = await fixture().created();
     const [created] = await store.read(script.sessionId);
@@ -332,7 +332,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     await expect(fixture().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });
   });
 
-  test("an append in progress while the store is closed gets an answer: stored, or rejected because of the close", async () => {
+  test("an append that is in progress when the store closes is either stored or rejected", async () => {
     const scripts = await Promise.all(Array.from({ length: 8 }, () => fixture().created()));
     const title: Fact = { event_type: "session.edited", data: { title: "late" } };
     const appends = scripts.map((script) => fixture().store.append(script.sessionId, [script.event(title)]));

@@ -32,7 +32,7 @@ export interface StoreFixture {
   reopen(): Promise<Store>;
 }
 
-/** The name of a test. If the store or runtime leaves the test out, the name includes the reason. */
+/** Returns the name of a test. If the test is left out, the name includes the reason. */
 export function withReason(name: string, reason: string | undefined): string {
   return reason === undefined ? name : `${name} (cannot: ${reason})`;
 }

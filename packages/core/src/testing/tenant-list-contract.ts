@@ -55,7 +55,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(names(await store.openAwaits({ tenant }))).toEqual([all[1], all[3]]);
   });
 
-  test("an idle session has no open awaits, whatever its last run left open", async () => {
+  test("an idle session has no open awaits, even if its last run left awaits open", async () => {
     const { store, ids } = fixture();
     const script = await fixture().created();
     const run_id = ids();
@@ -267,7 +267,7 @@ async function open(script: Script, run_id: string, awaits: readonly (readonly [
   return lease;
 }
 
-/** A call whose result is unknown. */
+/** Stores a call whose result is unknown. */
 async function loseResult(script: Script, ids: () => string): Promise<void> {
   const lease = await script.claim();
   const call = { run_id: ids(), step: 1, tool_use_id: "lost", name: "Pay", input: {}, message_id: ids(), part: 0 };

@@ -164,7 +164,7 @@ const checked = (messages: { role: string; content: string }[] | null): Fact => 
   },
 });
 
-/** Facts as the events of one log. */
+/** Returns facts as the events of one log. */
 function log(facts: readonly Fact[], first = 1): Event[] {
   return facts.map((fact, index) => ({
     ...fact,
@@ -177,7 +177,7 @@ function log(facts: readonly Fact[], first = 1): Event[] {
 
 type Row = readonly [before: readonly Fact[], fact: Fact, after: Record<string, unknown>];
 
-/** The effect of each fact on the state. The type makes the table complete. */
+/** The effect of each fact on the state. The compiler reports a missing fact. */
 const EFFECTS: Readonly<Record<FactType, Row>> = {
   "session.created": [[], created, { tenant: "acme", agentVersion: 3, title: "First", workingDirectory: "/w" }],
   "session.edited": [
@@ -463,7 +463,7 @@ describe("fold is strict", () => {
 describe("the effect of several facts", () => {
   const after = (...facts: readonly Fact[]): SessionState => foldAll(session, log(facts));
 
-  test("a cancel of a queued run removes its prompt from the queue and does not affect the running one", () => {
+  test("a cancel of a queued run removes its prompt from the queue and does not affect the run in progress", () => {
     const cancel: Fact = { event_type: "cancel.requested", data: { run_id: later, reason: null } };
     const state = after(...running, prompt(reply, later), cancel);
     expect(state.queue).toEqual([]);
@@ -502,7 +502,7 @@ describe("the effect of several facts", () => {
     expect(state.run).toMatchObject({ calls: [], resultsMessageId: null });
   });
 
-  test("the first answer counts, a second one changes nothing", () => {
+  test("the first answer to an await counts, and a second answer changes nothing", () => {
     const answer = (content: string): Fact => ({
       event_type: "await.answered",
       data: { tool_use_id: "t1", content, is_error: false },
@@ -532,7 +532,7 @@ describe("the effect of several facts", () => {
     expect(after(...asked, resumed, resumed, fact).run?.resumesWithoutProgress).toBe(count);
   });
 
-  test("a run that was resumed six times without progress stays poisoned, whatever is written to end it", () => {
+  test("a run that was resumed six times without progress stays poisoned while its end is written", () => {
     const resumed: Fact = { event_type: "run.resumed", data: { run_id: run, fence: 2 } };
     const six = Array.from({ length: 6 }, () => resumed);
     const informed: Fact = {

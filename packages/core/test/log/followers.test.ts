@@ -14,7 +14,7 @@ const event = (sequence: number): Event => ({
 const events = (from: number, to: number): Event[] =>
   Array.from({ length: to - from + 1 }, (_, index) => event(from + index));
 
-/** Followers of a log that the test writes. The test may announce an append to them or not. */
+/** Creates followers of a log. The test appends to the log, with or without a notice to the followers. */
 function bench() {
   const log: Event[] = [];
   let reads = 0;
@@ -116,7 +116,7 @@ test("the queue of a follower that does not keep up stays small, and the followe
   expect(seen).toEqual(numbers(1, 5000));
 });
 
-test("large events wait in the store for a follower that does not keep up, not in memory", async () => {
+test("large events for a slow follower wait in the store, not in memory", async () => {
   const { followers, append, reads } = bench();
   const large = (sequence: number): Event => ({ ...event(sequence), data: { title: "x".repeat(100_000) } }) as Event;
   append(event(1));
@@ -218,7 +218,7 @@ test("a log that began in this process is followed without reading the store, un
   expect(reads()).toBe(1);
 });
 
-test("a notice from another process wakes a hundred followers with one read, and they do not use a read that began earlier", async () => {
+test("after a notice from another process, a hundred followers share one new read", async () => {
   const at = (sequence: number): Event => ({ sequence }) as Event;
   const log = [at(1)];
   const asked: number[] = [];

@@ -12,7 +12,7 @@ test.each([
   ["a high surrogate as the last character", { text: `${"a".repeat(256 * 1024 - 1)}\ud83d` }],
   ["a lone high surrogate before a pair", { text: `${"a".repeat(256 * 1024 - 1)}\ud83d😀` }],
   ["a key that is long", { ["k".repeat(100_000)]: 1 }],
-])("the pieces of %s are its JSON", (_, value) => {
+])("the joined pieces of %s are its JSON", (_, value) => {
   expect([...jsonPieces(value)].join("") === JSON.stringify(value)).toBe(true);
 });
 

@@ -108,7 +108,7 @@ async function longLog(): Promise<readonly Event[]> {
   return store.read(script.sessionId);
 }
 
-/** The rows of a log that arrived in appends of these lengths. */
+/** Returns the rows of a log that arrived in several appends. `cuts` are the places at which an append ends. */
 function tablesOf(events: readonly Event[], cuts: readonly number[]): SessionTables | undefined {
   let tables: SessionTables | undefined;
   let start = 0;
@@ -119,7 +119,7 @@ function tablesOf(events: readonly Event[], cuts: readonly number[]): SessionTab
   return tables;
 }
 
-/** The same rows in a fixed order, whatever order a store inserted them in. */
+/** Sorts the rows, because stores insert rows in different orders. */
 const comparable = (tables: SessionTables | undefined) => ({
   ...tables,
   messages: tables?.messages.toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0)),
@@ -127,7 +127,7 @@ const comparable = (tables: SessionTables | undefined) => ({
 });
 
 describe("the rows of a session do not depend on how its log was divided into appends", () => {
-  test("one append, one per event, and every cut in two give the same rows", async () => {
+  test("one append, one append per event, and any two appends give the same rows", async () => {
     const events = await longLog();
     const whole = comparable(tablesOf(events, []));
     expect(whole.messages?.map(({ number }) => number)).toEqual(Array.from({ length: 15 }, (_, i) => i + 1));
@@ -147,7 +147,7 @@ describe("the rows of a session do not depend on how its log was divided into ap
     }
   });
 
-  test("projecting is pure: the same events give the same changes, and are not changed", async () => {
+  test("projecting the same events gives the same changes and does not change the events", async () => {
     const events = await longLog();
     const before = JSON.stringify(events);
     expect(project(events)).toEqual(project(events));
@@ -168,7 +168,7 @@ test("money and usage are added once per model call, with or without a price", a
   });
 });
 
-test("two checkpoints for one user message are rejected, also inside one append", async () => {
+test("two checkpoints for one user message are rejected, even inside one append", async () => {
   const events = await longLog();
   const checkpoint = events.filter(({ event_type }) => event_type === "checkpoint.created");
   const refused = /already a checkpoint/;
@@ -238,7 +238,7 @@ test.each([
   ["idle", "completed", "completed"],
   ["idle", "failed", "failed"],
   ["idle", "cancelled", "failed"],
-] as const)("a session that is %s with outcome %s is %s in the platform API's words", (status, outcome, expected) => {
+] as const)("a session that is %s with outcome %s is %s in the platform API", (status, outcome, expected) => {
   expect(platformStatus({ status, outcome })).toBe(expected);
 });
 

@@ -5,7 +5,9 @@ import { expect, test } from "vitest";
 
 const ids = createIds();
 
-/** One session for each length, with a first text of that length. Also counts how often each is read from the store. */
+/**
+ * Creates a session for each length, with a first text of this length. Records which sessions are read from the store.
+ */
 async function cached(lengths: readonly number[], most: number) {
   const memory = createMemoryStore();
   const reads: string[] = [];

@@ -17,7 +17,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     return { agent, simulator, result, sessions: await agent.sessions() };
   };
 
-  test("a frontend tool pauses the run: the pause is stored before it is announced, and names the call", async () => {
+  test("a frontend tool makes the run wait: the await names the call, and is stored before it is announced", async () => {
     const { result, sessions } = await paused("frontend");
     expect(result).toMatchObject({ stopReason: "awaiting_frontend_tools", error: null, totalSteps: 1 });
     expect(result.awaiting).toMatchObject([

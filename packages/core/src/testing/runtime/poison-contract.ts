@@ -24,7 +24,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     { text: "At last." },
   ];
 
-  /** A run whose first worker died after this fact, and was then taken over this many times without progress. */
+  /** Starts a run whose first worker dies after a fact. Then `times` workers take over the run without progress. */
   async function dying(times: number, { steps, after, agent = {}, answer }: Interrupted): Promise<Prompted> {
     const { under } = fixture();
     const store = await fixture().store();
@@ -66,7 +66,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
   test("a run that was resumed too often without progress ends as poisoned, and the session continues", async () =>
     expectGivenUp(await dying(PATIENCE + 1, beforeTheModel)));
 
-  test("a run that was resumed too often ends as poisoned, even if its end closes an open call", async () => {
+  test("a run that was resumed too often ends as poisoned, and its open tool call gets a result", async () => {
     const name = fixture().name();
     const prompted = await dying(PATIENCE + 1, { steps: calling(name), after: ["tool.started", 1] });
     await expectGivenUp(prompted);
@@ -90,7 +90,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     expect(fixture().under.asked(prompted.label)).toHaveLength(1);
   });
 
-  test("prompts that arrive while a run waits for an answer do not count as dead workers", async () => {
+  test("prompts that arrive while a run waits for an answer do not make the run poisoned", async () => {
     const { host, under } = fixture();
     const waiting = await fixture().run([{ tools: [under.calls.question("Which one?")] }, { text: "So: $LAST" }]);
     const { sessionId } = waiting;
@@ -100,7 +100,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     });
     for (let n = 1; n <= PATIENCE + 2; n++) {
       await fixture().prompt(sessionId, [{ text: `Answer ${n}.` }]);
-      // Time for a worker to claim the session and to release it.
+      // In this time, a worker claims the session and releases it.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await host.sessions.answer(sessionId, asked?.tool_use_id ?? "", { content: "the red one" });
@@ -109,7 +109,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
   });
 }
 
-/** A worker takes over the run and dies before it writes anything else. */
+/** Lets a worker take over the run and die before it writes another fact. */
 async function takeUpAndDie(store: Store, { sessionId, runId }: Prompted, owner: string): Promise<void> {
   const claim = await store.claim({ owner, leaseMs: 60_000, sessionId });
   if (claim.kind !== "leased") throw new Error(`The session could not be claimed: it is ${claim.kind}.`);

@@ -24,7 +24,7 @@ const OWN: ReadonlySet<string> = new Set([
 /** The four counters of one model call. */
 const counters = (usage: Usage) => addUsage(NO_USAGE, usage);
 
-/** From a prompt to its answer: the facts, the drafts, and the cost. */
+/** Tests a prompt and its answer: the facts, the drafts and the cost. */
 export function describePrompts(fixture: () => RuntimeFixture): void {
   test("a new session answers its first prompt, and the log has the run from its start to its end", async () => {
     const { under, host, name } = fixture();
@@ -53,7 +53,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a tool call is in the log before it has its effect, and the model gets its result", async () => {
+  test("a tool call is in the log before its effect happens, and the model gets the result", async () => {
     const { under, name } = fixture();
     const effect = name();
     const prompted = await fixture().run([
@@ -149,9 +149,9 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
   });
 }
 
-/** The text of a step while it is generated. */
+/** Tests the drafts of a step. */
 export function describeDrafts(fixture: () => RuntimeFixture): void {
-  test("the joined drafts of a step are the text in the log, also for a reader who joins in the middle", async () => {
+  test("the joined drafts of a step equal the text in the log, even for a reader who joins in the middle", async () => {
     const { under, host, name } = fixture();
     const sessionId = await fixture().session();
     const pieces: DraftPiece[] = [];
@@ -176,7 +176,7 @@ export function describeDrafts(fixture: () => RuntimeFixture): void {
   });
 }
 
-/** The text of each message, joined from its drafts. Fails if a piece is missing. */
+/** Joins the drafts of every message. Fails if a piece is missing. */
 function joined(pieces: readonly DraftPiece[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const { event_type, data } of pieces.flatMap((piece) => draftsOf([piece]))) {

@@ -42,10 +42,11 @@ export interface RuntimeFixture {
   /** A name that no other test has. */
   name(): string;
   store(): Promise<Store>;
-  /** Another process, on a store of its own or on this one. It is stopped at the end. */
+  /** Starts another process on a store. The process is stopped at the end. */
   another(store: Store): Host;
   /**
-   * An idle session of the shared process. It may have earlier runs: sessions are reused, because a new one may need a child process.
+   * Returns an idle session of the shared process. The session may have earlier runs, because a new session may need a
+   * child process.
    */
   session(agent?: AgentUnderTest): Promise<string>;
   prompt(

@@ -10,7 +10,7 @@ import type { Store } from "../../ports/store.ts";
 export interface ModelStep {
   readonly text?: string;
   readonly tools?: readonly ScriptedCall[];
-  /** The usage to report instead of the counted one. */
+  /** The usage that the model reports instead of the counted usage. */
   readonly usage?: { readonly input_tokens?: number; readonly output_tokens?: number };
   /** Characters per delta, and milliseconds between two deltas. */
   readonly chunk?: number;
@@ -51,7 +51,7 @@ export interface ProcessParts {
   readonly report: (error: unknown) => void;
 }
 
-/** How the agent of a test differs from the usual one, which may run every effect without approval. */
+/** The options of the agent in a test. By default, the agent may run every effect without approval. */
 export interface AgentUnderTest {
   /** A person must allow each effect. */
   readonly asks?: boolean;
@@ -60,7 +60,7 @@ export interface AgentUnderTest {
   readonly maxCostMicros?: number;
 }
 
-/** A runtime with everything around it. It is opened once for the whole contract. */
+/** A runtime and the parts that its tests need. It is opened once for all tests of the contract. */
 export interface RuntimeUnderTest {
   /** An empty store. The contract closes it. */
   readonly store: () => Promise<Store>;

@@ -5,7 +5,6 @@ import { withReason } from "../store-fixture.ts";
 import { type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 import type { RuntimeExceptions } from "./runtime-under-test.ts";
 
-/** Agents that work on a tool call of another agent. */
 export function describeSubagents(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
   /** Starts a run whose subagent runs an effect and answers. Also returns the session's state before the run. */
   async function delegated() {
@@ -55,7 +54,7 @@ export function describeSubagents(fixture: () => RuntimeFixture, cannot: Runtime
     },
   );
 
-  test("a call gets an error result if the model's API rejects the request of its subagent, and the run continues", async () => {
+  test("if the model's API rejects a subagent's request, the call gets an error result and the run continues", async () => {
     const { under, name } = fixture();
     const task = under.prompt([{ error: { status: 400, message: "No good." } }], name());
     const prompted = await fixture().run([{ tools: [under.calls.subagent(task)] }, { text: "Then without." }]);

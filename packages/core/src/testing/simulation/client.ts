@@ -34,7 +34,7 @@ export interface Client {
   done(): boolean;
 }
 
-/** A client that creates sessions, prompts, cancels, edits, forks and deletes, and records the answers that it gets. */
+/** Starts a client that creates sessions, prompts, cancels, edits, forks and deletes, and records the answers. */
 export function startClient(name: string, deps: ClientDeps): Client {
   const { world } = deps;
   let left = deps.operations;
@@ -84,8 +84,8 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
   });
 
   /**
-   * Waits for a while, or until a run has ended: many people answer at that moment, which is also when a worker
-   * releases the session.
+   * Waits for a while or until a run has ended. At the end of a run, a prompt can arrive while the worker releases the
+   * session.
    */
   const thought = (): Promise<string | null> =>
     new Promise((resolve) => {
@@ -94,7 +94,10 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
       void process.turn(`${process.name} has thought`, pause).then(() => resolve(null));
     });
 
-  /** Tries once or, with a key, until there is an answer. Without an answer the outcome stays unknown. */
+  /**
+   * Sends an operation once. If the operation has a key, sends it up to four times until an answer arrives. Without an
+   * answer, the outcome is `unknown`.
+   */
   async function attempt(operation: Operation, ask: () => Promise<Partial<Operation>>): Promise<void> {
     history.operations.push(operation);
     for (let tries = operation.key === null ? 1 : random.between(1, 4); tries > 0; tries--) {
@@ -104,7 +107,8 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
       } catch (error) {
         if (!isKnownError(error)) throw error;
         if (error.code !== "store_unavailable") {
-          // An earlier attempt may have arrived although this one was rejected: a deleted session rejects everything.
+          // An earlier attempt may have succeeded even if this attempt is rejected, because a deleted session rejects
+          // everything.
           operation.outcome = tries === 1 && operation.key === null ? "refused" : "unknown";
           return;
         }

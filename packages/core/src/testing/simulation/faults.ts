@@ -22,10 +22,7 @@ export interface Faults {
   readonly latencyMs: number;
 }
 
-/**
- * The faults of one seed. Each kind of fault is off, rare or frequent independently, so that seeds differ in which faults they
- * have.
- */
+/** Draws the faults of a seed. Each kind of fault is off, rare or frequent, so that seeds have different faults. */
 export function drawFaults(random: Random): Faults {
   const rate = (often: number): number => random.pick([0, often / 5, often]);
   return {

@@ -130,7 +130,7 @@ async function settledOf<Answer>(promise: Promise<Answer>): Promise<Settled<Answ
   }
 }
 
-/** A shortened answer, for the trace. */
+/** Shortens an answer for the trace. */
 function told(answer: Settled<unknown>): string {
   if ("error" in answer) return answer.error instanceof KnownError ? answer.error.code : String(answer.error);
   const { value } = answer;

@@ -25,8 +25,7 @@ export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
       run: (_, { sessionId, toolUseId }) => deps.tools.run({ sessionId, toolUseId, name: policy }),
     }),
   );
-  // Calls that wait for somebody: a result that the client has, and a permission. If nobody answers, the time limit ends
-  // the wait.
+  // These calls wait for a result of the client, or for a permission. If nobody answers, the time limit ends the wait.
   const waiting = [
     defineTool({
       name: "asks",
@@ -53,7 +52,7 @@ export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
     store,
     states: createStateCache({ store }),
     codeOf: () => code,
-    // An unavailable store is expected here: the next worker continues the session.
+    // An unavailable store is not reported, because the next worker continues the session.
     report: (error) => {
       if (!isKnownError(error, "store_unavailable")) report(error);
     },
@@ -79,8 +78,7 @@ export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
 type Call = FactData<"step.started"> & { readonly sessionId: string };
 
 /**
- * The ledger of the model is kept by run and step. A request names neither run nor step, so both are taken from the
- * last stored intent.
+ * Notes the run and the step of every intent. The ledger of the model needs them, and a request does not contain them.
  */
 function watched(store: Store, opened: { call: Call | null }): Store {
   return {
@@ -118,7 +116,7 @@ function worldModel({ model, random }: SimulatedRuntimeDeps, opened: { call: Cal
   };
 }
 
-/** The simulated model only calls tools that act. Some of these calls are changed so that they wait for somebody. */
+/** Changes some tool calls of the simulated model, so that they wait for a person or a client. */
 function sometimesAsking(block: ContentBlock, random: () => number): ContentBlock {
   if (block.type !== "tool_use" || block["name"] !== "once" || random() < 0.5) return block;
   return { ...block, name: random() < 0.5 ? "asks" : "asks_first" };

@@ -73,7 +73,7 @@ function withoutFence(inner: Store): Store {
   };
 }
 
-/** The sequence is read before other appends have committed, so two appends can get the same one. */
+/** Reads the sequence before other appends have committed, so two appends can get the same sequence. */
 function withMaxPlusOne(store: Store, world: World): Store {
   const numbers = new Map<string, number>();
   const renumbered = (events: readonly Event[]): readonly Event[] =>
@@ -98,7 +98,7 @@ function withMaxPlusOne(store: Store, world: World): Store {
   };
 }
 
-/** A repeated append is stored again: under new ids, which readers see as the old ids. */
+/** Stores a repeated append a second time with new ids. Readers see the old ids. */
 function withRepeatedIds(store: Store, world: World): Store {
   const originals = new Map<string, string>();
   const shown = (events: readonly Event[]): readonly Event[] =>
@@ -160,7 +160,7 @@ function withForeignRelease(inner: Store): Store {
   };
 }
 
-/** A claim while nothing is due returns a session that another worker drives. */
+/** If no session is due, a claim returns a session that another worker drives. */
 function withTwoLeases(inner: Store): Store {
   const { store, holder } = tracking(inner);
   return {

@@ -11,13 +11,14 @@ export interface ReaderDeps {
   readonly faults: () => Faults;
   readonly streams: Stream[];
   readonly known: readonly string[];
-  /** True near the end: nothing new begins, and readers that follow a session stay. */
+  /** True near the end. Then nothing new begins, and readers stay connected. */
   readonly closing: () => boolean;
   readonly report: (error: unknown) => void;
 }
 
 /**
- * A reader that follows one session, stops or is cut off at any event, and continues at the place that it had reached or earlier.
+ * Starts a reader of one session. The reader stops or is cut off at any event, and continues at the place that it had
+ * reached, or earlier.
  */
 export function startReader(name: string, deps: ReaderDeps): void {
   void read(deps.world.process(name), deps).catch(deps.report);
@@ -44,11 +45,14 @@ async function read(process: Process, { world, faults, streams, known, closing, 
   }
 }
 
-/** Reads until it has received enough, is cut off, or the session is deleted. Returns true if it need not come back. */
+/**
+ * Reads until enough events have arrived, the stream breaks, or the session is deleted. Returns true if the reader is
+ * done.
+ */
 async function visit(store: Store, stream: Stream, enough: number): Promise<boolean> {
   const leave = new AbortController();
   try {
-    // A reader that follows live is complete: when nothing else happens, it is at the end of the log.
+    // The reader is complete while it follows the log, because it then reaches the end of the log.
     stream.complete = true;
     for await (const event of store.follow(stream.sessionId, { after: stream.after }, leave.signal)) {
       stream.events.push(event);

@@ -15,10 +15,10 @@ import type { ModelReply } from "./simulated-runtime.ts";
 import { priceOf } from "./model-and-tools.ts";
 
 const MODEL = "claude-sonnet-4-5";
-/** The usage that is charged for a lost model call: the most that it can have used. */
+/** The highest possible usage of a lost model call. A lost call is charged with it. */
 const MOST: Usage = { input_tokens: 5000, output_tokens: 1000 };
 
-/** A run begins and reads its prompt. */
+/** Returns the facts of a run that begins and reads its prompt. */
 export function startFacts(prompt: QueuedPrompt, state: SessionState): Fact[] {
   const { run_id, message_id, content } = prompt;
   return [
@@ -85,7 +85,7 @@ export function stepStarted(runId: string, step: number, attempt: number): Fact 
   };
 }
 
-/** The model's answer, and its place in the transcript. */
+/** Returns the facts of the model's answer. */
 export function generated(
   run: RunState,
   { content, usage, stopReason }: ModelReply,
@@ -157,7 +157,10 @@ export type Ending =
   | { readonly outcome: "failed"; readonly why: "error" | "poisoned" }
   | { readonly outcome: "cancelled" };
 
-/** The end of a run, after every open call got a result: a call without a result would block the session for ever. */
+/**
+ * Returns the facts that end a run. Every open call gets a result, because a call without a result would block the
+ * session for ever.
+ */
 export function endFacts(state: SessionState, run: RunState, ending: Ending, reply: readonly Fact[] = []): Fact[] {
   const facts: Fact[] = [...reply];
   if (run.call && reply.length === 0) facts.push(abandoned(run));

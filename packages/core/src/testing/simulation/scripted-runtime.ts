@@ -70,9 +70,8 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
   }
 
   /**
-   * Writes facts. If a write fails, it is repeated with the same ids. Returns false if the log has new events, so that
-   * everything must be decided again. An intent is appended with `expect`; an outcome is appended whatever the log
-   * contains.
+   * Writes facts, and repeats a failed write with the same ids. Returns false if the log has new events, because the
+   * caller must then decide again. Only an intent is appended with `expect`.
    */
   async function write(facts: readonly Fact[], { intent, release }: { intent: boolean; release?: boolean }) {
     const events = facts.map((fact): NewEvent => ({ ...fact, id: ids() }));
@@ -114,7 +113,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     return true;
   }
 
-  /** One decision and its consequences. Returns false if nothing is left to do under this lease. */
+  /** Makes one decision and carries it out. Returns false if nothing is left to do under this lease. */
   async function step(): Promise<boolean> {
     const { run } = state;
     if (!run) return startNext();
@@ -124,8 +123,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     if (interrupted && mutant === "two-runs") return startNext();
     if ((run.cancelRequested || interrupted) && !(mutant === "cancel-ignored" && resumedHere))
       return end(run, { outcome: "cancelled" });
-    // Whatever is open at this point was opened by a dead worker: this worker finishes what it opens before it decides
-    // again.
+    // An open call was begun by a dead worker, because this worker ends every call before the next decision.
     if (run.call) return write([abandoned(run)], { intent: false }).then(() => true);
     if (mutant === "no-orphan-repair" && resumedHere && run.calls.some(({ phase }) => phase === "started"))
       return askModel(run, []);
@@ -194,8 +192,8 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
   }
 
   /**
-   * The answer is an outcome. If it is the last answer and the log has no new events, the end of the run is in the same
-   * append.
+   * Writes the answer of the model. If it is the last answer and the log has no new events, the same append ends the
+   * run.
    */
   async function said(run: RunState, reply: ModelReply): Promise<void> {
     const before = state.transcript.length;
@@ -237,7 +235,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     if (now() >= clock.validUntil) throw new LeftAlone();
   }
 
-  /** A short wait happens under the lease; for a long wait the session is released. */
+  /** Waits under the lease if the wait is short. For a long wait, releases the session. */
   async function waitFor(time: number): Promise<boolean> {
     if (time - now() > 2000) return giveBack(time);
     await sleep(time - now());

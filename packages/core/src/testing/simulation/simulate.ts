@@ -23,7 +23,9 @@ import { createScriptedRuntime } from "./scripted-runtime.ts";
 import { type Worker, startWorker } from "./worker.ts";
 import { type World, createWorld } from "./world.ts";
 
-/** `safety`: faults until the end. `liveness`: the faults stop, and then everything that was accepted must end. */
+/**
+ * `safety`: faults happen until the end. `liveness`: the faults stop, and every accepted prompt must then be answered.
+ */
 export type SimulationMode = "safety" | "liveness";
 
 export interface SimulationOptions {
@@ -61,11 +63,10 @@ const NO_FAULTS: Faults = {
   latencyMs: 3,
 };
 
-/** Clients stop by themselves; the faults of a safety run continue a little longer, those of a liveness run stop earlier. */
+/** How long a safety run continues, with faults, after the clients are done. */
 const SAFETY_TAIL_MS = 20_000;
 /**
- * The longest time of a liveness run after its last fault: long enough for every lease and retry, and for a poisoned
- * run to end.
+ * The time limit of a liveness run after its last fault. Every lease, every retry and a poisoned run end in this time.
  */
 const LIVENESS_BOUND_MS = 600_000;
 
@@ -75,8 +76,8 @@ const CATCH_UP_MS = 1500;
 /**
  * Runs the simulation of one seed and checks its history.
  *
- * The real store in memory, sessions, fold and projections run in a world in which the seed decides every id, delay, choice
- * and failure. A killed process never gets another turn: nothing after its await runs, not even `finally`. Not tested here:
+ * The real memory store, sessions, fold and projections run in a simulated world. The seed decides every id, delay,
+ * choice and failure. A killed process never continues after an `await`, so not even `finally` runs. Not tested here:
  * SQL, files, fsync and real clocks. `npm run kill` and `npm run powercut` test those.
  */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
@@ -148,8 +149,8 @@ interface EndDeps {
 }
 
 /**
- * The simulation ends when clients have done everything and every worker has found nothing to do several times, or when the
- * time limit is reached.
+ * Returns a function that decides when the simulation ends: at its time limit, or when the clients are done and every
+ * worker has found no work several times.
  */
 function endOf({ world, mode, workers, clients, faultsEnd }: EndDeps): () => boolean {
   let bound = Infinity;
@@ -165,7 +166,7 @@ function endOf({ world, mode, workers, clients, faultsEnd }: EndDeps): () => boo
   };
 }
 
-/** The store at the end, read without faults. */
+/** Reads the sessions of the store without faults. */
 async function stored(store: Store): Promise<readonly StoredSession[]> {
   const { items } = await store.list({ tenant: "default", limit: 1_000 });
   const all = { limit: 1_000_000 };
@@ -180,7 +181,7 @@ async function stored(store: Store): Promise<readonly StoredSession[]> {
   );
 }
 
-/** A state that was restored from a snapshot equals the fold of the whole log. */
+/** Checks that a state from a snapshot equals the fold of the whole log. */
 async function checkSnapshot(store: Store, sessionId: string, events: readonly Event[]): Promise<void> {
   const snapshot = await store.readSnapshot(sessionId);
   const start = snapshot && restore(snapshot);

@@ -3,16 +3,16 @@ import type { Runtime } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 
 /**
- * Makes the runtime that is simulated: the scripted one (the default) or the loop.
+ * Creates the simulated runtime: the scripted runtime (the default) or the loop.
  *
- * The runtime may be killed at any await and called again by another worker. The worker prolongs the lease in
+ * The runtime may be killed at any `await`, and another worker may call it again. The worker prolongs the lease in
  * `claimed.clock`.
  */
 export type CreateRuntime = (deps: SimulatedRuntimeDeps) => Runtime;
 
 /**
- * Everything a simulated runtime may touch. At each call of one of these functions, the process can be killed, frozen
- * or delayed.
+ * Everything that a simulated runtime may use. At every call of these functions, the process can be killed, frozen or
+ * delayed.
  */
 export interface SimulatedRuntimeDeps {
   readonly store: Store;

@@ -34,11 +34,11 @@ export interface WorkerDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** A worker that is restarted whenever it dies, each time as a new owner. */
+/** A worker that is restarted after every crash, as a new owner. */
 export interface Worker {
-  /** How often in a row the worker found nothing to do, neither now nor later. */
+  /** How many times in a row the worker found no work, neither now nor later. */
   idleFor(): number;
-  /** Resets `idleFor` to 0: earlier checks say nothing about prompts that were accepted since. */
+  /** Resets `idleFor` to 0, because earlier checks did not see the latest prompts. */
   countAnew(): void;
 }
 
@@ -101,7 +101,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
     report: deps.report,
   });
 
-  /** Waits until there is news, and at the latest until the next session is due. */
+  /** Waits for news, at most until the next session is due. */
   const idle = (ms: number): Promise<void> =>
     new Promise((resolve) => {
       wake = resolve;
@@ -182,7 +182,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
     await acceptHere({ sessionId: id }, accept, [asking("create", title, id), asking("prompt", text, id)]);
   }
 
-  /** Accepts a prompt for an existing session. The state that this worker knows may be old when it appends. */
+  /** Accepts a prompt for an existing session. The state in this worker may be outdated. */
   async function promptHere(): Promise<void> {
     const sessionId = world.random.pick(deps.known);
     const text = `prompt ${deps.ids()}`;
@@ -219,7 +219,7 @@ async function work({ world, process, dead, found, mayBegin, ...deps }: Work): P
   }
 }
 
-/** On start, an engine frees the leases of its own dead workers. */
+/** Frees the leases of a dead worker, as an engine does when it starts. */
 async function freeDead(store: Store, owner: string): Promise<void> {
   try {
     if ((await store.owners()).includes(owner)) await store.free(owner);
@@ -237,7 +237,7 @@ interface Keeping {
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** Appends renew a lease. This renewal covers the time in which nothing is appended. */
+/** Renews a lease. Appends also renew it, but a worker can be without an append for a long time. */
 async function keepLease({ store, claimed: { lease, clock }, held, stop, now, sleep }: Keeping): Promise<void> {
   for (;;) {
     await sleep(Math.floor(lease.leaseMs / 3));

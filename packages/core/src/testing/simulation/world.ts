@@ -4,7 +4,7 @@ import { type Random, createRandom } from "./random.ts";
 /** When the clock of every world begins. */
 const EPOCH = Date.UTC(2026, 10, 1);
 
-/** Something with its own memory: a worker, a client or a reader. Everything it waits for is lost when it dies. */
+/** A worker, client or reader. A killed process gets no answers any more. */
 export interface Process {
   readonly name: string;
   readonly alive: boolean;
@@ -14,10 +14,7 @@ export interface Process {
    */
   turn(what: string, delayMs?: number): Promise<void>;
   kill(why: string): void;
-  /**
-   * Stops the process without its knowledge: the clock continues, and every turn of the process waits until this time
-   * is over.
-   */
+  /** Stops the process for a time. The clock continues, and every turn of the process waits until the time is over. */
   freeze(ms: number): void;
 }
 
@@ -34,13 +31,13 @@ export interface World {
   readonly ids: Ids;
   now(): number;
   process(name: string, options?: ProcessOptions): Process;
-  /** A wait that belongs to no process, such as a request on its way. */
+  /** Waits without a process, for example for a request in transit. */
   turn(what: string, delayMs?: number): Promise<void>;
-  /** One line of the trace. It always enters the hash, and is kept only on request. */
+  /** Adds a line to the hash, and to the trace if `keepTrace` is set. */
   note(line: string): void;
-  /** A short name for an id, in the order in which ids were first mentioned. */
+  /** Returns a short name for an id. The names are numbered in the order of their first use. */
   alias(id: string): string;
-  /** Lets turns happen, one after the other, until `done` returns true or no task is left. */
+  /** Runs turns one after the other, until `done` returns true or no task is left. */
   run(done: () => boolean): Promise<void>;
   readonly turns: number;
   /** A hash of everything that happened; equal for equal seeds. */
@@ -105,7 +102,7 @@ export function createWorld({ seed, keepTrace = false }: { seed: number; keepTra
 
   const readyAt = ({ at, owner }: Task): number => Math.max(at, owner?.frozenUntil ?? 0);
 
-  /** One of the tasks that are ready, chosen by the seed; if none is ready, the clock advances to the next one. */
+  /** Returns a ready task, chosen by the seed. If no task is ready, advances the clock to the next task. */
   function next(): Task | undefined {
     tasks = tasks.filter(({ owner }) => owner === null || owner.alive);
     let first = Infinity;
