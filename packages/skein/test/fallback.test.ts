@@ -8,7 +8,6 @@ import { expect, onTestFinished, test } from "vitest";
 
 type Answering = (response: ServerResponse, request: number) => void;
 
-/** What a model server does: it answers, rejects with a status, or breaks off after some words. */
 const answers: Answering = (response) =>
   void sse(response, [words("Served."), DONE, counts(10, 2)]).end("data: [DONE]\n\n");
 const rejects =
@@ -34,7 +33,7 @@ function sse(response: ServerResponse, chunks: readonly object[]): ServerRespons
   return response;
 }
 
-/** A store with a model for each name. Returns how often each model was called. */
+/** Creates a store with a model for each name, and counts the requests to each model. */
 async function models(
   behaviours: Readonly<Record<string, Answering>>,
 ): Promise<{ store: Store; asked: Record<string, number> }> {
@@ -84,7 +83,7 @@ async function run(store: Store, options: { readonly sessionId?: string; readonl
   }
 }
 
-test("an overloaded model is retried, and then the next in the list is called; the change is in the log", async () => {
+test("an overloaded model is retried, then the next model in the list is called, and the log records the change", async () => {
   const { store, asked } = await models({ first: rejects(503), second: answers, third: answers });
   const { result, changes } = await run(store, { max_retries: 2 });
   expect(result).toMatchObject({ finalAnswer: "Served.", error: null });
@@ -106,7 +105,7 @@ test.each([
   expect(changes).toEqual([[code, "openai-compatible/second"]]);
 });
 
-test("if a provider asks to wait for hours, the next model in the list is called, or the run fails and its error names the wait", async () => {
+test("if a provider asks for a wait of hours, the next model in the list is called, or the run fails with an error about the wait", async () => {
   const spent: Answering = (response) =>
     void response.writeHead(429, { "retry-after": "7200" }).end('{"error":{"message":"Quota used up."}}');
   const { store, asked } = await models({ first: spent, second: answers, third: answers });

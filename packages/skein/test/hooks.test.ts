@@ -1,4 +1,4 @@
-/** Hooks around model calls and tool calls can watch, change or reject them, and the log records what they did. */
+/** Hooks can watch, change or reject model calls and tool calls. The log records the work of hooks. */
 import { callAt } from "../../core/src/loop/request.ts";
 import type { Event } from "@skein/protocol";
 import { type Hooks, createAgent, defineTool } from "skein";
@@ -51,7 +51,7 @@ test("hooks that return nothing see each call once, and add nothing to the log",
   expect(types).toEqual((await ask({})).types);
 });
 
-test("a hook changes the system prompt for one step, and the log reproduces it", async () => {
+test("a hook changes the system prompt for one step, and the log has the changed prompt", async () => {
   let steps = 0;
   const { agent, result, hooked, requests, events } = await ask({
     beforeModelCall: () => (++steps === 1 ? { system: "Add with care.", maxTokens: 77 } : undefined),
@@ -106,7 +106,7 @@ test("a hook changes the input of a tool call and its result, and the model read
   ]);
 });
 
-test("a changed input that does not fit the tool is rejected like an input of the model", async () => {
+test("an input from a hook is rejected if it does not fit the tool's schema", async () => {
   const { result } = await ask({ beforeToolCall: () => ({ input: { a: "x" } }) });
   expect(ran).toEqual([]);
   expect(result.finalAnswer).toContain("does not fit the tool's schema");
@@ -121,13 +121,13 @@ test.each([
   expect(result.finalAnswer).toContain("No sums on Sundays.");
 });
 
-test("a hook that rejects a result hides it: the tool has run, and the model reads why", async () => {
+test("if a hook rejects the result of a tool, the model reads the reason instead of the result", async () => {
   const { result } = await ask({ afterToolCall: () => ({ refuse: "Too secret." }) });
   expect(ran).toHaveLength(1);
   expect(result.finalAnswer).toBe("It is Too secret..");
 });
 
-test("a hook asks a person, and the call runs once it is allowed", async () => {
+test("a hook asks a person, and the call runs after the person allows it", async () => {
   let asked = 0;
   const hooks = { beforeToolCall: () => (asked++, { ask: true as const }) };
   const { agent, result } = await ask(hooks);

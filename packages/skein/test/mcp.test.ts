@@ -6,7 +6,7 @@ import { eventsOf, expectUsable } from "../../core/test/loop/world.ts";
 
 const program = fileURLToPath(new URL("../../adapters/test/mcp-server.ts", import.meta.url));
 
-test("an agent uses the tools of an MCP server; a server that dies in a call gives an error result, and the run continues", async () => {
+test("an agent uses the tools of an MCP server, and if the server dies during a call, the call gets an error result and the run continues", async () => {
   const server = await connectMcpServer({
     name: "test",
     command: process.execPath,

@@ -1,4 +1,4 @@
-/** Model objects of the AI SDK's provider interface, given to an agent. */
+/** Agents with model objects of the AI SDK. */
 import { createMemoryStore } from "@skein/core";
 import { createAgent } from "skein";
 import { expect, onTestFinished, test } from "vitest";
@@ -15,7 +15,7 @@ const HELLO = [
 ];
 const finish = (unified: string, raw?: string) => ({ type: "finish", usage: USAGE, finishReason: { unified, raw } });
 
-/** A provider whose streams have these parts. Counts its requests. */
+/** Creates a provider whose streams have these parts. Records the requests to the provider. */
 function provider(...parts: readonly object[]) {
   const asked: { readonly prompt: unknown }[] = [];
   return {

@@ -135,7 +135,7 @@ describe("the catalog", () => {
     );
   };
 
-  test("bare names, Anthropic's names and Bedrock profiles are Claude; a gateway gets every unknown name", () => {
+  test("bare names, Anthropic's names and Bedrock profiles select Claude, and a gateway gets every unknown name", () => {
     for (const name of [
       "claude-sonnet-5-5",
       "anthropic/claude-sonnet-5-5",
@@ -145,7 +145,7 @@ describe("the catalog", () => {
     expect(catalogOf({ isGateway: true }).named("default", "mistral/large")).toBe(claude);
   });
 
-  test("a call of an unknown model, or of one whose key is missing, fails immediately and says what to do", async () => {
+  test("a call of an unknown model or of a model without a key fails immediately, and the error says what to do", async () => {
     expect(await failing("nobody/x")).toContain('"skein models add nobody/x --url URL"');
     expect(await failing("groq/x")).toContain("GROQ_API_KEY");
     expect(await failing("bedrock/x")).toContain("AWS_BEARER_TOKEN_BEDROCK");
@@ -233,7 +233,7 @@ test.each([
   },
 );
 
-test("every request of these sessions fits the types of its provider's own SDK", { timeout: 60_000 }, () => {
+test("every request of these sessions fits the types of the provider's SDK", { timeout: 60_000 }, () => {
   expect(sent.length).toBeGreaterThan(pairs.length * 5);
   expect(new Set(sent.map(({ kind }) => kind)).size).toBe(6);
   const wrong = { kind: "responses", request: { model: "gpt-6", stream: true, input: [{ type: "nothing" }] } };
@@ -283,7 +283,7 @@ test("OpenAI is asked to keep a conversation for a day if the cache is long, and
   }
 });
 
-test("a trial makes one call for each ability that the model is declared to have", async () => {
+test("a trial makes one call for each declared ability of the model", async () => {
   const store = await storeWithModels();
   const catalog = createModelCatalog({
     claude: createAnthropicModel({ apiKey: "" }),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadPart } from "../src/optional-parts.ts";
 
-/** An optional part, the package that its module imports, and the error in a folder where nothing is installed. */
+/** An optional part, its npm package, and the error if the package is not installed. */
 const MISSING = [
   ["postgres", "pg", "PostgreSQL stores need the package pg: npm install pg"],
   ["redis", "@redis/client", "A Redis bus needs the package @redis/client: npm install @redis/client"],
@@ -35,10 +35,10 @@ const MISSING = [
 ] as const;
 
 let folder: string;
-/** The error of loading each part, by the name of the import that fails. */
+/** The errors of loading the parts, by the name of the missing package. */
 let said: Readonly<Record<string, { readonly code: string; readonly message: string }>>;
 
-// In a separate process, because Vitest resolves modules in its own way.
+// The parts are loaded in a separate process, because Vitest resolves modules differently from Node.
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "skein-parts-"));
   const attempts = [...MISSING, ["postgres", "no-such-package"] as const].map(([part, imported], at) => {
@@ -68,7 +68,7 @@ test.each(MISSING)(
   },
 );
 
-test("if another module than the part's package is missing, Node's own error is thrown", () => {
+test("if a module other than the part's package is missing, Node's error is thrown", () => {
   expect(said["no-such-package"]).toMatchObject({ code: "ERR_MODULE_NOT_FOUND" });
 });
 

@@ -37,8 +37,8 @@ const TYPES: Readonly<Record<string, string>> = {
 const ROOT = join(import.meta.dirname, "../../..");
 
 /**
- * Compiles requests with the types of the providers' own SDKs. Returns the compiler's errors; empty if every request
- * fits. Each request is a literal, so that unknown fields are errors too.
+ * Compiles requests with the types of the providers' SDKs. Returns the compiler's errors, or an empty text if every
+ * request fits. Each request is a literal, so unknown fields are errors.
  */
 export function typeProblems(sent: readonly SentRequest[]): string {
   const folder = mkdtempSync(join(tmpdir(), "skein-request-types-"));

@@ -21,7 +21,7 @@ test("with an empty HOME, the data folder is still an absolute path", () => {
   }
 });
 
-test("two agents of one name are rejected, but one agent may be used by several others", () => {
+test("two agents with the same name are rejected, but several agents may use the same subagent", () => {
   const helper = createAgent({ name: "helper" });
   const using = (name: string) => createAgent({ name, subagents: [helper] });
   expect(codeOf({ agents: [using("A"), using("B")] }).agents).toHaveLength(3);
@@ -86,7 +86,7 @@ test.each([
   },
 );
 
-test("limits come from the environment or skein.config.ts, and a wrong one is rejected with an error message", () => {
+test("limits come from the environment or skein.config.ts, and a wrong limit is rejected with an error message", () => {
   expect(codeOf({ limits: { streams: 3 } }).limits).toEqual({ streams: 3 });
   const limits = (text: string) => serveSettings({}, readConfig({ SKEIN_LIMITS: text })).limits;
   expect(limits("streams=20, requestsPerSecond=0.5")).toEqual({ streams: 20, requestsPerSecond: 0.5 });
@@ -103,7 +103,7 @@ test.each([
   expect(() => serveSettings({}, readConfig(env))).toThrow(sentence);
 });
 
-test("generated files are stored beside the store or where the operator says, and S3 is set up by the usual variables", async () => {
+test("generated files are stored beside the store or at the operator's address, and the usual variables configure S3", async () => {
   const home = await mkdtemp(join(tmpdir(), "skein-places-"));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const sessionId = "01a1de6b-ce85-73e6-957e-30f2af6e7b70";

@@ -7,7 +7,7 @@ import { serveSettings } from "../src/serve/settings.ts";
 
 const NO_MODEL = { anthropicApiKey: undefined, anthropicAuthToken: undefined, anthropicBaseUrl: undefined };
 
-test("answers of the built-in simulation are marked, cost nothing, and are in no total of costs; a note about the simulation is printed once", async () => {
+test("answers of the built-in simulation are marked and cost nothing, and totals leave them out; a note about the simulation is printed once", async () => {
   vi.stubEnv("ANTHROPIC_API_KEY", "");
   vi.stubEnv("ANTHROPIC_AUTH_TOKEN", "");
   vi.stubEnv("ANTHROPIC_BASE_URL", "");
@@ -36,12 +36,12 @@ test("answers of the built-in simulation are marked, cost nothing, and are in no
   expect(said.mock.calls.filter(([text]) => String(text).includes("answers are simulated")).length).toBeLessThan(2);
 });
 
-test("a simulator that several processes share is marked and costs nothing in each of them", async () => {
+test("answers of a shared simulator are marked and cost nothing in every process", async () => {
   const simulator = await createSimulator();
   const config = readConfig({
     SKEIN_MODEL: "simulation",
     SKEIN_SIMULATOR_URL: simulator.url,
-    // A real key is set too, but not used.
+    // A real key is set, but the simulator does not use it.
     ANTHROPIC_API_KEY: "sk-real",
     SKEIN_API_KEY: "k".repeat(20),
   });
@@ -55,7 +55,7 @@ test("a simulator that several processes share is marked and costs nothing in ea
     expect([simulated, model.simulated, api.baseUrl, api.apiKey]).toEqual([true, true, simulator.url, "simulated"]);
 });
 
-test("in production, and on a server that other machines can reach, only a requested simulation replaces a missing key", async () => {
+test("in production, or if other machines can reach the server, a missing key is an error without a requested simulation", async () => {
   const production = simulationChoice(readConfig({ NODE_ENV: "production" }));
   await expect(openModel({ ...NO_MODEL, ...production })).rejects.toThrow(
     /NODE_ENV is production. Set ANTHROPIC_API_KEY/,

@@ -51,7 +51,7 @@ test("the system prompt has the names and descriptions of the skills, sorted, bu
   ]);
 });
 
-test("a model can load files in a skill's folder; links and large, binary or missing files are errors, and so are files elsewhere", async () => {
+test("a model can load files in a skill's folder; links, large, binary and missing files, and files outside the folder are errors", async () => {
   const folder = folderWith({
     "a/SKILL.md": skill("a"),
     "a/references/more.md": "More.",
@@ -101,7 +101,7 @@ const BAD: readonly [string, Readonly<Record<string, string>>, RegExp][] = [
   ["a huge file", { "a/SKILL.md": skill("a", "A", "x".repeat(100_001)) }, /may have 100000/],
 ];
 
-test("unknown fields of skills are ignored, also nested fields and lists", () => {
+test("unknown fields of skills are ignored, even nested fields and lists", () => {
   const more = 'metadata: {author: me, version: "1.0"}\nallowed-tools:\n- Read\n- Bash\nlicense: MIT\n';
   const folder = folderWith({ "a/SKILL.md": skill("a").replace("description:", `${more}description:`) });
   expect(() => createAgent({ skills: [folder] })).not.toThrow();
@@ -111,7 +111,7 @@ test.each(BAD)("%s is an error when the agent is created", (_, files, sentence) 
   expect(() => createAgent({ skills: [folderWith(files)] })).toThrow(sentence);
 });
 
-test("links, two skills of one name, a missing folder and a wrong option are errors when the agent is created", () => {
+test("links, two skills with one name, a missing folder and a wrong option are errors when the agent is created", () => {
   const one = folderWith({ "a/SKILL.md": skill("a") });
   const other = folderWith({ "a/SKILL.md": skill("a") });
   const linked = folderWith({ "b/text": "" });

@@ -1,4 +1,4 @@
-/** Results of tools with an output schema: they are checked, have a type, and are JSON for the model. */
+/** Results of tools with an output schema. They are checked and typed, and the model reads them as JSON. */
 import type { Event } from "@skein/protocol";
 import { createSimulator } from "@skein/simulator";
 import { type Tool, createAgent, defineTool } from "skein";
@@ -37,7 +37,7 @@ async function answered(tool: Tool, more: Parameters<typeof simulatedAgent>[0] =
   return { result, completed, asked: simulator.ledger.calls() };
 }
 
-test("a result that fits has the schema's defaults; the model reads it as JSON, and the log and the result have it as `output`", async () => {
+test("a result that fits the schema gets its defaults; the model reads JSON, and the log and the result have `output`", async () => {
   const { result, completed, asked } = await answered(weather(() => ({ celsius: 21 })));
   const output = { celsius: 21, sky: "clear" };
   expect(completed[0]).toMatchObject({ is_error: false, output, content: JSON.stringify(output) });
@@ -76,7 +76,7 @@ function circle(): unknown {
   return one;
 }
 
-test("a result that is too long to be shown in full is an error, never cut JSON", async () => {
+test("a result that is too long for the model is an error, because shortened JSON is invalid", async () => {
   const long = defineTool({
     name: "weather",
     description: "Much.",
@@ -115,7 +115,7 @@ test("defineTool rejects an invalid output schema, and any output schema for a t
   );
 });
 
-test("checking the name of a tool gives its results and events the type of its output", async () => {
+test("after a check of the tool's name, results and events have the type of the tool's output", async () => {
   const simulator = await createSimulator();
   const tools = [weather(() => ({ celsius: 21 })), plain] as const;
   const agent = createAgent({ tools, baseUrl: simulator.url, apiKey: "simulated" });
@@ -136,7 +136,6 @@ test("checking the name of a tool gives its results and events the type of its o
     if (result.name === "weather" && !result.isError) expectTypeOf(result.output.celsius).toEqualTypeOf<number>();
   expectTypeOf<(typeof toolResults)[number]["name"]>().toEqualTypeOf<"weather" | "plain">();
   expect(skies).toEqual(["clear"]);
-  // The function must return what the schema reads.
-  // @ts-expect-error a text is no number
+  // The function must return the input type of the schema.
   defineTool({ name: "n", description: "N.", input: z.object({}), output: z.number(), run: () => "one" });
 });

@@ -65,7 +65,7 @@ test("if a tool refuses a call, the result says why, and the run continues", asy
   );
 });
 
-test("a cancel ends a running command and everything that it started within a second", async () => {
+test("a cancel ends a running command and its child processes within a second", async () => {
   const place = folder();
   const { agent } = await simulatedAgent({ tools: await standardTools({ folder: place }) });
   const stop = new AbortController();
@@ -100,7 +100,7 @@ test("AskUserQuestion pauses the run with its questions, and continues with the 
   expect(answered).toMatchObject({ finalAnswer: "You chose Blue", runId: waiting.runId });
 });
 
-/** Whether a process on this machine sleeps for this many seconds. */
+/** Returns whether a process on this machine runs `sleep` with this number of seconds. */
 function sleeping(seconds: string): boolean {
   return readdirSync("/proc").some((pid) => {
     try {

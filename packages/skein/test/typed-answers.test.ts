@@ -79,7 +79,7 @@ test.each([
       error: null,
     });
     expect(asked()).toMatchObject([request]);
-    // The grammars of providers would reject limits, so limits are written into the description.
+    // Providers reject limits such as `exclusiveMinimum` in a schema, so Skein writes limits into the description.
     expect(JSON.stringify(asked()).includes("exclusiveMinimum")).toBe(model === "openai-compatible/toolless");
     await close();
   },
@@ -117,7 +117,7 @@ test("a truncated answer is not a success", async () => {
   await close();
 });
 
-test("any Standard Schema that can give its JSON Schema is accepted; other schemas, and schemas whose root is not an object, are rejected", async () => {
+test("a Standard Schema with a JSON Schema is accepted if its root is an object, and any other schema is rejected", async () => {
   const validate = (value: unknown) => ({ value: { doubled: (value as { n: number }).n * 2 } });
   const jsonSchema = { input: () => ({ type: "object", properties: { n: { type: "number" } }, required: ["n"] }) };
   const agent = createAgent({

@@ -32,7 +32,7 @@ export const adopt = storeCommand({
     "skein adopt 0 --root ./backup/.claude --json",
   ],
   notes:
-    "A session whose id is a UUID keeps its id. Any other session gets a UUID made from its id, always the same one. A server with the Claude Agent SDK can then continue the session, also a session of another agent; `skein sessions export ID --claude-code` lets Claude Code continue it.",
+    "A session whose id is a UUID keeps its id. Any other session gets a UUID that is always the same for its id. A server with the Claude Agent SDK can then continue the session, even a session of another agent; `skein sessions export ID --claude-code` lets Claude Code continue it.",
   run: async (call) => {
     const { values, screen, words } = call;
     const [word = ""] = words;
@@ -67,7 +67,7 @@ export const adopt = storeCommand({
   },
 });
 
-/** How to continue the session, and what this machine lacks for it. */
+/** Returns how to continue the session, and what this machine lacks. */
 async function nextStep({ id, working_directory: folder }: Session): Promise<string> {
   const { sdkProblem } = await import("skein/serve");
   const where = folder === null ? "" : ` that allows the folder ${visibleLine(folder)}`;

@@ -10,7 +10,7 @@ import { JSON_OPTION, STORE_OPTION } from "../terminal/shared-options.ts";
 export const backup = defineCommand({
   name: "backup",
   words: "FOLDER",
-  summary: "Back up a store into a new folder. A server may keep using the store meanwhile.",
+  summary: "Back up a store into a new folder. Servers may use the store during the backup.",
   options: { ...STORE_OPTION, json: JSON_OPTION },
   examples: ["skein backup ./backup", "skein backup /mnt/skein-1116 --store postgres://localhost/skein"],
   notes:
@@ -40,7 +40,7 @@ export const restore = defineCommand({
     "skein restore ./backup --store postgres://localhost/new",
   ],
   notes:
-    "Unfinished runs continue as soon as a server uses the store. Never run servers on both the restored store and its original: runs would happen twice.",
+    "Unfinished runs continue as soon as a server uses the store. Never run servers on the old store and the restored store at the same time: runs would happen twice.",
   async run(call) {
     const { words, values, screen } = call;
     const url = storeUrlFor(call);

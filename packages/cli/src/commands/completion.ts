@@ -5,7 +5,7 @@ import { completionScript, type Node } from "../terminal/completion-script.ts";
 const SHELLS = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** `skein completion`. Its script completes the commands of `group`. */
+/** `skein completion`: prints a script that completes the commands of `group`. */
 export function completionOf(group: () => Group): Command {
   return defineCommand({
     name: "completion",
@@ -25,7 +25,7 @@ export function completionOf(group: () => Group): Command {
   });
 }
 
-/** Every group and command, with the words that can follow it. */
+/** Returns every group and command with the words that can follow it. */
 async function nodesOf(group: Group): Promise<readonly Node[]> {
   const children = await Promise.all(
     group.commands.map(async (entry) => ({
@@ -46,7 +46,7 @@ async function nodesOf(group: Group): Promise<readonly Node[]> {
 }
 
 function nodeOf({ name, options = {}, forms = [] }: Command): Node {
-  // A form that begins with a fixed word, such as `examples` or `export`, not with a placeholder.
+  // Only a form with a fixed first word, such as `examples` or `export`, gives a word. Other forms begin with a placeholder.
   const words = forms.flatMap(([form, about]) => {
     const [word = ""] = form.split(" ");
     return /^[a-z]+$/.test(word) ? [{ word, about }] : [];

@@ -129,13 +129,13 @@ async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
   }
 }
 
-/** Opening a missing store would create it. */
+/** Returns whether the store exists, without opening it. Opening a missing store would create it. */
 function isThere(storeUrl: string): boolean {
   const file = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(storeUrl)?.[1];
   return file === undefined || existsSync(file);
 }
 
-/** Whether the secrets in the store are sealed, and can be decrypted. */
+/** Checks whether the secrets in the store are encrypted and can be decrypted. */
 async function secrets({ storeUrl, secrets: { vault, lost } }: ServeSettings): Promise<readonly Finding[]> {
   const what = "secrets";
   const fromNowOn =
@@ -224,7 +224,10 @@ async function code({ configFile }: ServeSettings): Promise<Finding> {
   }
 }
 
-/** A sentence about the first missing folder or file of Claude Code's settings. The server starts without it. */
+/**
+ * Returns a sentence about the first missing folder or file in Claude Code's settings. The server starts even if a
+ * folder is missing.
+ */
 function missingPlace({
   roots,
   folders,
@@ -241,7 +244,7 @@ function missingPlace({
   return missing && `claude.${missing[0]}: ${String(missing[1])} does not exist. Make it, or correct the path.`;
 }
 
-/** Whether Redis answers. A server starts without Redis, but several machines need it. */
+/** Checks whether Redis answers. A server starts without Redis, but several machines need it. */
 async function redis({ redisUrl }: ServeSettings): Promise<readonly Finding[]> {
   if (redisUrl === undefined) return [];
   const { createRedisBus } = await import("@skein/adapters/buses/redis");
@@ -263,7 +266,7 @@ async function sandbox(): Promise<Finding> {
     : { what: "sql", state: "note", says: `POST /v1/sql is off. ${problem}` };
 }
 
-/** Whether programs that a model starts are confined to their session. */
+/** Checks whether a sandbox confines the programs that a model starts. */
 async function walls(settings: ServeSettings): Promise<Finding> {
   const what = "sandbox";
   try {
@@ -289,14 +292,14 @@ async function keysOf({ storeUrl }: ServeSettings): Promise<readonly KeyInfo[]> 
   }
 }
 
-/** How well processes of Claude Code can be limited and ended on this machine. */
+/** Checks whether this machine can limit and end processes of Claude Code. */
 async function claude(settings: ServeSettings): Promise<Finding> {
   const { claudeCode, claudeOpened, configFile } = settings;
   const what = "claude";
   if (!claudeCode) return { what, state: "ok", says: "Claude Code is off (SKEIN_CLAUDE_CODE)." };
   const missing = sdkProblem();
   if (missing !== undefined) return { what, state: "note", says: missing };
-  // Another check reports a policy with a problem, or a store that cannot be read.
+  // If the policy is wrong or the store cannot be read, another check reports this.
   const mode = await rulesOf(settings)
     .then(async (rules) => (await rules.sandbox()).mode)
     .catch(() => settings.sandbox ?? "required");
@@ -325,7 +328,7 @@ async function claude(settings: ServeSettings): Promise<Finding> {
   return { what, state: isSafe ? "ok" : "note", says: `${sandbox.walls.summary} ${who}` };
 }
 
-/** A file that cannot be loaded is reported as a separate finding. */
+/** Returns no keys if the file cannot be loaded. Another check reports this. */
 async function keysInFile(configFile: string | undefined): Promise<readonly string[]> {
   if (configFile === undefined) return [];
   return loadCode(configFile).then(

@@ -8,13 +8,13 @@ import { EXIT } from "../terminal/exit-codes.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { SERVER_OPTIONS, SERVER_PLACE } from "./server-options.ts";
 
-/** How long to wait before a second look for orphaned files. An append stores its files in less time. */
+/** The time between two searches for orphaned files. An append takes less time to store its files. */
 const GRACE_MS = 60_000;
 
 const orphans = defineCommand({
   name: "files orphans",
   summary:
-    "Find files whose session is not in the store. A killed process can leave such files; so can a session that is deleted while the bucket is unreachable. If there are any, the command takes a minute.",
+    "Find files whose session is not in the store. Such files remain if a process is killed, or if a session is deleted while the bucket is unreachable. If the command finds such files, it takes a minute.",
   options: {
     delete: {
       about:

@@ -145,7 +145,10 @@ const SQL_TYPES: Readonly<Record<string, string>> = {
   TIMESTAMP: "timestamp with time zone",
 };
 
-/** Columns in the format of the specified CREATE TABLE, one per line: `max_steps INTEGER DEFAULT 50`. */
+/**
+ * Makes an entry for each column of a CREATE TABLE statement. The text has one column per line: `max_steps INTEGER
+ * DEFAULT 50`.
+ */
 export function columns(view: string, ddl: string): readonly Entry[] {
   return ddl
     .trim()
@@ -173,7 +176,7 @@ export function columns(view: string, ddl: string): readonly Entry[] {
     });
 }
 
-/** Keys of a document, each with the type of its value. */
+/** Makes an entry for each key of a document, with the type of the key's value. */
 export function keys(document: DocumentKind, types: Readonly<Record<string, JsonType>>): readonly Entry[] {
   return Object.entries(types).map(([key, type]) => there(`"${key}"`, { check: "document", document, key, type }));
 }

@@ -3,7 +3,7 @@ import { type Entry, type ConformanceList, departure, section, there } from "./l
 const V7 = "Skein makes UUID v7; ids from elsewhere are kept.";
 const AT = "timestamptz, in milliseconds, by the clock of the process that writes the event.";
 
-/** The fields of one of the specified tables, as the specification names them. */
+/** Makes an entry for each field of a specified table. */
 function fields(view: string, rows: readonly (readonly [name: string, said: string])[]): readonly Entry[] {
   return rows.map(([name, said]) => {
     const check = {

@@ -14,8 +14,8 @@ const agent = AgentConfig.parse({
 });
 
 /**
- * Makes example sessions that contain everything a specification mentions: each status, role, fact and action, a fork, a pause for the
- * browser, agents and models.
+ * Makes example sessions with every status, role, fact and action of the specifications. Also makes a fork, a pause for
+ * the browser, agents and models.
  */
 export async function playSessions(store: Store, ids: Ids): Promise<Played> {
   const models = createModels({ records: store.records, ids });
@@ -128,7 +128,7 @@ function awaitOpened(runId: string, toolUseId: string): Fact {
   };
 }
 
-/** A second run of a session. It has one fact of each kind, and then fails. */
+/** Adds a run to the session. The run has one fact of each kind, and then fails. */
 async function playEveryFact(script: Script, ids: Ids): Promise<void> {
   const { messageId, runId } = await script.prompt("Go on");
   const lease = await script.claim();
@@ -222,7 +222,7 @@ async function playEveryFact(script: Script, ids: Ids): Promise<void> {
   await script.append(facts.slice(-1), { lease });
 }
 
-/** A session that waits for the browser and has the result of a backend tool already. */
+/** Makes a session that waits for the browser and already has the result of a backend tool. */
 async function playPause(store: Store, ids: Ids): Promise<void> {
   const script = createScript({ store, ids });
   await script.create({ agent });

@@ -22,7 +22,7 @@ ${[...shared].map(([reason, places]) => printShared(reason, places)).join("\n")}
 ${lists.map((list) => printList(list, new Set(shared.keys()))).join("")}`;
 }
 
-/** How many lines the page shows for a reason that several sections share. The conformance lists have all lines. */
+/** The most lines in the page for a shared reason. The conformance lists have all lines. */
 const MOST_LINES = 2;
 
 interface Place {
@@ -30,7 +30,7 @@ interface Place {
   readonly line: Line;
 }
 
-/** The reasons of departures in more than one section, with their lines. */
+/** Returns the reasons that departures in several sections share, with the lines of each reason. */
 function sharedReasons(lists: readonly ConformanceList[]): ReadonlyMap<string, readonly Place[]> {
   const all = lists.flatMap(({ part, lines }) =>
     lines.filter(({ status }) => status !== "there").map((line) => ({ part, line })),

@@ -14,7 +14,7 @@ import { type Played, playSessions } from "./played-sessions.ts";
 
 type Row = Record<string, unknown>;
 
-/** The three stores that have the specified tables or documents, each with the same example sessions. */
+/** Three stores with the specified tables or documents. All three have the same example sessions. */
 export interface SampleStores {
   /** Runs SQL on PostgreSQL; {agent} and {run} stand for the example session and its first run. */
   query(sql: string): Promise<readonly Row[]>;
@@ -91,7 +91,7 @@ export async function openSampleStores(): Promise<SampleStores> {
     },
     async explain(sql) {
       await client.query("begin");
-      // With so few sessions the planner would read whole tables. The question is whether it could use an index.
+      // With few sessions, the planner would read whole tables. This setting shows whether the planner could use an index.
       await client.query("set local enable_seqscan = off");
       const rows = await query(`explain ${sql}`);
       await client.query("rollback");

@@ -5,7 +5,7 @@ const UUID = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const TIME = "2025-12-26T12:58:17.099Z";
 const KEPT = "Kept like any field that the schema does not name, so its value is not checked.";
 
-/** Fields of a schema, each with the specification's name for it and values that it must accept. */
+/** Makes an entry for each field of a schema, with the specification's text and with values that the schema must accept. */
 function fields(
   schema: string,
   said: Readonly<Record<string, readonly [text: string, values: readonly unknown[]]>>,
@@ -18,7 +18,10 @@ function fields(
 const pattern = (what: string, schema: string, value: string): Entry =>
   there(what, { check: "format", schema, field: "", values: [value] });
 
-/** Columns of a table in DuckDB, one per line, as the specification's test lists them. A primary key is a departure, with its reason. */
+/**
+ * Makes an entry for each column of a DuckDB table. `text` has one column per line. A primary key is a departure with
+ * the reason `key`.
+ */
 const columns = (table: string, text: string, key: string): readonly Entry[] =>
   text
     .trim()

@@ -42,7 +42,7 @@ async function world(kinds: readonly [string, string]) {
   return { from, to, agentOn };
 }
 
-/** Everything that a store returns about its sessions. */
+/** Returns all data of the sessions in a store. */
 async function told(url: string): Promise<unknown> {
   const store = await openStore(url);
   const events: Event[] = [];
@@ -103,7 +103,7 @@ test.each([
   expect(await move(from, to)).toMatchObject({ events: 0, busy: [], apart: [] });
 });
 
-test("a run that is being driven moves only after its lease is free", async () => {
+test("a run in progress moves only after its lease is free", async () => {
   const { from, to, agentOn } = await world(["sqlite", "sqlite"]);
   let calls = 0;
   let finish = (): void => {};
@@ -151,7 +151,7 @@ test("a session that continued in both stores is reported and not changed", asyn
   await Promise.all([here.close(), there.close()]);
 });
 
-test("a move that was cut off in the middle of a session is finished by the next one", async () => {
+test("if a move is interrupted in the middle of a session, the next move finishes it", async () => {
   const { from, to, agentOn } = await world(["sqlite", "file"]);
   const before = agentOn(from);
   const { sessionId } = await before.run(scripted("one", [{ text: "One." }]));

@@ -24,7 +24,7 @@ test("a second store accepts the admin key of the data folder, and the key is no
   expect(await other.recognise(first.key)).toMatchObject({ name: "first start", scopes: ["admin"] });
 });
 
-test("a revoked admin key does not become valid again at the next start: a new key replaces it", async () => {
+test("if the admin key was revoked, the next start makes a new key", async () => {
   const options = dataFolder();
   const keys = newKeys();
   const { key, file = "" } = await firstKey(keys, options);

@@ -51,7 +51,7 @@ async function bucket() {
   return { door, stored, s3: { endpoint, accessKeyId: "S3RVER", secretAccessKey: "S3RVER" } };
 }
 
-test("/health names a read-only bucket, no text is lost, and the bucket is used again later; texts in a closed bucket give an error", async () => {
+test("/health reports a read-only bucket, no text is lost, and the bucket is used again later; texts in a closed bucket give an error", async () => {
   const { door, stored, s3 } = await bucket();
   const model = await createSimulator();
   const dataDir = folder();

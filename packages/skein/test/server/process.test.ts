@@ -28,7 +28,7 @@ interface Started {
 
 const CLEAN = { ...process.env, ANTHROPIC_API_KEY: "", SKEIN_API_KEY: "", SKEIN_STORE_URL: "" };
 
-/** Starts `skein serve`, and resolves when it prints its address. */
+/** Starts `skein serve`, and waits until it prints its address. */
 async function serving(data: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Started> {
   const child = spawn(process.execPath, [bin, "serve", "--port", "0", "--data", data, ...args], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -71,7 +71,7 @@ test("a run in progress when the server is killed continues at the next start, a
   expect(log).toEqual([...before, ...facts.map((frame) => frame.data)]);
 });
 
-test("SIGTERM ends streams with a closing frame, and the process within 12 s, although a tool does not stop; the next start continues the run", async () => {
+test("SIGTERM ends streams with a closing frame and ends the process within 12 s, even if a tool hangs; the next start continues the run", async () => {
   const data = folder();
   const skein = fileURLToPath(new URL("../../src/index.ts", import.meta.url));
   writeFileSync(
@@ -112,7 +112,7 @@ test("the first start creates a key that only its user can read, and prints a cu
   const oldMask = process.umask(0);
   const { text, key } = await serving(data).finally(() => process.umask(oldMask));
   expect(text).toMatch(/simulation/);
-  // The output is not a terminal, and may be kept as a log.
+  // The output is not a terminal, so it may be stored as a log.
   expect(text).not.toContain(key);
   for (const name of readdirSync(data)) expect([name, statSync(join(data, name)).mode & 0o077]).toEqual([name, 0]);
   const line = /^ {2}(curl .*)$/m.exec(text)?.[1] ?? "";

@@ -1,4 +1,4 @@
-/** What `skein doctor` and `skein serve` print about the Redis between servers. */
+/** The output of `skein doctor` and `skein serve` about Redis. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Redis, noRedis, startRedis } from "../../../../scripts/redis.ts";
 import { dataFolder, start } from "../../../cli/test/skein.ts";

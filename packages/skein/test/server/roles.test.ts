@@ -99,7 +99,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     return place;
   }
 
-  test("an api process accepts a prompt and says that no worker is running; a worker that starts then answers the prompt", async () => {
+  test("without a worker, an api process accepts a prompt and says that no worker is running; a new worker answers the prompt", async () => {
     const api = await process_("api");
     const { path } = await session(api.call);
     await say(api.call, path, `Please. ${script([{ text: "Here." }], "roles")}`);
@@ -120,7 +120,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect((await api.call("GET", "/v1/workers")).body["data"]).toEqual([]);
   });
 
-  test("placement names the worker that drives a session while its run is in progress", async () => {
+  test("placement shows which worker drives a session during a run", async () => {
     const { promise: asked, resolve: onCall } = Promise.withResolvers<void>();
     const { promise: released, resolve: letGo } = Promise.withResolvers<string>();
     const hold = defineTool({
@@ -148,7 +148,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
       .toMatchObject({ worker: null });
   });
 
-  test("if no worker has the tools of a session, the session waits and names them; a worker that has them continues it", async () => {
+  test("if no worker has the tools of a session, the session waits and lists the tools; a new worker with the tools continues the session", async () => {
     const weigh = defineTool({ name: "weigh", description: "Weighs.", input: z.object({}), run: () => "12 kg" });
     const api = await process_("api", codeOf({ tools: [weigh] }));
     await process_("worker");
@@ -164,7 +164,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect(JSON.stringify((await api.call("GET", `${path}/messages`)).body)).toContain("It is 12 kg");
   });
 
-  test("a session waits for a worker that has all skills of its agent, and says which one is missing", async () => {
+  test("a session waits for a worker with all skills of its agent, and says which skill is missing", async () => {
     const [one, both] = [skills("ant"), skills("ant", "bee")];
     const api = await process_("api", codeOf({ skills: [both] }));
     const lacking = await process_("worker", codeOf({ skills: [one] }));
@@ -185,7 +185,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     await lacking.close();
   });
 
-  test("a session waits for a worker that can use its model, and says why the others cannot", async () => {
+  test("a session waits for a worker that can use its model, and gives the reasons of the unsuitable workers", async () => {
     const local = { "local/small": { adapter: "anthropic" as const, url: model.url, key_env: "SKEIN_TEST_ROLES_KEY" } };
     const code = codeOf({ models: local });
     const api = await process_("api", code);
@@ -226,7 +226,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
       (await workers.all())
         .filter(({ role, owner }) => role === "api" && owner !== other.owner)
         .map(({ beat }) => beat);
-    // A process checks the heartbeats of the others after each of its own.
+    // After each heartbeat, a process reads the heartbeats of all other processes.
     const before = Math.max(0, ...(await beats()));
     await expect.poll(async () => Math.max(...(await beats())), SOON).toBeGreaterThan(before + 2);
     const made = await api.call("POST", "/v1/agents", { name: "Limited" });
@@ -234,7 +234,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     const statuses: number[] = [];
     for (let n = 0; n < LIMIT * 2; n++)
       statuses.push((await api.call("POST", `/v1/agents/${made.body.id}/sessions`, {})).status);
-    // The process grants its half of the limit, plus the tokens that were added in the meantime.
+    // The process grants its half of the limit, plus the tokens that were added since the start.
     const more = Math.ceil(((Date.now() - began) / 60_000) * (LIMIT / 2));
     const granted = statuses.filter((status) => status === 201).length;
     expect(granted).toBeGreaterThanOrEqual(LIMIT / 2);
@@ -242,7 +242,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect(statuses).toContain(429);
   });
 
-  test("leases of a dead worker are freed by another one, and the dead worker is removed", async () => {
+  test("a worker frees the leases of a dead worker and removes the dead worker", async () => {
     const store = await openStore(database.url);
     onTestFinished(() => store.close());
     const { hostname } = await import("node:os");

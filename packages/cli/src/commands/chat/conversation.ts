@@ -34,8 +34,8 @@ interface ConversationDeps {
 }
 
 /**
- * What a typed line means depends on the state of the conversation: the model works, a question waits for an answer, or
- * no run is in progress.
+ * Handles typed lines. The meaning of a line depends on the conversation: the model works, a question waits for an
+ * answer, or no run is in progress.
  */
 export function createConversation({ screen, agent, showPrompt, folder }: ConversationDeps) {
   const { note: paint } = screen.paint;
@@ -46,7 +46,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
   let answers: string[] = [];
   /** Resolves when the session of the started run has an id. */
   let named: Promise<void> = Promise.resolve();
-  /** Tools that may run without asking, for as long as this conversation lasts. */
+  /** Tools that may run without approval in this conversation. */
   const allowed = new Set<string>();
   /** The runs of steering prompts that the model may not have read yet. */
   let steering: string[] = [];
@@ -84,7 +84,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     }
     if (sessionId === undefined) return;
     const state = await (await sessions()).state(sessionId);
-    // A prompt that the run did not read before its end gets its own run. A run that waits will still read the prompt.
+    // If the run ended before it read a prompt, the prompt gets a new run. A waiting run will still read the prompt.
     if (state.queue.length > 0 && statusOf(state) !== "awaiting")
       return show(agent.follow(sessionId, { signal: stop.signal }));
     steering = [];
@@ -141,7 +141,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
   async function steer(line: string): Promise<"leave" | void> {
     // The session of the run may not have an id yet.
     await named;
-    // If the run has ended or waits for an answer by now, the line is a new prompt or the answer.
+    // If the run has ended, the line is a new prompt. If the run waits, the line is the answer.
     if (!running || sessionId === undefined) return hear(line);
     const { runId } = await (await sessions()).prompt(sessionId, { content: line, mode: "steer" });
     steering.push(runId);
@@ -220,7 +220,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     sessionId: (): string | undefined => sessionId,
     /** The awaits that are still open. */
     waitsFor: (): readonly Await[] => waits,
-    /** Continues a session, whatever it is doing, or waits for the first line. */
+    /** Continues the session `word`. Without a session, waits for the first line. */
     async begin(word: string | undefined): Promise<void> {
       if (word === undefined) return next();
       const id = await sessionIdOf(await sessions(), word);

@@ -9,11 +9,11 @@ import { cut } from "../../terminal/width.ts";
 const Edit = z.object({ file_path: z.string(), old_string: z.string(), new_string: z.string() });
 const Write = z.object({ file_path: z.string(), content: z.string() });
 
-/** How many equal lines are shown before and after a change, and how many lines of a difference at most. */
+/** The number of equal lines before and after a change, and the most lines of a difference. */
 const AROUND = 2;
 const MOST = 60;
 
-/** Shows the lines that an edit would change to the person who approves it. Empty for calls that edit no file. */
+/** Returns a preview of an edit for the person who approves it. Empty for calls that edit no file. */
 export function editPreview(
   { name, input }: Pick<Await, "name" | "input">,
   { folder, paint, columns }: { readonly folder: string; readonly paint: TextPaint; readonly columns: number },
@@ -43,7 +43,7 @@ function contentOf(path: string): string {
 
 type Line = readonly [mark: "-" | "+" | " ", text: string];
 
-/** The lines that differ, with a few equal lines before and after. */
+/** Returns the lines that differ, with a few equal lines before and after. */
 export function difference(before: readonly string[], after: readonly string[]): readonly Line[] {
   const most = Math.min(before.length, after.length);
   let start = 0;

@@ -8,10 +8,7 @@ const PASTE_END = "\u001B[201~";
 /** A paste with more line breaks than this is shown as "[Pasted text …]". */
 const SHOWN_BREAKS = 3;
 
-/**
- * Converts terminal input that has line breaks (pastes, and prompts of several lines) so that a line editor can edit it
- * as one line.
- */
+/** Converts pastes and prompts of several lines, so that a line editor can edit them as a single line. */
 export interface PasteReader {
   push(chunk: string): string;
   /** The prompt for a typed line. */
@@ -60,7 +57,7 @@ export function createPasteReader(): PasteReader {
   };
 }
 
-/** Alt-Enter and Ctrl-J begin a new line; Enter is a carriage return. */
+/** Converts Alt-Enter and Ctrl-J to line breaks. Enter stays a carriage return. */
 function typed(text: string): string {
   return text
     .replaceAll("\r\n", "\r")
@@ -69,16 +66,14 @@ function typed(text: string): string {
     .replaceAll("\n", LINE_BREAK);
 }
 
-/**
- * The text may end with the first characters of `sequence`: returns how many. A single Escape character does not count.
- */
+/** Returns how many first characters of `sequence` are at the end of the text. A single Escape character counts as 0. */
 function partOf(text: string, sequence: string): number {
   for (let length = sequence.length - 1; length > 1; length -= 1)
     if (text.endsWith(sequence.slice(0, length))) return length;
   return 0;
 }
 
-/** The keyboard of a terminal as a stream for `readline`, in which a paste and typed line breaks stay on one line. */
+/** Creates a stream of typed keys for `readline`. In this stream, pastes and line breaks stay on one line. */
 export function createTypedInput(stdin: NodeJS.ReadStream, terminal: NodeJS.WriteStream) {
   const reader = createPasteReader();
   const stream = Object.assign(new PassThrough(), {

@@ -13,11 +13,11 @@ export interface HistoryCall<Given> extends Omit<Call<Given>, "screen"> {
   /** The options of the library: roots, project, times, page. */
   readonly library: LibraryConfig;
   readonly signal: AbortSignal;
-  /** Reads the new data of other agents. */
+  /** Reads new data of coding agents other than Claude Code. */
   refresh(): Promise<LibraryConfig>;
 }
 
-/** Defines one command of `skein history`. The command can be stopped, and has the common options that apply to it. */
+/** Defines a command of `skein history` with the common options in `shares`. Ctrl-C stops the command. */
 export function historyCommand<const Given extends Options, Shared extends keyof Common = keyof Common>({
   run,
   shares = Object.keys(COMMON_OPTIONS) as Shared[],
@@ -29,9 +29,9 @@ export function historyCommand<const Given extends Options, Shared extends keyof
   /** Which of the common options the command has. Default: all of them. */
   readonly shares?: readonly Shared[];
   readonly usesPager?: boolean;
-  /** Whether the command only uses the agents' own files, not the archive. */
+  /** Whether the command reads only the files of the coding agents, without the archive. */
   readonly isLive?: boolean;
-  /** `as-needed`: the command reads only few sessions of other agents, or only their first lines. */
+  /** With `as-needed`, the command reads few sessions of other agents, or only the first lines of their sessions. */
   readonly lines?: "all" | "as-needed";
   run(call: HistoryCall<Given & Pick<Common, Shared>>): Promise<number>;
 }): Command {
