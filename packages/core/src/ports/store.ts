@@ -65,10 +65,7 @@ export interface AppendOptions {
    * Takes the lease in the same transaction. Needs `expect`. Rejects with `conflict` if another worker has the lease.
    */
   readonly claim?: { readonly owner: string; readonly leaseMs: number };
-  /**
-   * When the session should be driven (ms since 1970). If the append has no lease, an earlier stored time stays in
-   * force.
-   */
+  /** When the session should be driven (ms since 1970). If the append has no lease, an earlier stored time stays in force. */
   readonly dueAt?: number;
   /**
    * Releases the lease in the same transaction, and sets when the session is due next (null means never). Needs `lease`
@@ -152,7 +149,6 @@ export interface SessionFilter {
   readonly activity?: SessionStatus;
   /** How the last run ended. */
   readonly outcome?: Outcome;
-  /** The model of the session. */
   readonly model?: string;
   /** Only sessions that are not subagents of another session. */
   readonly topLevel?: boolean;
@@ -182,7 +178,6 @@ export interface SessionQuery extends SessionFilter {
   readonly limit?: number;
   /** The cursor of the previous page. */
   readonly cursor?: string;
-  /** How many sessions to skip. */
   readonly offset?: number;
 }
 
@@ -255,67 +250,63 @@ export interface PageOptions {
 /**
  * Stores logs, and decides who may drive a session.
  *
- * Only `append` changes a session, and `delete` removes it. The rules, each of which is a test in
- * `testing/store-contract.ts` that every store runs:
+ * Only `append` changes a session, and `delete` removes it. `testing/store-contract.ts` tests these rules:
  *
- * 1. An append is all or nothing and durable before it is answered. Sequences are 1..n without gap or repeat, however
- *    many write at once. They come from a counter on the session's head, never from `MAX()+1`.
- * 2. The writer makes the ids. Appending the same ids again returns what is stored, so an append whose answer was
- *    lost can be repeated.
- * 3. Facts of the driver need the current lease, or take it with their append (`claim`). An append by a writer that
- *    lost or released its lease is rejected as a whole. The append that begins a session needs no lease.
- * 4. `due_at` says when a session must be driven: null is never, the past is now, the future is a timer. A due session
- *    is claimed by exactly one worker at a time. A wake-up that arrives while a session is put to sleep is not lost.
- * 5. Readers see events in the order of their sequence; a reader never sees n+1 before n. `follow` has no gap and no
- *    repeat, also when other processes write.
- * 6. The text of a body comes back exactly as `JSON.stringify` made it, NUL, lone surrogates and key order included.
+ * 1. An append is stored completely or not at all, and is durable before its answer. Sequences are 1..n without gap or
+ *    repeat, even if many processes write at once. They come from a counter of the session, never from `MAX()+1`.
+ * 2. The writer makes the ids. A repeated append with the same ids returns the stored events.
+ * 3. Facts of the driver need the current lease, or take it with their append (`claim`). If a writer has lost or released
+ *    its lease, its append is rejected as a whole. The append that begins a session needs no lease.
+ * 4. `due_at` is the time when a session must be driven; null means never. Exactly one worker at a time claims a due
+ *    session. If a wake-up arrives while a worker releases the session, the wake-up is not lost.
+ * 5. Readers see events in the order of their sequence. `follow` has no gap and no repeat, even if other processes write.
+ * 6. A body is returned exactly as `JSON.stringify` made it, including NUL, lone surrogates and the order of keys.
  * 7. Projections (sessions, runs, messages, awaits, checkpoints) change in the same transaction as the log.
- * 8. Another tenant's session does not exist.
- * 9. A failure has a known error (see ErrorCode), loses nothing that was acknowledged, and leaves the store usable.
+ * 8. A tenant cannot see or change a session of another tenant.
+ * 9. A failure has a known error (see ErrorCode) and leaves the store usable. Acknowledged events are never lost.
  */
 export interface Store {
   /** Adds events to a log, and changes the projections with them. Rules 1 to 4 and 7. */
   append(sessionId: string, events: readonly NewEvent[], options?: AppendOptions): Promise<Appended>;
-  /** Events in order. Rejects with `not_found` if there is no such session. */
+  /** Returns the events in order. Rejects with `not_found` if the session does not exist. */
   read(sessionId: string, options?: ReadOptions): Promise<readonly Event[]>;
-  /** Like `read`, and then each new event, until the signal aborts or the session is deleted. */
+  /** Yields the events like `read`, and then each new event, until the signal aborts or the session is deleted. */
   follow(
     sessionId: string,
     options: { readonly tenant?: string } & Partial<FollowOptions>,
     signal: AbortSignal,
   ): AsyncIterable<Event>;
-  /** Every event of every session, session by session, each in order. Begins after the given place. */
+  /** Yields all events, session by session and in order. Begins after the given event. */
   scan(after?: { readonly sessionId: string; readonly sequence: number }): AsyncIterable<Event>;
 
   /** Claims a session for a worker. Rule 4. */
   claim(options: ClaimOptions): Promise<Claim>;
-  /** The sessions that wait to be driven, the one that has waited longest first. A read: nothing is claimed. */
+  /** Returns the sessions that wait for a driver, without claiming them. The longest wait comes first. */
   due(query: DueQuery): Promise<readonly DueSession[]>;
   /** Renews leases in one round trip. Returns the leases that are lost. */
   renew(leases: readonly Lease[]): Promise<readonly Lease[]>;
-  /** Releases a lease without writing events. `seen` is the last sequence that the worker knows: if the log has more events, the session stays due. */
+  /** Releases a lease without writing events. If the log has events after `seen`, the session stays due. */
   release(lease: Lease, next: { readonly seen: number; readonly dueAt: number | null }): Promise<void>;
-  /** The owners of the current leases, or only that of this session's lease. An engine looks among them for dead processes of its own host. */
+  /** Returns the owners of all current leases, or of this session's lease. An engine looks for dead processes of its host. */
   owners(sessionId?: string): Promise<readonly string[]>;
   /**
    * Frees the leases of a dead owner, so that its sessions can be claimed at once. `withinMs` frees only leases that
    * expire within this time: use it if the owner may still be alive.
    */
   free(owner: string, options?: { readonly withinMs?: number }): Promise<void>;
-  /** Calls back for sessions that got events, from any process. Returns a function that unsubscribes. A call is only a hint: the log decides. */
+  /** Calls the listener when a session has got events. Returns a function that unsubscribes. A call is only a hint. */
   onNews(listener: NewsListener): () => void;
   /** Makes followers of a session read its log again, because another process may have written to it. A needless call costs one read. */
   poke(sessionId: string): void;
 
   /** The row of a session, or undefined if the tenant has no such session. */
   get(sessionId: string, options?: { readonly tenant?: string }): Promise<Session | undefined>;
-  /** One page of the sessions of a tenant. */
   list(query: SessionQuery): Promise<Page<Session>>;
-  /** How many sessions match. */
+  /** Counts the sessions that match. */
   count(filter: SessionFilter): Promise<number>;
-  /** The usage of runs, added up by day, model, agent, session or project. The rows have no order. */
+  /** Sums the usage of runs by day, model, agent, session or project. The rows have no order. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
-  /** The calls of tools that ended, counted by day and tool. The rows have no order. */
+  /** Counts the ended tool calls by day and tool. The rows have no order. */
   toolUsage(query: ToolUsageQuery): Promise<readonly ToolUsageRow[]>;
   /** The messages of the transcript as rows of the platform API, oldest first. */
   messages(sessionId: string, options?: PageOptions): Promise<Page<MessageRow>>;
@@ -333,9 +324,9 @@ export interface Store {
   /** Summaries of these sessions of a tenant, at most 200. In any order; unknown ids are left out. */
   summaries(tenant: string, sessionIds: readonly string[]): Promise<readonly SessionSummary[]>;
   /**
-   * Finds a text in the transcripts of these sessions of a tenant (at most 200): for each, the last messages with the
-   * text, at most `MOST_PLACES`, latest first. The text is looked up in the JSON of the message, and case is ignored.
-   * So names of fields are found as well; `searchSessions` removes these.
+   * Finds a text in the transcripts of these sessions of a tenant (at most 200). Returns the latest messages with the
+   * text, at most `MOST_PLACES` for a session. The search ignores case and reads the JSON of messages. So it finds
+   * names of fields too, and `searchSessions` removes these.
    */
   search(tenant: string, sessionIds: readonly string[], text: string): Promise<readonly TextPlace[]>;
   /** The checkpoints of a session, oldest first. */

@@ -1,18 +1,18 @@
 import type { Content } from "@skein/protocol";
 import type { SessionState } from "../log/state.ts";
 
-/** How the session of an agent starts, stops and answers the sessions of its subagents. */
+/** Starts and stops the sessions of subagents, and passes their answers on. */
 export interface Subagents {
   /**
-   * Creates the session that works on a call. Its id is derived from the call, so a second start finds the first session.
-   * Returns a problem, a sentence for the model, if the subagent cannot be started.
+   * Creates the session that works on a call. Its id is derived from the call, so a second start finds the first
+   * session. If the subagent cannot be started, returns the problem as a sentence for the model.
    */
   start(request: {
     state: SessionState;
     toolUseId: string;
     agent: string;
     input: unknown;
-    /** The most that the subagent may spend. Null: only the limit of its own agent applies. */
+    /** The most that the subagent may spend. Null if only the limit in the subagent's settings applies. */
     maxCostMicros: number | null;
   }): Promise<{ readonly sessionId: string } | { readonly problem: string }>;
   /** Asks the session that works on a call to stop. A second call changes nothing. */

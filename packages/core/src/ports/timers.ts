@@ -1,4 +1,4 @@
-/** A way to wait that callers get as an argument, so that tests and simulations can control time. */
+/** Waits for time to pass. Tests and simulations use their own implementation to control time. */
 export interface Timers {
   /** Resolves after this many milliseconds, or as soon as the signal aborts. It never rejects. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;

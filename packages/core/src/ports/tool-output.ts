@@ -27,7 +27,7 @@ export type Returned<Schema> = Schema extends TypesOf<infer Input, unknown> ? In
 export type OutputOf<Schema> =
   Schema extends TypesOf<unknown, infer Output> ? Output : Schema extends JsonObject ? unknown : undefined;
 
-/** A result as the log has it, and as the model reads it. */
+/** A result in the forms for the log (`output`) and for the model (`content`). */
 export interface CheckedOutput {
   readonly output: unknown;
   readonly content: string;
@@ -72,7 +72,7 @@ function isStandard(schema: ToolOutput): schema is StandardSchema {
   return "~standard" in schema;
 }
 
-/** The beginning of a value that does not fit. */
+/** Returns the beginning of a value, for an error. */
 function shown(value: unknown): string {
   try {
     return (JSON.stringify(value) ?? String(value)).slice(0, 2000).toWellFormed();

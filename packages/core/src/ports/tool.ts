@@ -5,7 +5,7 @@ import type { Workplace } from "./sandbox.ts";
 import { type OutputOf, type Returned, type ToolOutput, outputReader } from "./tool-output.ts";
 import { imageProblem, isBlank, isResultBlock } from "../sessions/content-problem.ts";
 
-/** The call that a tool runs for. */
+/** The call for which a tool runs. */
 export interface ToolContext {
   readonly sessionId: string;
   readonly runId: string;
@@ -30,7 +30,7 @@ export interface Tool<Name extends string = string, Output = unknown> {
   readonly executor: "backend" | "frontend" | "question" | "subagent";
   /** Whether the call may run again after a crash in the middle. `once`, the default, never runs a call twice. */
   readonly policy: "once" | "repeatable";
-  /** The time limit of a call, or of the wait for its answer. Null for none. */
+  /** The time limit of a call, or of the wait for its answer. Null means no limit. */
   readonly timeoutMs: number | null;
   /** Whether a person must allow this call before it runs. May be asynchronous. */
   readonly needsApproval: (input: unknown) => boolean | Promise<boolean>;
@@ -60,8 +60,8 @@ export interface ToolOptions<
   /** A zod schema or a JSON Schema. */
   readonly input: Schema;
   /**
-   * The schema of what `run` returns. The model reads the result as JSON, and results and events have it as `output` with its type. A
-   * result that does not fit is an error that the model reads. Values must be plain JSON.
+   * The schema of the value that `run` returns. The model reads the value as JSON. Results and events have the value in
+   * `output`, with its type. If a value does not fit, the model reads an error. Values must be plain JSON.
    */
   readonly output?: Output;
   readonly executor?: Tool["executor"];
@@ -126,7 +126,7 @@ export function defineTool<
   };
 }
 
-/** If the rule throws, a person is asked. */
+/** Asks a rule whether a person must approve a call. If the rule throws, the person is asked. */
 function asks(rule: () => boolean | Promise<boolean>): boolean | Promise<boolean> {
   try {
     const answer = rule();
@@ -168,8 +168,8 @@ function parseToolInput(schema: z.core.$ZodType, value: unknown): unknown {
 const RESULT_LIMIT = 100_000;
 
 /**
- * The output of a tool as the content of a tool_result. Text and content blocks stay as they are, other values become JSON, bytes
- * become a note, and text over 100,000 characters is shortened. It never throws.
+ * Returns the output of a tool as the content of a `tool_result`. Text and content blocks stay as they are. Other
+ * values become JSON, and bytes become a note. Text over 100,000 characters is shortened. It never throws.
  */
 export function resultContent(output: unknown): Content {
   if (typeof output === "string") return shortened(output);
@@ -183,8 +183,8 @@ export function resultContent(output: unknown): Content {
 }
 
 /**
- * The output as JSON, or a sentence if JSON cannot represent it: the tool has done its work, so this is not a failure
- * of the tool.
+ * Returns the output as JSON, or a sentence if JSON cannot represent it. This is no failure, because the tool has done
+ * its work.
  */
 function asJson(output: unknown): string {
   try {
@@ -193,7 +193,7 @@ function asJson(output: unknown): string {
       if (value instanceof Map) return [...value];
       return value instanceof Set ? [...value] : value;
     });
-    // A response or a stream has no fields of its own, and would look like an empty object.
+    // A response or a stream would look like an empty object in JSON.
     if (json !== undefined && (json !== "{}" || isPlain(output))) return json;
     return `[The tool returned a ${kindOf(output)}, which is not text. Return its text, or an object of plain values.]`;
   } catch (error) {

@@ -2,18 +2,18 @@ import { type ContentBlock, type ModelStreamEvent, Usage } from "@skein/protocol
 
 /** The part of an answer that has arrived so far. */
 export interface Arrived {
-  /** The call that the answer belongs to. */
+  /** The id of the message that this answer is going to be. Its drafts have the same id. */
   readonly callKey: string;
-  /** The id of the message that the answer would become. Its drafts have this id. */
+  /** The model according to the stream; null before the stream begins. */
   readonly messageId: string;
   /** The model that the stream names; null until the stream has begun. */
   readonly model: string | null;
   /**
-   * The counts of the stream so far. If more output has arrived than the stream has counted, the output is estimated
-   * from the text.
+   * The counts of the stream so far. If more output has arrived than was counted, the output is estimated from the
+   * text.
    */
   readonly usage: Usage;
-  /** Whether the stream has sent its final counts, so that no count is estimated. */
+  /** Whether the stream has sent its final counts. If so, no count is estimated. */
   readonly isCounted: boolean;
   /** The texts of the answer, without empty ones. */
   readonly content: readonly ContentBlock[];
@@ -27,7 +27,7 @@ export interface ArrivingAnswer {
 
 const BYTES_PER_TOKEN = 4;
 
-/** Collects the counts and the pieces of a stream. They are added up only if the stream breaks off. */
+/** Collects the counts and the pieces of a stream. The pieces are counted only if the stream breaks off. */
 export function createArrivingAnswer(callKey: string, messageId: string): ArrivingAnswer {
   const texts = new Map<number, string[]>();
   const pieces: string[] = [];
@@ -79,7 +79,7 @@ export function createArrivingAnswer(callKey: string, messageId: string): Arrivi
   };
 }
 
-/** The counts in an event of the stream. Values that are not counts are ignored. */
+/** Adds the counts in an event of the stream. Values that are not counts are ignored. */
 function counts(before: Usage, said: unknown): Usage {
   const entries = Object.entries(said ?? {}).filter(([, value]) => value !== null && value !== undefined);
   const parsed = Usage.safeParse({ ...before, ...Object.fromEntries(entries) });

@@ -3,9 +3,9 @@ import { reservedMicros } from "../log/reservations.ts";
 import type { RunState, SessionState } from "../log/state.ts";
 import { type RunEnd, endWith } from "./rules.ts";
 
-/** The next model call, as far as it is known before it is made. */
+/** What is known about the next model call. */
 export interface NextCall {
-  /** The model of the call; null if only the answer will name it, as for Claude Code's "default". */
+  /** The model of the call. Null if only the answer will name the model, as for Claude Code's "default". */
   readonly model: string | null;
   /** The price that the operator gave the model. */
   readonly price?: ModelPrice | undefined;
@@ -13,7 +13,9 @@ export interface NextCall {
   readonly now: number;
 }
 
-/** The end of a run that has reached its own limit or its session's limit; undefined if it may continue. */
+/**
+ * Returns the end of a run that has reached its limit or the limit of its session. Undefined if the run may continue.
+ */
 export function outOfMoney(state: SessionState, run: RunState, next: NextCall): RunEnd | undefined {
   const message = spentOut(state, run, next);
   return message === undefined ? undefined : outOfMoneyEnd(message);
@@ -24,7 +26,7 @@ export function outOfMoneyEnd(message: string): RunEnd {
   return endWith({ code: "budget_exceeded", message });
 }
 
-/** Why the budget allows no further call, as a sentence; undefined if it allows one. */
+/** Returns why the budget allows no further call, as a sentence. Undefined if the budget allows a call. */
 function spentOut(state: SessionState, run: RunState, { model, price, now }: NextCall): string | undefined {
   const limited = budgets(state, run, now).filter(({ limit }) => limit !== null);
   for (const { of, spent, reserved, limit } of limited)
@@ -43,7 +45,10 @@ function held(reserved: bigint): string {
   return reserved === 0n ? "" : ` and ${dollars(reserved)} is reserved for calls that broke off`;
 }
 
-/** The most tokens that the next answer may have: `limit`, or less if the rest of the budget pays for less. */
+/**
+ * Returns the most tokens that the next answer may have. This is `limit`, or less if the budget does not pay for
+ * `limit`.
+ */
 export function affordableTokens(
   state: SessionState,
   run: RunState,
@@ -58,8 +63,8 @@ export function affordableTokens(
 }
 
 /**
- * What is left of the budget of the run or of its session (the smaller amount), in pico-dollars. Costs of subagents
- * and reservations count as spent. Null without a budget.
+ * Returns what is left of the budgets of the run and its session, in pico-dollars. The smaller amount counts. Costs of
+ * subagents and reservations count as spent. Null without a budget.
  */
 export function leftToSpend(state: SessionState, run: RunState, now: number): bigint | null {
   const left = budgets(state, run, now).flatMap(({ spent, reserved, limit }) =>

@@ -35,7 +35,7 @@ export interface Driven {
   readonly lease: Lease;
   readonly clock: LeaseClock;
   readonly state: SessionState;
-  /** The last sequence that a notice named while the state was read. */
+  /** The last sequence in notices that arrived while the state was read. */
   readonly heard?: number;
   /** Called with the events of other writers when they are folded. */
   readonly takenIn?: (events: readonly Event[]) => void;
@@ -65,7 +65,7 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
   const inTurn = createTurns();
   let state = claimed;
   let released = false;
-  /** The last sequence that a notice of new events named; infinity if the notice had no sequence. */
+  /** The last sequence in a notice of new events. Infinity if a notice had no sequence. */
   let heard = driven.heard ?? 0;
 
   async function write(make: MakeFacts): Promise<void> {
@@ -89,7 +89,7 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
     // Nothing is written, so the lease is not renewed.
     if (events.length === 0 && !release) return true;
     try {
-      // Retries use the same ids: if only the answer was lost, the store returns the stored events.
+      // Retries use the same ids. If only the answer was lost, the store returns the stored events.
       const asked = await patiently(async () => {
         const at = now();
         if (events.length > 0)
@@ -119,7 +119,7 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
 
   async function catchUp(): Promise<void> {
     if (released) return;
-    // Reset before the read: events that are appended during the read count as news again.
+    // The reset comes before the read, so that events during the read count as news again.
     heard = 0;
     const news = await patiently(() => store.read(sessionId, { after: state.sequence }));
     fold(state, news);
@@ -141,7 +141,7 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
     onNews: (listener) =>
       onSequence(store, sessionId, (sequence) => {
         heard = Math.max(heard, sequence);
-        // The driver's own events are folded already.
+        // The events of this driver are folded already.
         if (heard > state.sequence) listener();
       }),
   };

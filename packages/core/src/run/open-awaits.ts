@@ -9,16 +9,15 @@ import { isCancelled } from "./rules.ts";
 interface OpenAwaits {
   /** The run that waits. */
   readonly runId: string;
-  /** The sequence of the last event of the log from which these awaits were read. */
+  /** The last sequence of the log when these awaits were read. */
   readonly sequence: number;
-  /** The awaits that a person or client must answer: the session's own and those of its subagents. */
+  /** The awaits that a person or client must answer, including awaits of subagents. */
   readonly forSomebody: readonly Await[];
 }
 
 /**
- * The awaits of a session; undefined while the session can continue without an answer.
- *
- * Every session that is read is added to `family`.
+ * Returns the awaits of a session. Undefined if the session can continue without an answer. Every session that is read
+ * is added to `family`.
  */
 export async function openAwaits(
   deps: { readonly store: Pick<Store, "awaits">; readonly sessions: Pick<Sessions, "state"> },
@@ -27,7 +26,7 @@ export async function openAwaits(
 ): Promise<OpenAwaits | undefined> {
   family.add(sessionId);
   const state = await stateOf(deps.sessions, sessionId);
-  // A cancel or an interrupting prompt will end the waiting.
+  // A cancel or an interrupting prompt ends the wait, so nobody has to answer.
   if (!state?.run || isCancelled(state, state.run) || statusOf(state) !== "awaiting") return undefined;
   const { runId, calls } = state.run;
   const waiting = new Set(
@@ -45,7 +44,7 @@ export async function openAwaits(
   return { runId, sequence: state.sequence, forSomebody };
 }
 
-/** Whether a session may be waiting after this fact. */
+/** Returns whether a session may be waiting after this fact. */
 export function mayPause({ event_type }: Event): boolean {
   return event_type === "await.opened" || event_type === "await.resolved" || event_type === "tool.completed";
 }

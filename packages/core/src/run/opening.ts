@@ -5,7 +5,9 @@ import { type SessionState, emptyState } from "../log/state.ts";
 import type { StateCache } from "../log/state-cache.ts";
 import type { Runtime } from "../ports/runtime.ts";
 
-/** The first events of a run, which go into the append of its prompt, together with the lease. Reasons: decision 083. */
+/**
+ * The first events of a run. The append of the prompt contains these events and takes the lease. Reasons: decision 083.
+ */
 export interface Opening {
   /** The last sequence that the log must have when these events are appended. */
   readonly expect: number;
@@ -19,19 +21,22 @@ export interface Opening {
 
 export interface OpeningDeps {
   readonly runtime: Runtime;
-  /** The states of sessions that this process knows. Without it, only new sessions have an opening. */
+  /** The states of sessions that this process knows. Without `states`, only new sessions have an opening. */
   readonly states?: Pick<StateCache, "takeKnown" | "put"> | undefined;
   readonly now: () => number;
 }
 
-/** The session that gets a prompt, and the events of the append before the opening is added. */
+/** The session that gets a prompt, and the events of the append without the opening. */
 interface Prompted {
   readonly sessionId: string;
   readonly tenant: string;
   readonly events: readonly NewEvent[];
 }
 
-/** The opening of the run that a prompt begins. Undefined if this process does not know that the session is idle. */
+/**
+ * Returns the opening of the run that a prompt begins. Undefined if this process does not know that the session is
+ * idle.
+ */
 export async function openingOf(
   { runtime, states, now }: OpeningDeps,
   { sessionId, tenant, events }: Prompted,
@@ -46,7 +51,7 @@ export async function openingOf(
   const expect = state.sequence;
   fold(state, withPlaces(sessionId, events, { first: expect + 1, createdAt: new Date(now()).toISOString() }));
   const added = (await runtime.opening?.(state)) ?? [];
-  // The state of a new session is kept by the cache itself, which is told about the first event.
+  // The cache already keeps the state of a new session, because it hears of the first event.
   return { expect, events: added, keep: () => (begins ? undefined : states?.put(state)) };
 }
 

@@ -15,7 +15,7 @@ interface ParkedSession {
 
 /** Parks sessions that fail in every worker, so that they do not delay other sessions. */
 export interface Parking {
-  /** Wraps a runtime: sessions that fail repeatedly are parked. */
+  /** Wraps a runtime, so that sessions are parked if they fail repeatedly. */
   guard(runtime: Runtime): Runtime;
   list(
     tenant: string,

@@ -12,8 +12,8 @@ import {
 import { type CallState, type QueuedPrompt, type RunState, type SessionState, statusOf } from "../log/state.ts";
 
 /**
- * The rules of a run, whichever runtime drives it: which prompt is next, when and why a run ends, and the result of a
- * call that produced none. Pure functions of the state. The rules about money are in budget.ts.
+ * The rules of a run for every runtime: which prompt is next, when and why a run ends, and what is recorded for a call
+ * without a result. All are pure functions of the state. The rules about money are in budget.ts.
  */
 
 /** How a run ends if it does not complete. */
@@ -23,8 +23,8 @@ export interface RunEnd {
 }
 
 /**
- * How many workers may take over a run without progress. After one more worker, the run itself counts as the cause of
- * the crashes.
+ * The most workers in a row that may take over a run without progress. After the next takeover, the run counts as the
+ * cause of the crashes.
  */
 const POISON_AFTER = 5;
 
@@ -34,7 +34,10 @@ const UNKNOWN_OUTCOME =
 const CANCELLED = "The run was cancelled before this call finished.";
 const NOT_RUN = "This call was not run: the run ended before it.";
 
-/** The prompt that opens the next run: an interrupting prompt, otherwise the one that has waited longest. */
+/**
+ * Returns the prompt that opens the next run. This is an interrupting prompt, or the oldest prompt if no prompt
+ * interrupts.
+ */
 export function nextPrompt({ queue }: Pick<SessionState, "queue">): QueuedPrompt | undefined {
   return queue.find(({ mode }) => mode === "interrupt") ?? queue[0];
 }
@@ -44,37 +47,34 @@ export function isCancelled({ queue }: Pick<SessionState, "queue">, { cancelRequ
   return cancelRequested || queue.some(({ mode }) => mode === "interrupt");
 }
 
-/** The run that has something to do. This excludes a run that only has to be ended, or that waits for somebody. */
+/**
+ * Returns the run that has something to do. A run that only has to be ended, or that waits for somebody, is left out.
+ */
 export function runToDrive(state: SessionState): string | undefined {
   const { run } = state;
   if (!run) return nextPrompt(state)?.run_id;
   return isCancelled(state, run) || statusOf(state) === "awaiting" ? undefined : run.runId;
 }
 
-/**
- * The end of a run that must not continue, whatever it was doing: because it crashes its workers, or because it was
- * cancelled.
- */
+/** Returns the end of a run that must not continue, because it crashes its workers or was cancelled. */
 export function forcedEnd(state: SessionState, run: RunState, lastProblem?: string): RunEnd | undefined {
   return poisoning(run, lastProblem) ?? cancellation(state, run);
 }
 
-/** The end of a cancelled run; undefined for a run that may continue. */
+/** Returns the end of a cancelled run. Undefined if the run may continue. */
 export function cancellation(state: SessionState, run: RunState): RunEnd | undefined {
   if (!isCancelled(state, run)) return undefined;
   return endWith({ code: "cancelled", message: run.cancelReason ?? "The run was cancelled." });
 }
 
-/**
- * Whether a run was resumed too often without progress: it crashes its workers, and the next worker may only end it.
- */
+/** Returns whether a run was taken over too often without progress. The next worker may only end this run. */
 export function isPoisoned({ resumesWithoutProgress }: Pick<RunState, "resumesWithoutProgress">): boolean {
   return resumesWithoutProgress > POISON_AFTER;
 }
 
 /**
- * The end of a run that crashes its workers; undefined for a run that may continue. `lastProblem` is the error of the last worker, if it could report
- * one.
+ * Returns the end of a run that crashes its workers. Undefined if the run may continue. `lastProblem` is the last error
+ * that a worker could report.
  */
 function poisoning(run: RunState, lastProblem?: string): RunEnd | undefined {
   if (!isPoisoned(run)) return undefined;
@@ -103,7 +103,7 @@ const STOP_REASONS_BY_REPLY: ReadonlyMap<string | null, StopReason> = new Map([
   ["model_context_window_exceeded", "context_window_exceeded"],
 ]);
 
-/** The stop reason of a run that completed. `reply` is the reason that the model gave for the end of its last reply. */
+/** Returns the stop reason of a completed run. `reply` is the stop reason of the model's last reply. */
 export function stopReasonOf(reply: string | null): StopReason {
   return STOP_REASONS_BY_REPLY.get(reply) ?? "end_turn";
 }
@@ -121,7 +121,7 @@ export function finalText(content: Content): string {
   return textOf(content.slice(lastTool + 1));
 }
 
-/** The recorded result of a call that produced none. */
+/** What is recorded for a call without a result. */
 export interface MissingResult {
   readonly outcome: "failed" | "unknown";
   readonly content: string;
@@ -141,7 +141,10 @@ export function resultAtEnd({ phase, policy }: CallState, stopReason: StopReason
 /** The result of a call whose subagent was told to stop. */
 export const CANCELLED_RESULT: MissingResult = { outcome: "failed", content: CANCELLED };
 
-/** The model name in messages that Claude Code writes itself, for example about an error. Such messages cost nothing. */
+/**
+ * The model name in messages that Claude Code writes without a model, for example about an error. Such messages cost
+ * nothing.
+ */
 const NO_MODEL = "<synthetic>";
 /** What a call of a model cost; null if the model has no price. */
 export function costOf(model: string, usage: Usage, price?: ModelPrice): CallCost | null {

@@ -14,7 +14,7 @@ export interface RuntimesDeps {
   readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
   /** Parks sessions that fail in every worker. */
   readonly parking: Parking;
-  /** Lets a run begin only within the operator's caps. */
+  /** Delays a session with large messages until the process has room for them. */
   readonly capped?: ((runtime: Runtime) => Runtime) | undefined;
   /** Lets a session with large messages be driven only while there is room for it. */
   readonly bounded?: ((runtime: Runtime) => Runtime) | undefined;
@@ -31,7 +31,7 @@ export function createRuntimes(deps: RuntimesDeps): Runtime {
       states.put(state);
       const runtime = runtimes.get(state.agent?.runtime ?? "loop");
       if (runtime) return runtime.drive(claimed, signal);
-      const missing = `No server runs sessions of the runtime "${state.agent?.runtime ?? ""}". Start one that does.`;
+      const missing = `No server runs sessions of the runtime "${state.agent?.runtime ?? ""}". Start a server with this runtime.`;
       await leaveUnserved({ store, ids, now }, { lease, state, missing });
     },
   };

@@ -5,17 +5,17 @@ import type { Records } from "../ports/records.ts";
 import type { Lease, Store } from "../ports/store.ts";
 import { sessionUnserved } from "./facts/index.ts";
 
-/** For how long a process that cannot drive a session leaves the session to other processes. */
+/** How long a process does not take a session again that it cannot drive. */
 const ELSEWHERE_MS = 1000;
 /** How often the record of a session that cannot be driven is renewed. */
 const AGAIN_MS = 5000;
-/** Without a renewal in this time, the session counts as driven, or as deleted. */
+/** A record without a renewal in this time no longer counts, because the session is driven again or was deleted. */
 const FRESH_MS = 15_000;
 const PLACE = { tenant: "$unserved", kind: "session" } as const;
 
 const Entry = z.object({ tenant: z.string(), missing: z.string(), at: z.number() });
 
-/** A session that a worker took and could not drive, and what that worker lacks. */
+/** A session that a worker could not drive, and what this worker lacks. */
 export interface Unserved {
   readonly sessionId: string;
   readonly tenant: string;
@@ -29,8 +29,8 @@ interface LeaveDeps {
 }
 
 /**
- * Leaves a session to a process that has what this process lacks. The session's log gets one fact about this. `/health`
- * and `skein doctor` read a record, which this function renews.
+ * Leaves a session to other processes, because this process lacks something. Appends a fact about this only once.
+ * Renews the record for `/health` and `skein doctor`.
  */
 export async function leaveUnserved(
   { store, ids, now }: LeaveDeps,
@@ -59,7 +59,7 @@ export async function unservedSessions(records: Records, now: number): Promise<r
   });
 }
 
-/** Removes records that were not renewed for a day: their sessions are driven again, or were deleted. */
+/** Removes records without a renewal for a day. Their sessions are driven again or were deleted. */
 export async function forgetServed(records: Records, now: number): Promise<void> {
   const { items } = await records.list({ ...PLACE, limit: 200 });
   for (const { id, value } of items)

@@ -5,7 +5,6 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { Store } from "../ports/store.ts";
 import { mayPause, openAwaits } from "./open-awaits.ts";
 
-/** The parts of `Sessions` that watching needs. */
 export interface WatchDeps {
   readonly store: Pick<Store, "awaits" | "onNews">;
   readonly sessions: Pick<Sessions, "follow" | "state" | "cancel">;
@@ -15,17 +14,17 @@ export interface WatchDeps {
 /** A run that somebody watches. */
 export interface WatchedRun {
   readonly sessionId: string;
-  /** The run that the prompt starts. A prompt that steers may be read by another run instead. */
+  /** The run that the prompt starts. A prompt in the mode `steer` may be read by another run instead. */
   readonly runId: string;
-  /** Where in the log to begin: before the first event of the run. */
+  /** The sequence after which the watching begins. It is before the first event of the run. */
   readonly after: number;
-  /** The message of the prompt. Only needed by a watcher that begins after the prompt was accepted. */
+  /** The message of the prompt. Only needed if the watching begins after the prompt was accepted. */
   readonly messageId?: string | undefined;
   /** Whether to follow another run, if that run reads the prompt before this run starts. */
   readonly followsPrompt?: boolean;
   /**
-   * Which wait ends the watching: none (`never`), a wait of this run (`run`), or a wait of any run of the session
-   * (`session`), because the session cannot continue until somebody answers.
+   * Which wait ends the watching. `never`: no wait. `run`: a wait of this run. `session`: a wait of any run, because
+   * the session cannot continue until somebody answers.
    */
   readonly stopsAtWait: "never" | "run" | "session";
   /** A signal that cancels the run when it aborts. The watching continues until the run has ended. */
@@ -40,19 +39,19 @@ type RunEnding = "completed" | "failed" | "cancelled" | "never-started" | "waiti
 
 /** The results of watching a run, so far. */
 export interface SeenRun {
-  /** The run that was watched last: the one that read the prompt, or the one that waits. */
+  /** The run that was watched last. This run has read the prompt, or it waits. */
   readonly runId: string;
-  /** Null while the watching continues, or if the reader went away. */
+  /** Null while the watching continues, or if the reader stopped reading. */
   readonly ending: RunEnding | null;
-  /** The awaits of the run that somebody must answer, its subagents' awaits included. */
+  /** The awaits of the run that somebody must answer, including awaits of subagents. */
   readonly awaiting: readonly Await[];
 }
 
-/** Watches one run. It can be read once: as events, or as items. */
+/** Watches a run. Read it only once, with `events` or with `items`. */
 export interface RunWatch {
-  /** The events of the session, also those of other runs, until the run ends or waits. */
+  /** Yields the events of the session until the run ends or waits. Events of other runs are included. */
   events(signal?: AbortSignal): AsyncGenerator<Event>;
-  /** The events, and between them the drafts of the steps. */
+  /** Yields the events and, between them, the drafts of the steps. */
   items(options: RunItems, signal?: AbortSignal): AsyncGenerator<Event | DraftPiece>;
   seen(): SeenRun;
 }
@@ -109,7 +108,7 @@ export function isOfRun({ data }: Event, runId: string): boolean {
 
 type Progress = ReturnType<typeof createProgress>;
 
-/** Which run is watched, how far its log was read, and whether it may be waiting. */
+/** Remembers which run is watched, how much of its log was read, and whether it may be waiting. */
 function createProgress(watched: WatchedRun) {
   let { runId, messageId } = watched;
   let sequence = watched.after;
@@ -117,7 +116,7 @@ function createProgress(watched: WatchedRun) {
   let current: string | undefined;
   let hasStarted = false;
   let isReadByAnother = false;
-  /** Calls of the current run that wait. */
+  /** The waiting calls of the current run. */
   const open = new Set<string>();
 
   function endRun(): void {
@@ -128,7 +127,7 @@ function createProgress(watched: WatchedRun) {
   return {
     runId: () => runId,
     sequence: () => sequence,
-    /** False if no call that was read so far can be waiting. If so, the session need not be checked. */
+    /** Returns false if no call can be waiting. The session then need not be checked. */
     mayWait: (): boolean => open.size > 0 && (watched.stopsAtWait === "session" || current === runId),
     add(event: Event): void {
       sequence = event.sequence;
@@ -136,7 +135,7 @@ function createProgress(watched: WatchedRun) {
       if (event.event_type === "session.completed" || event.event_type === "session.failed") endRun();
       if (event.event_type === "prompt.accepted" && event.data.run_id === watched.runId)
         messageId = event.data.message_id;
-      // A prompt that steers belongs to the run that reads it.
+      // A prompt in the mode `steer` belongs to the run that reads it.
       if (event.event_type === "message.created" && event.data.message_id === messageId) {
         if (watched.followsPrompt) runId = event.data.run_id;
         else isReadByAnother ||= event.data.run_id !== runId;
@@ -160,7 +159,7 @@ function createProgress(watched: WatchedRun) {
 /** Finds out whether a run waits for somebody. */
 function createWaits(deps: WatchDeps, { sessionId, stopsAtWait }: WatchedRun, progress: Progress) {
   const { now = Date.now } = deps;
-  /** The session, and those of its subagents' sessions that were read. */
+  /** The session and the sessions of its subagents, as far as they were read. */
   const family = new Set<string>();
   let found: { readonly runId: string; readonly awaiting: readonly Await[] } | undefined;
   let isDue = false;
@@ -170,12 +169,12 @@ function createWaits(deps: WatchDeps, { sessionId, stopsAtWait }: WatchedRun, pr
     const open = await openAwaits(deps, sessionId, family);
     if (!open || (stopsAtWait === "run" && open.runId !== progress.runId())) return false;
     const { runId, sequence, forSomebody: awaiting } = open;
-    // More of the log was read in the meantime.
+    // If more of the log was read during this check, the check starts again.
     if (sequence < progress.sequence()) return look();
-    // The log has more events than were read: decide again after the next event.
+    // If the log has more events than were read, the check is repeated after the next event.
     isDue = sequence > progress.sequence();
     if (isDue) return false;
-    // A wait that has reached its time limit is about to end by itself.
+    // A wait that has reached its time limit ends soon without an answer.
     if (awaiting.length === 0 || awaiting.some((wait) => isLate(wait, now()))) return false;
     found = { runId, awaiting };
     return true;
@@ -184,15 +183,14 @@ function createWaits(deps: WatchDeps, { sessionId, stopsAtWait }: WatchedRun, pr
   return {
     runId: () => found?.runId,
     awaiting: (): readonly Await[] => found?.awaiting ?? [],
-    /** Whether the run waits after this event, which was read last. */
+    /** Returns whether the run waits after the last event that was read. */
     async after(event: Event): Promise<boolean> {
       if (stopsAtWait === "never" || !(isDue || mayPause(event))) return false;
       isDue = false;
       return look();
     },
     /**
-     * Calls back when a subagent waits for somebody: the wait is recorded in the subagent's log, not in the log that is
-     * read here.
+     * Calls the listener when a subagent waits for somebody, because this wait is recorded only in the subagent's log.
      */
     listen(onWaiting: () => void): () => void {
       if (stopsAtWait === "never") return ignore;

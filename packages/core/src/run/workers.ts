@@ -21,14 +21,14 @@ export interface WorkerInfo {
 
 /** A worker as the store shows it. */
 interface KnownWorker extends WorkerInfo {
-  /** Increased by each heartbeat. Liveness is judged by this counter, because the clocks of machines differ. */
+  /** A counter of heartbeats. It tells whether the process is alive, because the clocks of machines differ. */
   readonly beat: number;
 }
 
-/** The processes that use the store. Each registers itself and renews its heartbeat. */
+/** The processes that use the store. A process registers with its first heartbeat. */
 export interface Workers {
   beat(worker: WorkerInfo): Promise<void>;
-  /** Every process, also those that drive no sessions. */
+  /** Returns all processes, even processes that drive no sessions. */
   all(): Promise<readonly KnownWorker[]>;
   /** The processes that drive sessions. */
   list(): Promise<readonly KnownWorker[]>;
@@ -58,17 +58,17 @@ export function createWorkers(records: Records): Workers {
   };
 }
 
-/** Several servers of one process share an id. */
+/** Makes the id of a process. Several servers in a process share this id. */
 function idOf({ role, owner }: Pick<WorkerInfo, "role" | "owner">): string {
   return `${role}:${owner}`;
 }
 
-/** The skills of an agent that are not among those of a process. */
+/** Returns the skills of an agent that a process does not have. */
 export function missingSkills(agent: AgentConfig, own: readonly string[]): readonly string[] {
   return (agent.skills ?? []).map(({ name }) => name).filter((name) => !own.includes(name));
 }
 
-/** What a worker lacks for an agent, as text; empty if the worker has everything. */
+/** Returns what a worker lacks for an agent, in words. Empty if the worker has everything. */
 export function lacking(worker: WorkerInfo, agent: AgentConfig): readonly string[] {
   const lacks: string[] = [];
   if (!worker.runtimes.includes(agent.runtime)) lacks.push(`runtime ${agent.runtime}`);

@@ -1,4 +1,4 @@
-/** Errors with which bubblewrap fails if the system or the container does not let it work, and what an operator can do. */
+/** Errors of bubblewrap if the system or the container does not let it work, with advice for an operator. */
 const REFUSALS: readonly (readonly [says: RegExp, advice: string])[] = [
   [
     /No permissions to create( a)? new namespace|creating new namespace/i,
@@ -24,7 +24,10 @@ const REFUSALS: readonly (readonly [says: RegExp, advice: string])[] = [
   [/Unknown option --disable-userns/i, "bubblewrap is older than 0.8. Install a newer one"],
 ];
 
-/** Why bubblewrap did not run, with what an operator can do about it, as the part of a sentence. `errors` is its error output. */
+/**
+ * Explains why bubblewrap did not run, with advice for an operator, as part of a sentence. `errors` is its error
+ * output.
+ */
 export function bubblewrapRefusal(errors: string): string {
   const advice = REFUSALS.find(([says]) => says.test(errors))?.[1] ?? "bubblewrap did not run";
   return `${advice}.${errors === "" ? "" : ` It said: ${errors.slice(0, 300)}`}`;

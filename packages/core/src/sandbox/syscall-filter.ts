@@ -1,20 +1,21 @@
 /**
- * The system calls that a process in a sandbox may not make, as a program of classic BPF that bubblewrap gives to the
- * kernel (seccomp).
- *
- * It lists what is denied: access to other processes, mounts, namespaces, set-user-id files, unusual sockets, and parts
- * of the kernel that have been used to escape from sandboxes. It does not list what Node, Claude Code or a compiler
- * needs, because that changes with their versions. Reasons: decision 086.
+ * Makes the filter for system calls of a process in a sandbox. The filter is a program of classic BPF that bubblewrap
+ * gives to the kernel (seccomp). It lists the denied calls: access to other processes, mounts, namespaces, set-user-id
+ * files, unusual sockets, and parts of the kernel that were used to escape from sandboxes. It does not list the calls
+ * that Node, Claude Code or a compiler needs, because these change with versions. Reasons: decision 086.
  */
 
 export interface SyscallFilterOptions {
-  /** Whether the process may make sockets (Unix, IPv4, IPv6, netlink) and named pipes. Where they lead is decided by its network namespace. */
+  /**
+   * Whether the process may make sockets (Unix, IPv4, IPv6, netlink) and named pipes. Its network namespace decides
+   * where they lead.
+   */
   readonly sockets: boolean;
 }
 
 type CallNumbers = Readonly<Record<string, readonly [x64: number, arm64: number]>>;
 
-/** The calls that every sandboxed process is denied, with their numbers on x64 and on arm64. */
+/** The calls that are denied to every process in a sandbox, with their numbers on x64 and on arm64. */
 const REFUSED: CallNumbers = {
   ptrace: [101, 117],
   process_vm_readv: [310, 270],

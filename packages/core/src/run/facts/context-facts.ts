@@ -2,14 +2,13 @@ import type { AgentConfig, FactData, Failure, JsonObject, Message } from "@skein
 import { type SessionState, contextOf } from "../../log/state.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** A call of a memory: its duration, and its error if it failed. */
 interface MemoryCall {
   readonly type: string;
   readonly durationMs: number;
   readonly failed: { readonly failed?: true; readonly error?: Failure };
 }
 
-/** Memory was asked what may matter for the prompt. */
+/** Makes the fact that memory was asked what may matter for the prompt. */
 export function memoryRetrieved(
   place: Place,
   { transcript, contextTokens }: Pick<SessionState, "transcript" | "contextTokens">,
@@ -31,7 +30,7 @@ export function memoryRetrieved(
   };
 }
 
-/** Memory was updated after the run. */
+/** Makes the fact that memory was updated after the run. */
 export function memoryUpdated(place: Place, call: MemoryCall & { readonly written: number }): FactOf<"memory.updated"> {
   return {
     event_type: "memory.updated",
@@ -45,12 +44,12 @@ export function memoryUpdated(place: Place, call: MemoryCall & { readonly writte
   };
 }
 
-/** Memory saved what a compaction was about to drop. */
+/** Makes the fact that memory saved what a compaction drops. */
 export function memorySaved(place: Place, call: MemoryHook): FactOf<"memory.saved"> {
   return { event_type: "memory.saved", data: hookData(place, call) };
 }
 
-/** Memory restored something after a compaction. */
+/** Makes the fact that memory restored something after a compaction. */
 export function memoryRestored(place: Place, call: MemoryHook): FactOf<"memory.restored"> {
   return { event_type: "memory.restored", data: hookData(place, call) };
 }
@@ -61,7 +60,9 @@ function hookData(place: Place, { type, durationMs, details, failed }: MemoryHoo
   return { ...inStep(place), memory_store_type: type, duration_ms: durationMs, details, ...failed };
 }
 
-/** The context was measured before a call of the model, and shortened if `messages` are given. */
+/**
+ * Makes the fact that the context was measured before a model call. If `messages` are given, the context was shortened.
+ */
 export function compactionChecked(
   state: SessionState,
   check: {

@@ -1,7 +1,7 @@
 import type { FactData, Failure } from "@skein/protocol";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** A file that the model made and that was stored. */
+/** A stored file that the model made. */
 export interface KeptFile {
   readonly fileId: string;
   readonly filename: string;
@@ -12,7 +12,7 @@ export interface KeptFile {
   readonly storeMs: number;
 }
 
-/** The model made a file, and it was downloaded and stored. */
+/** Makes the facts that the model made a file, and that the file was stored. */
 export function fileKept(place: Place, file: KeptFile) {
   const named = { ...inStep(place), file_id: file.fileId, filename: file.filename };
   return [
@@ -31,7 +31,7 @@ export function fileKept(place: Place, file: KeptFile) {
   ] as const satisfies readonly FactOf<"file.generated" | "file.downloaded" | "file.stored">[];
 }
 
-/** A file could not be fetched or stored; the run continues without it. */
+/** Makes the fact that a file could not be fetched or stored. The run continues without the file. */
 export function fileFailed(
   place: Place,
   { fileId, filename, error }: { fileId: string; filename: string | null; error: Failure },
@@ -39,7 +39,7 @@ export function fileFailed(
   return { event_type: "file.failed", data: { ...inStep(place), file_id: fileId, filename, error } };
 }
 
-/** A checkpoint exists from now on: the files can be restored as they were at this user message. */
+/** Makes the fact that a checkpoint exists. The files can be restored as they were at this user message. */
 export function checkpointCreated(checkpoint: {
   readonly checkpointId: string;
   readonly userMessageId: string;
@@ -55,7 +55,7 @@ export function checkpointCreated(checkpoint: {
   };
 }
 
-/** A requested rewind is done, or could not be done. */
+/** Makes the fact that a requested rewind is done, or could not be done. */
 export function rewindCompleted(data: FactData<"rewind.completed">): FactOf<"rewind.completed"> {
   return { event_type: "rewind.completed", data };
 }

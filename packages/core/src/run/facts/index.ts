@@ -1,5 +1,5 @@
 /**
- * The only place where facts of a run are constructed, whichever runtime drives it.
+ * Constructors for the facts of a run. Every runtime uses these constructors, and
  * packages/core/test/run/fact-constructors.test.ts fails if a fact is constructed elsewhere.
  */
 export * from "./call-facts.ts";

@@ -4,14 +4,14 @@ import { rowsOf } from "../../log/message-rows.ts";
 import type { RunState, SessionState } from "../../log/state.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** A message enters the transcript of this state: a prompt, the last reply, or the results of the reply's calls. */
+/** Makes the fact that a message enters the transcript: a prompt, the last reply, or the results of its calls. */
 export function messageEntered(state: SessionState, messageId: string): FactOf<"message.created"> {
   const run = state.run as RunState;
   const isResults = messageId === run.resultsMessageId;
   const pending = state.pending[messageId];
   const role: Message["role"] = isResults ? "user" : (pending?.role ?? "user");
   const content: unknown = isResults ? run.calls.map((call) => call.result) : pending?.content;
-  // The model counted the tokens of its own reply when it made the reply.
+  // The tokens of a reply were counted when the model made the reply.
   const isMeasured = run.replyId === messageId;
   return messageCreated(run, {
     messageId,
@@ -23,7 +23,7 @@ export function messageEntered(state: SessionState, messageId: string): FactOf<"
   });
 }
 
-/** A message enters a transcript. */
+/** Makes the fact that a message enters a transcript. */
 export function messageCreated(
   place: Place,
   message: {
@@ -63,7 +63,7 @@ export function titleGenerated(title: string): FactOf<"title.generated"> {
   return { event_type: "title.generated", data: { title } };
 }
 
-/** The agent's own check of the final answer has run. `problem` is what the check found. */
+/** Makes the fact that the agent's code has checked the final answer. `problem` is the result of the check. */
 export function answerValidated(place: Place, problem: string | undefined): FactOf<"answer.validated"> {
   return {
     event_type: "answer.validated",
@@ -71,12 +71,14 @@ export function answerValidated(place: Place, problem: string | undefined): Fact
   };
 }
 
-/** Calls without results and results without calls were repaired in the context. */
+/** Makes the fact that the context was repaired, because a call had no result or a result had no call. */
 export function transcriptRepaired(place: Place, repairs: readonly JsonObject[]): FactOf<"transcript.repaired"> {
   return { event_type: "transcript.repaired", data: { ...inStep(place), repairs: [...repairs] } };
 }
 
-/** Entries of a Claude Code transcript; `subpath` names a transcript that is not the session's own. */
+/**
+ * Makes the fact with entries of a Claude Code transcript. `subpath` names the transcript if it is not the session's.
+ */
 export function transcriptAppended(
   entries: readonly JsonObject[],
   subpath: string | null,

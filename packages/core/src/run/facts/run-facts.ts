@@ -3,7 +3,7 @@ import type { QueuedPrompt, RunState } from "../../log/state.ts";
 import type { RunEnd } from "../rules.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** A run begins with its prompt. */
+/** Makes the fact that a run begins with its prompt. */
 export function runStarted(
   { run_id, message_id, content }: Pick<QueuedPrompt, "run_id" | "message_id" | "content">,
   formatter: string,
@@ -14,17 +14,17 @@ export function runStarted(
   };
 }
 
-/** A worker takes over a run that it did not start. Calls that were started before have lost their worker. */
+/** Makes the fact that a worker takes over a run of another worker. Earlier calls have lost their worker. */
 export function runResumed({ runId }: Pick<RunState, "runId">, fence: number): FactOf<"run.resumed"> {
   return { event_type: "run.resumed", data: { run_id: runId, fence } };
 }
 
-/** The run has used up its steps: a summary follows. */
+/** Makes the fact that the run has used up its steps. A summary follows. */
 export function stepsExhausted(place: Place, maxSteps: number): FactOf<"steps.exhausted"> {
   return { event_type: "steps.exhausted", data: { ...inStep(place), max_steps: maxSteps } };
 }
 
-/** This session works as a subagent, and the session that called it has got the answer. */
+/** Makes the fact that a subagent's session has sent its answer to the session that called it. */
 export function parentInformed(
   place: Place,
   { session_id, tool_use_id }: { readonly session_id: string; readonly tool_use_id: string },
@@ -44,7 +44,7 @@ interface Ending {
   readonly now: number;
   /** What interrupted model calls of the run may have cost beyond their known cost. */
   readonly reservedMicros?: number;
-  /** The runtime's own result, if it has more than the totals. */
+  /** The result as the runtime reported it, if it has more than the totals. */
   readonly result?: JsonObject | undefined;
 }
 

@@ -5,12 +5,12 @@ import type { FactOf } from "./place.ts";
 
 type Run = Pick<RunState, "runId">;
 
-/** The runtime has started for a run, with what it reported: model, tools, servers. */
+/** Makes the fact that the runtime has started for a run. `info` is what it reported: model, tools, servers. */
 export function runtimeStarted({ runId }: Run, info: JsonObject): FactOf<"runtime.started"> {
   return { event_type: "runtime.started", data: { run_id: runId, info } };
 }
 
-/** The runtime reported something that is neither an answer nor a result. */
+/** Makes the fact that the runtime reported something besides answers and results. */
 export function runtimeNoticed(
   { runId }: Run,
   { messageId, subtype, notice }: { readonly messageId: string; readonly subtype: string; readonly notice: JsonObject },
@@ -18,18 +18,17 @@ export function runtimeNoticed(
   return { event_type: "runtime.noticed", data: { run_id: runId, message_id: messageId, subtype, notice } };
 }
 
-/** A notice about the tools, for people who read the log. */
+/** Makes a notice about the tools, for people who read the log. */
 export function toolsNoticed(run: Run, text: string): FactOf<"runtime.noticed"> {
   const messageId = derivedId("notice", run.runId, text);
   return runtimeNoticed(run, { messageId, subtype: TOOLS_NOTICED, notice: { text } });
 }
 
-/** A hook was called, with its outcome. */
 export function hookCalled(data: FactData<"hook.called">): FactOf<"hook.called"> {
   return { event_type: "hook.called", data };
 }
 
-/** No worker has what the session needs. `missing` is a sentence for people. */
+/** Makes the fact that no worker has what the session needs. `missing` is a sentence for people. */
 export function sessionUnserved(said: {
   runId: string;
   messageId: string;

@@ -11,7 +11,7 @@ import {
 import { costOf } from "../rules.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** The intent to call the model. It is recorded before the call, so that no call can be forgotten. */
+/** Makes the fact with the intent to call the model. It is stored before the call, so that no call is forgotten. */
 export function stepStarted(
   place: Place,
   call: Omit<FactData<"step.started">, "run_id" | "step">,
@@ -36,9 +36,7 @@ export function stepStarted(
 /** An answer of a model. */
 export interface Reply {
   readonly messageId: string;
-  /**
-   * Makes the id of the message with the results of the answer's calls. It is not called if the answer has no calls.
-   */
+  /** Makes the id of the message for the results of tool calls. Not called if the answer has no tool calls. */
   readonly resultsMessageId: () => string;
   readonly content: readonly ContentBlock[];
   readonly model: string;
@@ -48,9 +46,9 @@ export interface Reply {
   readonly durationMs: number;
   /** The price that the operator set for the model. If it is missing, the table of known prices is used. */
   readonly price?: ModelPrice | undefined;
-  /** The counts are estimated, because the provider sent none. */
+  /** The counts are estimated, because the provider sent no counts. */
   readonly estimated?: true;
-  /** The built-in simulation answered, not a model: that costs nothing. */
+  /** The built-in simulation answered instead of a model, at no cost. */
   readonly simulated?: boolean;
 }
 
@@ -80,14 +78,14 @@ export function stepGenerated(
   };
 }
 
-/** Estimated counts have no price, because they are less than what is billed. */
+/** Returns the cost of a reply. Estimated counts have no price, because the provider bills more. */
 function costOfReply(reply: Reply) {
   return reply.estimated && !reply.simulated ? null : priceOf(reply);
 }
 
 /**
- * A step that another program ran: only its reply is known, so the beginning of the step is recorded together with the
- * reply.
+ * Makes the facts of a step in another program. Only the reply is known, so the beginning of the step is recorded
+ * together with the reply.
  */
 export function observedStep(
   place: Place,
@@ -107,7 +105,7 @@ export function observedStep(
   return [started, stepGenerated(place, "step", reply)];
 }
 
-/** A call of the model without a whole answer. */
+/** A model call without a complete answer. */
 export interface BrokenCall {
   readonly model: string;
   /** The known usage. */
@@ -141,7 +139,7 @@ interface FailedCall {
   readonly lost?: BrokenCall | undefined;
 }
 
-/** A call of the model failed and is retried at a later time. */
+/** Makes the fact that a model call failed and is retried later. */
 export function stepRetried(
   place: Place,
   { attempt, error, delayMs, lost, model, output }: FailedCall & NextAttempt,
@@ -160,7 +158,7 @@ export function stepRetried(
   };
 }
 
-/** A call of the model failed and is not retried. */
+/** Makes the fact that a model call failed and is not retried. */
 export function stepFailed(
   place: Place,
   {
@@ -176,9 +174,7 @@ export function stepFailed(
   };
 }
 
-/**
- * A call of the model was abandoned. Nothing of its answer, or only the text that had arrived, is in the transcript.
- */
+/** Makes the fact that a model call was abandoned. The transcript gets at most the text that had arrived. */
 export function stepAbandoned(
   place: Place,
   call: BrokenCall & {
@@ -223,7 +219,7 @@ function kept(answer: InterruptedAnswer | undefined) {
   return answer && { message_id: answer.messageId, content: [...answer.content] };
 }
 
-/** A message of a subagent that works inside the runtime. `usage` is null if the usage was counted already. */
+/** Makes the fact with a message of a subagent inside the runtime. `usage` is null if the usage was counted already. */
 export function subagentMessaged(message: {
   readonly runId: string;
   readonly messageId: string;
