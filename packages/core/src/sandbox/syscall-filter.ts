@@ -84,9 +84,9 @@ const SOCKETS: CallNumbers = {
 interface ModeCall {
   /** The call numbers on x64 and on arm64. On arm64 only the variants that take a directory exist. */
   readonly numbers: readonly (number | undefined)[];
-  /** Which argument is the mode. */
+  /** The index of the argument with the mode. */
   readonly mode: number;
-  /** Which argument has the flags, if the mode matters only for a file that is created. */
+  /** The index of the argument with the flags. Set if the mode matters only for a new file. */
   readonly flags?: number;
 }
 
@@ -142,21 +142,21 @@ const argument = (index: number): number => 16 + 8 * index;
 const load = (from: number): Uint8Array => instruction(0x20, from);
 const answer = (what: number): Uint8Array => instruction(0x06, what);
 /**
- * Each of these instructions lets the next instruction run only if the loaded value equals `value`, is at least
- * `value`, or has one of `bits`.
+ * Tests of the loaded value: it equals `value`, is at least `value`, or has one of `bits`. If the test fails, the next
+ * instruction is skipped.
  */
 const unlessEqual = (value: number): Uint8Array => instruction(0x15, value, [0, 1]);
 const unlessAtLeast = (value: number): Uint8Array => instruction(0x35, value, [0, 1]);
 const unlessAny = (bits: number): Uint8Array => instruction(0x45, bits, [0, 1]);
 
-/** Tests of an argument of one call. The number of the call is loaded again afterwards. */
+/** Tests an argument of a call, and then loads the number of the call again. */
 function onCall(number: number | undefined, index: number, tests: readonly Uint8Array[]): readonly Uint8Array[] {
   if (number === undefined) return [];
   return [
     instruction(0x15, number, [0, tests.length + 2]),
     load(argument(index)),
     ...tests,
-    // Calls that no test has rejected are compared with the next number.
+    // If no test rejects the call, its number is compared with the next number.
     load(NUMBER),
   ];
 }
@@ -169,7 +169,7 @@ function setuidTests(mode: number, flags: number | undefined): readonly Uint8Arr
 
 const refuseCall = (number: number): readonly Uint8Array[] => [unlessEqual(number), answer(refuse(EPERM))];
 
-/** The filter for a processor architecture; undefined if its call numbers are unknown. */
+/** Makes the filter for a processor architecture. Undefined if its call numbers are unknown. */
 export function syscallFilter(arch: string, { sockets }: SyscallFilterOptions): Uint8Array | undefined {
   const kernel = arch === "x64" || arch === "arm64" ? KERNELS[arch] : undefined;
   if (!kernel) return undefined;
@@ -200,7 +200,7 @@ export function syscallFilter(arch: string, { sockets }: SyscallFilterOptions): 
   ]);
 }
 
-/** One instruction: its code, how many instructions to skip if its test is true and if it is false, and its value. */
+/** Makes an instruction. `yes` and `no` are the numbers of instructions to skip if its test is true or false. */
 function instruction(code: number, value: number, [yes, no]: readonly [number, number] = [0, 0]): Uint8Array {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt16LE(code, 0);

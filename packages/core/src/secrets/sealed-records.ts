@@ -13,8 +13,8 @@ const SECRET_FIELDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Records whose secrets are sealed in the store and readable through this wrapper. Without a vault nothing is sealed,
- * and reading a sealed secret is a `secret_sealed` error. Reasons: decision 171.
+ * Seals the secrets of records in the store, and opens them for readers. Without a vault, nothing is sealed, and
+ * reading a sealed secret fails with `secret_sealed`. Reasons: decision 171.
  */
 export function sealedRecords(records: Records, vault: Vault | undefined): Records {
   const opened = (record: StoredRecord): StoredRecord => changed(record, (text, place) => openText(text, place, vault));
@@ -47,7 +47,7 @@ export async function countUnsealed(records: Pick<Records, "scan">): Promise<num
   return count;
 }
 
-/** A session without secrets has an empty list of them. */
+/** Returns whether a list of secrets is empty, as in a session without secrets. */
 function isEmpty(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
@@ -76,13 +76,12 @@ export async function resealRecords(records: Records, vault: Vault): Promise<num
   return count;
 }
 
-/** The ids of the keys with which secrets of a store are sealed, one record each. */
+/** A record of this kind exists for every key that has sealed secrets of the store. Its id is the id of the key. */
 const MARK = { tenant: "$secrets", kind: "sealed_with" } as const;
 
 /**
- * Called before a server starts. Rejects a store with secrets that were sealed with a key that the server does not
- * have, if the operator has not declared this key lost. Then records the key that seals from now on, if the caller did
- * not turn this off.
+ * Called before a server starts. Rejects a store if its secrets need a key that the server does not have. The operator
+ * can declare such a key lost (`lost`). Finally records the key that seals from now on, unless `notes` is false.
  */
 export async function checkSealedWith(
   records: Records,

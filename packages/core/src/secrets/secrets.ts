@@ -3,15 +3,18 @@ import { z } from "zod";
 import type { Records } from "../ports/records.ts";
 
 /**
- * Secrets by reference: a model or a service stores the reference of its key, `secret:NAME`, which is safe to show and
- * to log. The secret itself is in the records of the tenant, sealed if the server has a key.
+ * Stores secrets under names. A model or a service has only the reference `secret:NAME`, which is safe to show and to
+ * log. The secret is in the records of the tenant, sealed if the server has a key.
  */
 export interface Secrets {
   /** Stores a secret under a name, replacing an earlier one. Returns its reference. */
   put(tenant: string, name: string, text: string): Promise<string>;
-  /** The secret that a reference names. Throws `not_found`, or `secret_sealed` if this server does not have its key. */
+  /**
+   * Returns the secret of a reference. Throws `not_found`, or `secret_sealed` if this server does not have the key of
+   * the vault.
+   */
   get(tenant: string, reference: string): Promise<string>;
-  /** The names of a tenant's secrets, with the time when each was set. */
+  /** Returns the names of a tenant's secrets, and when each secret was set. */
   list(tenant: string): Promise<readonly { readonly name: string; readonly updatedAt: string }[]>;
   /** Deletes a secret. Returns whether it existed. */
   delete(tenant: string, reference: string): Promise<boolean>;

@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto
 import { KnownError } from "@skein/protocol";
 
 /**
- * Seals secrets that a store keeps, with AES-256-GCM. A sealed text names the key that it needs, so that keys can be rotated: the
- * first key seals, and every key opens what was sealed with it.
+ * Seals secrets with AES-256-GCM before they are stored. The first key seals. A sealed text contains the id of its key,
+ * so that earlier keys still open earlier texts.
  */
 export interface Vault {
   /** The id of the key that seals: the first 8 digits of its hash. */
@@ -27,13 +27,14 @@ export function isSealed(text: string): boolean {
   return SEALED.test(text);
 }
 
-/** The id of the key that a sealed text needs; undefined for a text that is not sealed. */
+/** Returns the id of the key for a sealed text. Undefined if the text is not sealed. */
 export function sealedWith(text: string): string | undefined {
   return SEALED.exec(text)?.[1];
 }
 
 /**
- * The keys as an operator writes them: 32 bytes each in base64, separated by commas or line ends. The first one seals.
+ * Creates a vault from the keys of the operator: 32 bytes in base64 for each key, separated by commas or line ends. The
+ * first key seals.
  */
 export function createVault(text: string): Vault {
   const keys = text
@@ -75,7 +76,7 @@ export function createVault(text: string): Vault {
   };
 }
 
-/** The error for a store with a secret whose key this server does not have. */
+/** Makes the error for a store with a secret whose key this server does not have. */
 export function missingKey(id: string): KnownError {
   return new KnownError(
     "secret_sealed",

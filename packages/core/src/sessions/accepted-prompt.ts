@@ -11,7 +11,7 @@ export interface Accepted {
   readonly repeated: boolean;
 }
 
-/** The accepted prompt, from the stored event. The result is the same for a repeated request. */
+/** Makes the result from the stored event, so that a repeated request gets the same result. */
 export function acceptedOf({ events, repeated }: Appended): Accepted {
   const stored = events.find(({ event_type }) => event_type === "prompt.accepted");
   if (stored?.event_type !== "prompt.accepted")

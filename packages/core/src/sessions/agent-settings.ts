@@ -25,7 +25,7 @@ export function checkAgentSettings(settings: Settings): void {
   if (output_schema !== undefined) checkOutputSchema(output_schema);
 }
 
-/** Settings that models do not accept together with thinking. */
+/** Rejects settings that models do not accept together with thinking. */
 function checkSampling({ runtime, thinking_tokens, api_kwargs }: Settings): void {
   if (runtime !== "loop" || thinking_tokens === 0) return;
   const { temperature = 1, top_p = 1, top_k } = api_kwargs;
@@ -33,7 +33,7 @@ function checkSampling({ runtime, thinking_tokens, api_kwargs }: Settings): void
   if (refused !== undefined)
     throw new KnownError(
       "invalid",
-      `api_kwargs.${refused} cannot be set when thinking_tokens is: leave one of them out.`,
+      `api_kwargs.${refused} cannot be set together with thinking_tokens. Leave one of the two out.`,
     );
   if (!(Number(top_p) >= 0.95))
     throw new KnownError("invalid", "api_kwargs.top_p must be 0.95 to 1 when thinking_tokens is set.");

@@ -5,7 +5,7 @@ import { parseInput } from "./parse-input.ts";
 import type { Records, StoredRecord } from "../ports/records.ts";
 import type { Page } from "../ports/store.ts";
 
-/** The agent that a session is created for: a stored one, or just a configuration. */
+/** The agent of a new session: a stored agent, or only a configuration. */
 export type SessionAgent = Pick<Agent, "id" | "version" | "status"> & { readonly config: AgentConfig };
 
 export interface AgentsDeps {
@@ -23,15 +23,15 @@ const CreateAgent = z.strictObject({
 
 /** Agents are configuration. Every change makes a new version; a session keeps the version that it began with. */
 export interface Agents {
-  /** If an agent with this `id` exists, the request is a repeat and that agent is returned. */
+  /** Creates an agent. If an agent with this `id` exists, the request is a repetition and gets that agent. */
   create(agent: z.input<typeof CreateAgent>, id?: string): Promise<Agent>;
   get(id: string): Promise<Agent>;
   /** The agent as it was at one version. */
   version(id: string, version: number): Promise<Agent>;
-  /** The versions of an agent, the newest first; with a cursor, only the versions before it. */
+  /** Returns the versions of an agent, newest first. `cursor` selects the versions before it. */
   versions(id: string, page?: { limit?: number; cursor?: string }): Promise<Page<Agent>>;
   list(query?: { status?: Agent["status"]; tag?: string; limit?: number; cursor?: string }): Promise<Page<Agent>>;
-  /** Changes the given fields. With `expect`, only if the agent is still at that version. */
+  /** Changes the given fields. If `expect` is given, the agent must still have that version. */
   patch(id: string, patch: Partial<z.input<typeof CreateAgent>>, expect?: number): Promise<Agent>;
   archive(id: string): Promise<Agent>;
   /** Restores an archived agent. */
@@ -125,7 +125,7 @@ function checkedColumns(input: unknown) {
   return columnsOf(parsed);
 }
 
-/** The platform API's columns are taken from the configuration and stored together with it. */
+/** Copies the columns of the platform API from the configuration. The whole configuration is stored with them. */
 function columnsOf({ tags, default_model_id, ...config }: z.output<typeof CreateAgent>) {
   const { name, description, system_prompt } = config;
   return { name, description, system_prompt, default_model_id, tags, config };

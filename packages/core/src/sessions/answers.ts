@@ -16,10 +16,9 @@ import type { AppendOptions, Store } from "../ports/store.ts";
  * The outcome of an answer to an await:
  *
  * - `accepted`: the answer is in the log, and the run continues with it;
- * - `duplicate`: the call was answered before, by this caller or another;
+ * - `duplicate`: the call was answered before;
  * - `stale`: the session no longer waits for the answer, because of a cancel or a timeout;
- * - `refused`: the session never waited for the answer, or somebody else answers it (a subagent). Reasons: decision
- *   050.
+ * - `refused`: the session never waited for the answer, or a subagent answers the call. Reasons: decision 050.
  */
 type Disposition = "accepted" | "duplicate" | "stale" | "refused";
 
@@ -101,7 +100,7 @@ async function dispositionOf(
   const [run] = open ? (await store.runs(sessionId, { tenant, limit: 1 })).items : [];
   let events = await store.read(sessionId, { tenant, after: run ? run.first_sequence - 1 : 0 });
   let opened = events.findLastIndex((event) => opens(event, toolUseId));
-  // The run that was read may have ended in the meantime, and another one may have begun.
+  // This run may have ended before its events were read. So the whole log is searched.
   if (opened === -1 && run) {
     events = await store.read(sessionId, { tenant });
     opened = events.findLastIndex((event) => opens(event, toolUseId));
@@ -114,7 +113,7 @@ async function dispositionOf(
   const resolved = since.find(
     (event) => event.event_type === "await.resolved" && event.data.tool_use_id === toolUseId,
   ) as Extract<Event, { event_type: "await.resolved" }> | undefined;
-  // The log decides: it may have new events since the row was read.
+  // The log may have new events since the row was read, so only the log decides.
   if (open && !isLate && !resolved)
     return { ...say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0), kind: open.kind };
   const why =

@@ -3,13 +3,13 @@ import type { OpenAwaitsQuery, Page } from "../ports/store.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** The awaits of one session, open and closed, in the order in which they were opened. */
+/** All awaits of a session, in the order in which they were opened. */
 export interface SessionAwaits {
   readonly session: Session;
   readonly awaits: readonly Await[];
 }
 
-/** Open awaits, for stores that hold sessions in memory: oldest first. */
+/** Lists open awaits, oldest first. Used by stores that hold sessions in memory. */
 export function listOpenAwaits(all: Iterable<SessionAwaits>, query: OpenAwaitsQuery): Page<Await> {
   const { kinds, limit = DEFAULT_LIMIT, cursor } = query;
   const found: { readonly key: string; readonly open: Await }[] = [];
@@ -28,8 +28,8 @@ export function listOpenAwaits(all: Iterable<SessionAwaits>, query: OpenAwaitsQu
 }
 
 /**
- * Whether the query includes awaits of this session. An idle session waits for nothing, even if its last run left
- * awaits open.
+ * Returns whether the query includes awaits of this session. An idle session waits for nothing, even if its last run
+ * left awaits open.
  */
 export function canWait({ tenant, status, agent_id }: Session, query: OpenAwaitsQuery): boolean {
   return tenant === query.tenant && status !== "idle" && (query.agentId === undefined || agent_id === query.agentId);

@@ -2,7 +2,7 @@ import type { ChangedQuery, ChangedSession, Page } from "../ports/store.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** Sessions in the order in which they last changed, for stores that hold them in memory. */
+/** Lists sessions in the order of their last change. Used by stores that hold sessions in memory. */
 export function listChanged(all: Iterable<ChangedSession>, query: ChangedQuery): Page<ChangedSession> {
   const { tenant, since = "", sessionIds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
   const named = sessionIds && new Set(sessionIds);

@@ -5,14 +5,14 @@ import { derivedId } from "./derived-id.ts";
 const NAME = "Claude Code";
 
 /**
- * The built-in agent that sessions of Claude Code belong to, with the options of one session. Its id is the same
- * everywhere.
+ * Makes the built-in agent for a session of Claude Code, with the options of the session. The id of the agent is always
+ * the same.
  */
 export function claudeAgent(options: ClaudeOptions): SessionAgent {
   const config = AgentConfig.parse({
     name: NAME,
     runtime: "claude-code",
-    // The SDK's own word for its default model.
+    // The SDK calls its default model `default`.
     model: options.model ?? "default",
     max_steps: options.max_turns ?? undefined,
     extras: { claude: options },

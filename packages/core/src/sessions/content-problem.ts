@@ -12,8 +12,8 @@ const IMAGES: Readonly<Record<string, readonly (readonly number[])[]>> = {
 };
 
 /**
- * Why a model would reject this content, as a sentence. Such content is rejected before it enters a transcript, where
- * it would fail every later call.
+ * Returns why a model would reject this content, as a sentence. Such content must not enter a transcript, because every
+ * later call would fail.
  */
 export function contentProblem(
   content: Content,
@@ -32,7 +32,7 @@ export function contentProblem(
   return { tooLarge: true, sentence: `A message may have ${TEXT_LIMIT} characters, and this one has ${characters}.` };
 }
 
-/** Why a model would reject this content as the result of a call, as a sentence. */
+/** Returns why a model would reject this content as the result of a call, as a sentence. */
 export function answerProblem(content: Content): string | undefined {
   if (typeof content === "string") return undefined;
   for (const block of content) {
@@ -58,10 +58,7 @@ export function isBlank(block: ContentBlock): boolean {
   return block.type === "text" && typeof block["text"] === "string" && block["text"].trim() === "";
 }
 
-/**
- * Blocks that only runs produce. They are rejected in a prompt, because they would be removed before the model sees the
- * prompt.
- */
+/** Blocks that only runs produce. A prompt with such a block is rejected, because the model would not see the block. */
 const NOT_SAID = new Set(["tool_use", "tool_result", "server_tool_use", "thinking", "redacted_thinking"]);
 
 function notSaid(type: string): string {
@@ -73,7 +70,7 @@ function problem(sentence: string): { readonly tooLarge: boolean; readonly sente
   return { tooLarge: false, sentence };
 }
 
-/** Why a model cannot read an image block, as a sentence; undefined for valid images and other blocks. */
+/** Returns why a model cannot read an image block, as a sentence. Undefined for valid images and other blocks. */
 export function imageProblem(block: ContentBlock): string | undefined {
   if (block.type !== "image") return undefined;
   const source = (block["source"] ?? {}) as { type?: unknown; url?: unknown; media_type?: unknown; data?: unknown };
@@ -82,7 +79,7 @@ export function imageProblem(block: ContentBlock): string | undefined {
   if (source.type !== "base64") return undefined;
   const starts = IMAGES[String(source.media_type)];
   if (!starts)
-    return `An image is one of ${Object.keys(IMAGES).join(", ")}, and this one is ${String(source.media_type)}.`;
+    return `Expected an image of the type ${Object.keys(IMAGES).join(", ")}. This image has the type ${String(source.media_type)}.`;
   const data = String(source.data);
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data) || data.length % 4 !== 0) return "The data of an image is not base64.";
   const first = atob(data.slice(0, 16));

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A UUID (version 8) made from names, so that the same call always leads to the same session. */
+/** Makes a UUID (version 8) from names. So the same call always leads to the same session. */
 export function derivedId(...names: readonly string[]): string {
   const bytes = createHash("sha256").update(JSON.stringify(names)).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;

@@ -25,11 +25,11 @@ export type Key = NonNullable<AppendOptions["key"]>;
 
 /** Requests to the driver of a session. With a key, a repeated request appends only one event. */
 export interface DriverRequests {
-  /** Requests the cancellation of a run: the named one, otherwise the current one, otherwise the next one. */
+  /** Requests the cancellation of a run. Without `runId`, this is the run in progress, or else the next run. */
   cancel(sessionId: string, options?: { runId?: string; reason?: string }, key?: Key): Promise<Asked>;
-  /** Sets the model or the permission mode of a session from now on, also for a run in progress. */
+  /** Sets the model or the permission mode of a session, including a run in progress. */
   control(sessionId: string, change: { permissionMode?: string; model?: string }, key?: Key): Promise<Event>;
-  /** Requests that the files are restored; `rewind.completed` with the same id has the result. */
+  /** Requests that the files are restored. The event `rewind.completed` with the same id has the result. */
   rewind(sessionId: string, checkpoint: Checkpoint, options?: { dryRun?: boolean }, key?: Key): Promise<Asked>;
 }
 
@@ -44,7 +44,7 @@ export interface DriverRequestsDeps {
 
 export function createDriverRequests({ store, tenant, now, ids, get, state }: DriverRequestsDeps): DriverRequests {
   async function append(sessionId: string, fact: Fact, key: Key | undefined): Promise<Event> {
-    // The id is derived from the key: a repeated request has the same event id.
+    // The id is derived from the key, so that a repeated request has the same event id.
     const event = { ...fact, id: key ? requestId(key) : ids() } as NewEvent;
     const { events } = await store.append(sessionId, [event], { tenant, dueAt: now() });
     return events[0] as Event;
@@ -56,7 +56,10 @@ export function createDriverRequests({ store, tenant, now, ids, get, state }: Dr
     return isUnderWay ? running : waitingRun(await state(sessionId), runId);
   }
 
-  /** The earlier cancel with this key. The process that wrote it may have died, and the run may have ended since. */
+  /**
+   * Returns the earlier cancel with this key. The process that wrote it may have died, and the run may have ended
+   * since.
+   */
   async function cancelledBefore(sessionId: string, key: Key): Promise<Asked | undefined> {
     const found = (await store.read(sessionId, { tenant })).find(({ id }) => id === requestId(key));
     return found && askedBy(found);
@@ -97,7 +100,7 @@ function askedBy(event: Event): Asked {
   return { id: event.event_type === "cancel.requested" ? event.data.run_id : event.id, sequence: event.sequence };
 }
 
-/** The named run of the queue, or the next one. It may have begun in the meantime. */
+/** Returns the id of the named run, or of the run in progress, or of the next run. Rejects a run that has ended. */
 function waitingRun({ sessionId, run, queue }: SessionState, runId: string | undefined): string {
   const known = [...(run ? [run.runId] : []), ...queue.map((prompt) => prompt.run_id)];
   const target = runId ?? known[0];

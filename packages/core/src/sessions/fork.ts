@@ -21,11 +21,11 @@ const NOT_CARRIED_OVER = "This call was still open when the session was forked; 
 
 /** How a fork differs from its parent. */
 export interface ForkOptions {
-  /** The last message that the fork keeps. Default: the last one of the parent. */
+  /** The last message that the fork keeps. Default: the last message of the parent. */
   readonly messageId?: string;
   readonly title?: string;
   readonly id?: string;
-  /** Changes the inherited configuration. `inherited` includes the parent's `control` changes. */
+  /** Changes the configuration from the parent. `inherited` includes the `control` changes of the parent. */
   readonly agent?: (inherited: AgentConfig) => AgentConfig;
   readonly metadata?: JsonObject;
   readonly tags?: readonly string[];
@@ -39,9 +39,9 @@ export interface ForkDeps {
 }
 
 /**
- * Everything that a fork begins with: the transcript up to one message, every call in it answered, and for a Claude
- * Code session its own transcript as well, so that the fork continues without Claude Code's files. Reasons: decision
- * 009.
+ * Makes the facts with which a fork begins. They contain the transcript up to a message, with a result for every call.
+ * For a Claude Code session, they also contain the transcript of Claude Code, so that the fork does not need its files.
+ * Reasons: decision 009.
  */
 export function forkFacts(
   parent: SessionState,
@@ -90,7 +90,7 @@ function keptMessages({ sessionId, transcript }: SessionState, messageId?: strin
   return transcript.slice(0, end + 1);
 }
 
-/** Results for the open calls of the last message; null if no call is open. */
+/** Makes results for the open calls of the last message. Null if no call is open. */
 function closingOf(last: Message | undefined): Content | null {
   if (last?.role !== "assistant") return null;
   const open = blocksOf(last.content).filter(isToolUse);
@@ -101,7 +101,7 @@ function closed(toolUseId: string): ContentBlock {
   return { type: "tool_result", tool_use_id: toolUseId, content: NOT_CARRIED_OVER, is_error: true };
 }
 
-/** The configuration with the session's `control` changes: a fork must not undo a change that restricted the session. */
+/** Returns the configuration with the session's `control` changes, because a fork must not undo a restriction. */
 function withControl(agent: AgentConfig, { permissionMode, model }: SessionState["control"]): AgentConfig {
   if (permissionMode === null && model === null) return agent;
   const switched = {

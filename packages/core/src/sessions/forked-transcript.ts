@@ -20,24 +20,27 @@ export interface ForkedTranscriptDeps {
   readonly now: () => number;
 }
 
-/** Claude Code's own transcript of a fork. */
+/** The Claude Code transcript of a fork. */
 export interface ForkedTranscript {
   readonly entries: readonly Entry[];
-  /** The new uuid of each copied entry. Messages that have an old uuid as their id get the new one. */
+  /** The new uuid of each copied entry, by old uuid. A message with an old uuid as its id gets the new uuid. */
   readonly uuids: ReadonlyMap<string, string>;
 }
 
-/** The entries of the session's own Claude Code transcript, in the order in which they were written. */
+/**
+ * Returns the entries of the session's Claude Code transcript, in the order of writing. Transcripts of subagents are
+ * left out.
+ */
 export function entriesOf(events: readonly Event[]): readonly Entry[] {
   return events.flatMap((event) =>
     event.event_type === "transcript.appended" && event.data.subpath === null ? event.data.entries : [],
   );
 }
 
-/** The most entries of one fact, so that no single body grows with the session. */
+/** The most entries in a fact, so that the body of a fact does not grow with the session. */
 const ENTRIES_OF_A_FACT = 200;
 
-/** Facts that contain these entries. */
+/** Makes the facts that contain these entries. */
 export function transcriptFacts(entries: readonly Entry[], subpath: string | null): readonly Fact[] {
   const facts: Fact[] = [];
   for (let at = 0; at < entries.length; at += ENTRIES_OF_A_FACT)
@@ -46,12 +49,11 @@ export function transcriptFacts(entries: readonly Entry[], subpath: string | nul
 }
 
 /**
- * The parent's entries up to the last message of `kept`, as the SDK's own fork writes them: every uuid is new, links
- * use the new uuids, each entry names its origin, and entries that concern only the parent (costs, checkpoints,
- * subagents) are left out.
- *
- * `kept` are the messages that the fork keeps, `later` the ones that follow them in the parent; null copies the whole
- * parent, including a compaction after the last message. `closing` has the results for calls that were open.
+ * Copies the parent's entries up to the last message of `kept`, in the way of the SDK. Every uuid is new, links use the
+ * new uuids, and each entry names its origin. Entries that concern only the parent are left out (costs, checkpoints,
+ * subagents). `kept` are the messages that the fork keeps, and `later` are the messages after them in the parent. If
+ * `later` is null, the whole parent is copied, including a compaction after the last message. `closing` has the results
+ * for open calls.
  */
 export function forkedTranscript(
   entries: readonly Entry[],
@@ -98,7 +100,7 @@ export function forkedTranscript(
 /** Entries of the conversation, which are linked by uuids. */
 const SAID: ReadonlySet<unknown> = new Set(["user", "assistant", "attachment", "system", "progress"]);
 
-/** Entries about the session as a whole that apply to a fork too. */
+/** Entries about the whole session that a fork needs too. */
 const CARRIED: ReadonlySet<unknown> = new Set([
   "content-replacement",
   "history-suppression",
@@ -130,8 +132,8 @@ function isCarried(entry: Entry): boolean {
 }
 
 /**
- * Where a message ends in the transcript. A message without an id in the transcript ends before the next one that has
- * an id.
+ * Returns where a message ends in the transcript. If no entry belongs to the message, it ends before the next message
+ * with an entry.
  */
 function lastEntryOf(said: readonly Entry[], message: Message | undefined, later: readonly Message[]): number {
   if (!message) return -1;
@@ -141,12 +143,15 @@ function lastEntryOf(said: readonly Entry[], message: Message | undefined, later
   return said.slice(0, next).findLastIndex(({ type }) => type === message.role);
 }
 
-/** The entries of a message: those with its id or its calls, and the other blocks of the same answer. */
+/**
+ * Returns the indexes of a message's entries. Such an entry has the id or a call of the message, or is part of the same
+ * answer.
+ */
 function placesOf(said: readonly Entry[], message: Message): readonly number[] {
   const calls = new Set([...callIds(message.content), ...resultIds(message.content)]);
   const isOwn = (entry: Entry): boolean =>
     entry["uuid"] === message.id ||
-    // A prompt that arrived in the middle of a turn is linked to the result that it was read with.
+    // The entry of a prompt that arrived in the middle of a turn has the id of the prompt only in `attachment`.
     (entry["attachment"] as JsonObject | undefined)?.["source_uuid"] === message.id ||
     (entry["type"] === message.role &&
       [...callIds(contentOf(entry)), ...resultIds(contentOf(entry))].some((id) => calls.has(id)));
@@ -181,7 +186,7 @@ function uuidOf(entry: Entry): string {
   return entry["uuid"] as string;
 }
 
-/** The nearest ancestor that was copied. */
+/** Finds the nearest ancestor that was copied. */
 function keptParent(
   uuid: unknown,
   parents: ReadonlyMap<string, unknown>,
@@ -212,7 +217,7 @@ function renamed(entry: Entry, uuids: ReadonlyMap<string, string>): Entry {
   );
 }
 
-/** The results of the calls that were open, as an entry after the last one. */
+/** Makes an entry with the results of the open calls. It follows the last entry. */
 function closed(last: Entry, { closing, uuid, at }: { closing: Content; uuid: string; at: string }): Entry {
   const { uuid: parentUuid, cwd, version, gitBranch, userType, entrypoint, sessionId } = last;
   return {

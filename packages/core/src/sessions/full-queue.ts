@@ -4,7 +4,10 @@ import type { AppendOptions, Appended, Store } from "../ports/store.ts";
 /** A sequence that no log has. An append that expects it succeeds only if it repeats an earlier append. */
 export const NOWHERE = Number.MAX_SAFE_INTEGER;
 
-/** A prompt for a session in which no more prompts may wait. Only a repeated request for a prompt that waits already succeeds. */
+/**
+ * Rejects a prompt, because too many prompts wait in the session. Only a repeated request for a waiting prompt
+ * succeeds.
+ */
 export async function appendToFullQueue(
   store: Store,
   {
@@ -20,7 +23,7 @@ export async function appendToFullQueue(
     if (!isKnownError(error, "conflict")) throw error;
     throw new KnownError(
       "conflict",
-      `Session ${id} has ${mostQueued} prompts that wait, the most that are allowed. Send the prompt when one of them has been answered, or cancel some.`,
+      `Session ${id} has ${mostQueued} waiting prompts, and more are not allowed. Send the prompt later, or cancel a waiting prompt.`,
     );
   }
 }

@@ -2,7 +2,7 @@ import type { AgentConfig, Event, JsonObject } from "@skein/protocol";
 import type { Records, StoredRecord } from "../ports/records.ts";
 import type { Store } from "../ports/store.ts";
 
-/** What a key that may only read sees instead of a system prompt. */
+/** The text that replaces a system prompt for keys that may only read. */
 export const HIDDEN_PROMPT = "[hidden: this key may only read]";
 
 /**
@@ -52,7 +52,7 @@ function shownConfig(config: AgentConfig): AgentConfig {
   };
 }
 
-/** The options of a Claude Code session or run, with its prompts and those of its subagents hidden. */
+/** Hides the prompts in the options of a Claude Code session or run, including the prompts of subagents. */
 function shownOptions(options: JsonObject): JsonObject {
   const { system_prompt, system_prompt_append, agents } = options;
   return {
@@ -74,7 +74,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** An empty prompt stays empty. */
+/** Hides a prompt. An empty prompt stays empty. */
 function hidden(prompt: string): string {
   return prompt === "" ? "" : HIDDEN_PROMPT;
 }

@@ -5,9 +5,9 @@ import { HIDDEN_PROMPT } from "./hidden-prompts.ts";
 import { parseInput } from "./parse-input.ts";
 
 /**
- * The first facts of a session that is imported from the log of another one. The log must be consistent and have no
- * open run. Events, runs and messages get new ids, so that a file can be imported although its original session
- * exists, and more than once.
+ * Makes the first facts of an imported session from the log of another session. The log must be consistent and have no
+ * open run. Events, runs and messages get new ids. So a file can be imported several times, even if its session still
+ * exists.
  */
 export function importedLog(
   given: readonly unknown[],
@@ -31,7 +31,7 @@ export function importedLog(
   return log.map((event): NewEvent => {
     const { event_type, data } = happenedThen(renamed(event), timeOf(event));
     if (event_type !== "session.created") return { event_type, data, id: ids() } as NewEvent;
-    // Parents and callers of another store do not exist in this store.
+    // The parent and the caller of an imported session are not in this store.
     return { id: ids(), event_type, data: { ...data, tenant, parent: null, subagent_of: null } };
   });
 }
@@ -39,7 +39,7 @@ export function importedLog(
 /** The ids by which facts of one log refer to each other. */
 const NAMES = ["run_id", "message_id", "results_message_id", "checkpoint_id"];
 
-/** Replaces each id of a log by a new id, which is the same everywhere in the log. */
+/** Replaces the ids of a log by new ids. The same id always gets the same new id. */
 function renamer(ids: Ids): <Named extends Event>(event: Named) => Named {
   const names = new Map<string, string>();
   const nameOf = (old: string): string => {

@@ -4,12 +4,14 @@ import { createSecrets } from "../secrets/secrets.ts";
 import type { AgentsDeps } from "./agents.ts";
 import { parseInput } from "./parse-input.ts";
 
-/** The settings with which a model is reached. They do not include its name. */
+/** How a model is reached, without its name. */
 export interface ReachedModel {
   readonly settings: ModelSettings;
   /** The reference of the model's key, if the key is in the store. */
   readonly keySecret: string | undefined;
-  /** A request added the model: it may connect only to addresses that the operator opened to requests. */
+  /**
+   * Whether a request added the model. Such a model may connect only to addresses that the operator opened to requests.
+   */
   readonly isGuarded: boolean;
 }
 
@@ -26,11 +28,11 @@ interface NewModel {
 
 /** The models that agents and sessions refer to by id: the platform API's `llm_models`. */
 export interface Models {
-  /** Adds a model, or returns the one of that name. */
+  /** Adds a model. If a model of this name exists, returns that model. */
   add(model: NewModel): Promise<LlmModel>;
   /** Removes a model and its key. */
   remove(id: string): Promise<void>;
-  /** The settings with which models are reached, by the name of the model. Models without settings are left out. */
+  /** Returns how models are reached, by model name. Models without settings are left out. */
   reached(): Promise<ReadonlyMap<string, ReachedModel>>;
   list(): Promise<readonly LlmModel[]>;
   get(id: string): Promise<LlmModel>;
@@ -47,7 +49,7 @@ export function shownModel(model: LlmModel, reached: ReachedModel | undefined): 
 
 const KIND = "llm_model";
 
-/** Stored data of a model that its columns do not have. */
+/** The stored data of a model without its columns in the platform API. */
 const Reach = z.object({
   settings: ModelSettings.optional(),
   key_secret: z.string().optional(),
