@@ -4,8 +4,8 @@ import { runGroup } from "./terminal/command-group.ts";
 import { createScreen } from "./terminal/screen.ts";
 
 /**
- * Every command, in the order of the help. One file each in `commands/`, loaded only when it is called, so that `skein
- * --help` is fast.
+ * Every command, in the order of the help. The file of a command is loaded only when the command is called, so that
+ * `skein --help` is fast.
  */
 export const skein: Group = {
   name: "",
@@ -73,7 +73,7 @@ export const skein: Group = {
     },
     {
       name: "backup",
-      summary: "Back up a store into a new folder; a server may keep using the store",
+      summary: "Back up a store into a new folder, even while servers use the store",
       load: async () => (await import("./commands/backup.ts")).backup,
     },
     {
@@ -115,9 +115,9 @@ export const skein: Group = {
   notes: '"skein --version" prints the version.',
 };
 
-/** The command line. Returns the exit code. Never throws because of a mistake of the caller. */
+/** Runs the command line and returns the exit code. Never throws because of a mistake of the caller. */
 export async function main(argv: readonly string[]): Promise<number> {
-  // If stderr is closed, there is nobody to report errors to.
+  // If stderr is closed, errors cannot be reported.
   process.stderr.on("error", () => {});
   if (argv[0] !== "--version" && argv[0] !== "-V") return runGroup(skein, serverLast(argv));
   createScreen().out(`${version()}\n`);

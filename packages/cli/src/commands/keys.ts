@@ -30,7 +30,7 @@ const EXPIRES = {
 
 const list = defineCommand({
   name: "keys list",
-  summary: "List the keys by name. The keys themselves cannot be shown: the store has only their hashes.",
+  summary: "List the keys by name. The store has only hashes, so it cannot show the keys.",
   options: OPTIONS,
   examples: ["skein keys list", "skein keys list --json"],
   run: (call) =>
@@ -148,7 +148,7 @@ const secret = defineCommand({
 const seal = defineCommand({
   name: "keys seal",
   summary:
-    "Seal (encrypt) the secrets of the store with the first key of SKEIN_SECRETS_KEY: unencrypted secrets, and secrets sealed with older keys.",
+    "Seal (encrypt) all secrets of the store with the first key of SKEIN_SECRETS_KEY, even secrets that an older key sealed.",
   options: OPTIONS,
   examples: ["skein keys seal"],
   run: (call) =>
@@ -166,7 +166,7 @@ const seal = defineCommand({
 /** `skein keys`: makes, lists, rotates and revokes API keys, and shows the secret that signs hooks. Works while a server runs. */
 export const keys: Group = {
   name: "keys",
-  summary: "make, list and revoke the API keys of a server, also of a running one",
+  summary: "make, list and revoke the API keys of a server, even while it runs",
   commands: [list, make, rotate, revoke, secret, seal],
 };
 

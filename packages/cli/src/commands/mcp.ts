@@ -21,7 +21,7 @@ import type { SourceNames } from "./history/with-agents.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { ROOT_OPTION, SOURCE_OPTION } from "../terminal/shared-options.ts";
 
-/** How long building the index waits for a first tool call, in milliseconds. */
+/** The time before the index is built, if no tool is called, in milliseconds. */
 const QUIET_MS = 10_000;
 
 /** `skein mcp`: lets Claude Code, or any MCP client, look into past sessions over standard input and output. */
@@ -53,7 +53,7 @@ export const mcp = defineCommand({
     const archiveFolder = join(config.dataDir, "archive");
     const titles = createTitles();
     const library = async () => await withArchive({ ...(await agents(root, source)), archiveFolder, titles });
-    // Standard output belongs to the protocol: nothing else may be written there.
+    // Only the protocol may write to standard output.
     const ended = new Promise<void>((resolve) => {
       process.stdin.once("end", resolve);
       process.stdin.once("close", resolve);
@@ -63,7 +63,7 @@ export const mcp = defineCommand({
     let opened: Promise<OpenedSql> | undefined;
     const sql = async (): Promise<TenantSql> => {
       opened ??= openSql(root, source, config);
-      // The next call tries again: the data may exist by then.
+      // After a failure, the next call tries again, because the data may exist then.
       opened.catch(() => (opened = undefined));
       return (await opened).sql;
     };
@@ -89,7 +89,7 @@ interface OpenedSql {
   close(): Promise<void>;
 }
 
-/** SQL over Claude Code's files and the store. A store that does not exist is left out, not created. */
+/** Opens SQL over Claude Code's files and the store. Leaves out a missing store instead of creating it. */
 async function openSql(
   roots: readonly string[] | undefined,
   sources: SourceNames,
@@ -114,7 +114,7 @@ async function openSql(
   };
 }
 
-/** The sessions of all agents on this machine, or those in the given folders, or of the given agents. */
+/** Configures the history library for all agents on this machine, or for the given folders or agents. */
 async function agents(roots: readonly string[] | undefined, sources: SourceNames): Promise<LibraryConfig> {
   try {
     return (await withSources({ sources, ...(roots !== undefined && { dataPath: roots }) })).config;
@@ -125,8 +125,8 @@ async function agents(roots: readonly string[] | undefined, sources: SourceNames
 }
 
 /**
- * The data directories to read. A missing default directory is ignored, because a user without Claude Code still
- * has sessions of Skein. A directory that was named must exist.
+ * Returns the data directories to read. Ignores a missing default directory, because a user without Claude Code still
+ * has sessions of Skein. A directory from the options must exist.
  */
 function foundRoots(dataPath: LibraryConfig["dataPath"]): readonly string[] {
   try {

@@ -27,7 +27,7 @@ const ABILITIES = ["tools", "parallel_tools", "images", "pdf", "thinking", "outp
 
 const list = defineCommand({
   name: "models list",
-  summary: "List the models that were added, and how they are reached. Keys are not shown.",
+  summary: "List the added models and their addresses. Keys are not shown.",
   options: OPTIONS,
   examples: ["skein models list", "skein models list --json", "skein models list --server http://127.0.0.1:7433"],
   run: (call) =>
@@ -45,7 +45,7 @@ const list = defineCommand({
 const add = defineCommand({
   name: "models add",
   words: "PROVIDER/NAME",
-  summary: "Add a model, or change how it is reached. Its key stays in the environment, or is kept in the store.",
+  summary: "Add or change a model. Its key is in an environment variable or in the store.",
   options: {
     url: { takes: "URL", about: "The address of the model's server, for example http://127.0.0.1:11434/v1" },
     "key-env": {
@@ -58,8 +58,7 @@ const add = defineCommand({
     },
     "key-header": {
       takes: "HEADER",
-      about:
-        "For anthropic: authorization (the default, as Bearer) or x-api-key, for servers that accept only that header",
+      about: "The header for the key, for anthropic: authorization (the default, as Bearer) or x-api-key",
     },
     adapter: {
       takes: "API",
@@ -86,7 +85,7 @@ const add = defineCommand({
       about: "Abilities that the model has beyond the defaults of its provider, for example images",
     },
     quirks: { takes: "JSON", about: "How the server differs from OpenAI's (docs/reference/agents.md has the list)" },
-    default: { about: "Use this model for agents without a model of their own" },
+    default: { about: "Use this model for agents without a model" },
     ...OPTIONS,
   },
   examples: [
@@ -133,7 +132,7 @@ const test = defineCommand({
 const remove = defineCommand({
   name: "models remove",
   words: "PROVIDER/NAME",
-  summary: "Remove a model that was added, and its key. Sessions that name it fail until it is added again.",
+  summary: "Remove a model and its key. Sessions with this model fail until it is added again.",
   options: OPTIONS,
   examples: ["skein models remove openai-compatible/qwen3"],
   run: (call) =>

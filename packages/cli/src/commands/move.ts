@@ -7,7 +7,7 @@ import { JSON_OPTION } from "../terminal/shared-options.ts";
 
 const NAMED = 20;
 
-/** `skein move`: copies a store to another address, and pauses the unfinished runs in the original. */
+/** `skein move`: copies a store to another address. The unfinished runs in the first store are paused. */
 export const move = defineCommand({
   name: "move",
   words: "FROM TO",
@@ -19,7 +19,7 @@ export const move = defineCommand({
     "skein move postgres://localhost/skein file:./sessions",
   ],
   notes:
-    "Nothing is deleted in FROM. A run that has not ended continues in TO and is paused in FROM. The command can be repeated and then copies only what is new: move once while the server still runs on FROM, stop the server, and move again.",
+    "Nothing is deleted in FROM. An unfinished run continues in TO and is paused in FROM. A repeated move copies only new data: move while the server still runs on FROM, stop the server, and move again.",
   async run({ words, values, screen }) {
     const [from = "", to = ""] = words;
     for (const url of words)
@@ -45,11 +45,11 @@ export const move = defineCommand({
   },
 });
 
-/** A sentence about some sessions, with their ids. */
+/** Writes a sentence about these sessions, with their ids. */
 function named(ids: readonly string[], what: string): string {
   if (ids.length === 0) return "";
   const shown = ids.slice(0, NAMED).join("\n  ");
-  const more = ids.length > NAMED ? `\n  and ${ids.length - NAMED} more, which --json names` : "";
+  const more = ids.length > NAMED ? `\n  and ${ids.length - NAMED} more (--json lists all)` : "";
   return `${ids.length === 1 ? "One session is" : `${ids.length} sessions are`} ${what}:\n  ${shown}${more}\n`;
 }
 

@@ -37,7 +37,7 @@ const explain = defineCommand({
   },
 });
 
-/** The caps that limit the runs of a key, with their current use. Caps of agents are included. */
+/** Returns the caps on the runs of a key, with their current use. Caps of agents are included. */
 function capsOf(
   { name, tenant }: KeyInfo,
   { rules, records }: { readonly rules: ServerPolicy; readonly records: Records },

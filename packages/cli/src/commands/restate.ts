@@ -64,7 +64,7 @@ const identity = defineCommand({
 
 const status = defineCommand({
   name: "restate status",
-  summary: "List the versions of the workers in Restate, and how many sessions each still has.",
+  summary: "List the versions of the workers in Restate, with the number of sessions that are left.",
   options: OPTIONS,
   examples: ["skein restate status"],
   async run({ values, config, screen }) {

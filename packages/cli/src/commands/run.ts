@@ -83,7 +83,7 @@ async function runPrompt(call: RunCall): Promise<number> {
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort());
   let isUnread = false;
-  // If nobody reads the output, the run is cancelled. Otherwise the next process on this store would continue the run.
+  // If nobody reads the output, the run is cancelled. Without the cancel, the next process on this store would continue the run.
   screen.onUnread(() => {
     isUnread = true;
     stop.abort();
@@ -130,7 +130,7 @@ async function runPrompt(call: RunCall): Promise<number> {
   }
 }
 
-/** Passes the items through. The first item has the id of the session, which is shown. */
+/** Yields the items unchanged, and shows the session id of the first item. */
 async function* tellingSession(call: RunCall, items: AsyncIterable<Event | Draft>): AsyncGenerator<Event | Draft> {
   let isTold = false;
   for await (const item of items) {
@@ -141,8 +141,8 @@ async function* tellingSession(call: RunCall, items: AsyncIterable<Event | Draft
 }
 
 /**
- * Shows the id of a new session on a server, so that other people can open the session during the run. With --json, each
- * event has the id.
+ * Shows the id of a new session on a server, so that other people can open the session during the run. With --json, the
+ * events already have the id.
  */
 function noteSession({ values, screen }: RunCall, id: string): void {
   if (values.server === undefined || values.session !== undefined || values.json) return;
@@ -162,7 +162,7 @@ async function printText(
     sessionId ??= event.session_id;
   };
   const pieces = agent.text(prompt, { ...options, onEvent });
-  // Each frame is a line. XML contains its own line breaks.
+  // Each frame is a line. XML frames already contain line breaks.
   const ending = options.format === "xml" ? "" : "\n";
   for await (const piece of pieces) screen.out(`${process.stdout.isTTY ? visible(piece) : piece}${ending}`);
   return sessionId;
@@ -193,7 +193,7 @@ async function conclude(
   return result.error ? EXIT.failed : EXIT.completed;
 }
 
-/** The JSON Schema that answers of a new session must fit, if the caller named one. */
+/** Returns the JSON Schema for answers of a new session, or undefined without `--output-schema`. */
 function outputOf({ values }: RunCall): AgentOptions["output"] {
   const { "output-schema": file, session } = values;
   if (file === undefined) return undefined;
@@ -217,7 +217,7 @@ async function showLastAnswer(
   printer.end();
 }
 
-/** The prompt: the words, stdin for `-`, or undefined to only continue a session. */
+/** Returns the prompt from the words, or from stdin for `-`. Returns undefined to only continue a session. */
 async function promptOf(call: RunCall): Promise<Content | undefined> {
   const text = await wordsOf(call);
   const { attach } = call.values;

@@ -8,7 +8,7 @@ import { SERVER_OPTIONS } from "./server-options.ts";
 
 /** The delay between the pieces of a simulated answer, so that people see it being written. */
 const DEMO_DELAY_MS = 100;
-/** How long stopping may take. Runs that are not finished by then are resumed at the next start. */
+/** The longest time for a stop. The next start resumes the unfinished runs. */
 const STOP_MS = 9500;
 /** How often a server of `npm start` checks that its shell still runs. */
 const PARENT_MS = 500;
@@ -38,7 +38,7 @@ export const serve = defineCommand({
   },
 });
 
-/** Starts a server. Throws an error with a sentence about why it did not start. */
+/** Starts a server. If the server cannot start, throws an error with the reason. */
 async function started(
   settings: ServeSettings,
   logRequests: boolean,
@@ -65,8 +65,8 @@ function sentenceOfPort({ code, syscall }: NodeJS.ErrnoException, { port, host }
 }
 
 /**
- * Resolves at the first SIGINT or SIGTERM. npm passes a signal only to the shell between npm and this process. So a
- * server of `npm start` also stops when that shell has ended: its parent is then another process.
+ * Resolves at the first SIGINT or SIGTERM. npm passes a signal only to the shell between npm and this process. If this
+ * shell ends, the process gets a new parent. A server of `npm start` then stops too.
  */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
@@ -89,7 +89,7 @@ type GreetedServer = Pick<RunningServer, "url" | "key" | "model" | "hasConsole" 
   Partial<Pick<RunningServer, "metricsUrl" | "others">> & { readonly served?: Served | undefined };
 
 /**
- * The text for the person who starts a server. The key is printed only on a terminal, because other output is often
+ * Returns the text for the person who starts a server. Only a terminal gets the key, because other output is often
  * stored as a log.
  */
 export function greeting(
@@ -125,7 +125,7 @@ Stop it with Ctrl-C. Unfinished runs continue at the next start.`;
 /** Breaks a text into lines that begin at the same column, right of the greeting's names. */
 const besideName = (text: string): string => wrapped(text, 80 - 11).join(`\n${" ".repeat(11)}`);
 
-/** What it means that other servers run on the same store. */
+/** Explains that other servers use the same store. */
 function othersWords(others: readonly string[]): string {
   if (others.length === 0) return "";
   const pids = others.map((owner) => owner.split("/")[1]).join(", ");
@@ -135,7 +135,8 @@ function othersWords(others: readonly string[]): string {
 }
 
 /**
- * The path of the config file, and the names of what it defines: `/srv/skein.config.ts (agents: Clerk; tools: refund)`.
+ * Returns the path of the config file, and the names of its agents and tools: `/srv/skein.config.ts (agents: Clerk;
+ * tools: refund)`.
  */
 function servedWords({ file, agents, tools }: Served): string {
   const parts = [

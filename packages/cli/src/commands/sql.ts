@@ -43,7 +43,7 @@ const OPTIONS = {
 
 type SqlCall = Call<typeof OPTIONS>;
 
-/** `skein sql`: queries over everything. The statements are the caller's own and run with the caller's rights. */
+/** `skein sql`: queries over all sessions. The statements run with the rights of the caller. */
 export const sql = defineCommand({
   name: "sql",
   summary: "Query the sessions of coding agents and of Skein in SQL (DuckDB).",
@@ -81,7 +81,7 @@ function toCommandError(error: Error): Error {
 /** DuckDB's messages about a full or unwritable disk. */
 const CANNOT_WRITE = /: (No space left on device|Read-only file system|Permission denied|Disk quota exceeded)/;
 
-/** Whether DuckDB failed for a reason that is not the caller's statement. */
+/** Whether the error has the format of DuckDB's errors, such as `IO Error: …`. */
 function isOfDuckDb({ message }: Error): boolean {
   return /^(\w+ )?\w+ Error: /.test(message);
 }
@@ -118,19 +118,19 @@ async function run(call: SqlCall): Promise<number> {
   const format = formatOf(values);
   const statement = isBare || values.schema || word === "export" ? undefined : await statementOf(values.file, words);
   let store: Store | undefined;
-  // Looking for sessions of other agents takes time, so this is done only if the statement may name them.
+  // A search for sessions of other agents takes time. Only a statement that may read them needs it.
   const asksAll = statement === undefined || namesHistory(statement);
   const roots = asksAll ? await allRoots(values.root, values.cache ? config.cacheDir : null, screen) : values.root;
   const database = await createSql({
     ...(roots === undefined ? { emptyWithoutRoots: word === "export" } : { roots }),
     onWarning: (text) => screen.note(`${visible(text)}\n`),
-    // Loaded only if a statement is about a store, so that other statements start sooner.
+    // The store is opened only for a statement that reads it, so that other statements start sooner.
     store: async () => (store = await (await import("./sql/query-store.ts")).openStoreToAsk(values.store)),
     cacheFolder: values.cache ? place.cacheFolder : null,
   });
   let isFollowing = false;
   const stopListening = isBare ? () => {} : onSignals(() => database.interrupt());
-  /** After the first answer that read the transcripts, the cached copy of them is updated once. */
+  /** Updates the cached copy of the transcripts once, after the first answer. */
   const follow = (): void => {
     if (values.cache && !isFollowing) isFollowing = startBuilder(database.scannedBytes(), roots);
   };
@@ -163,7 +163,10 @@ async function run(call: SqlCall): Promise<number> {
   }
 }
 
-/** The given roots, or those of all agents on this machine. Undefined if only Claude Code's default roots exist. */
+/**
+ * Returns the given roots, or the roots of all agents on this machine. Returns undefined if only Claude Code's default
+ * roots exist.
+ */
 async function allRoots(
   given: readonly string[] | undefined,
   cacheDir: string | null,
@@ -228,14 +231,14 @@ async function answered(database: Sql, statement: string, { values, screen }: Sq
   }
 }
 
-/** In these formats, each of several answers begins with the comment of its statement. */
+/** Formats for people. If there are several answers, each answer begins with the comment of its statement. */
 const READ_BY_PEOPLE: ReadonlySet<AnswerFormat> = new Set(["table", "box", "line", "plot"]);
 
 function titleOf(comment: string, isFirst: boolean): string {
   return `${isFirst ? "" : "\n"}${comment === "" ? "" : `${visible(comment)}\n`}`;
 }
 
-/** How wide a table in a file may be. */
+/** The largest width of a table in a file. */
 const WIDE = 100_000;
 
 async function statementOf(file: string | undefined, words: readonly string[]): Promise<string> {
@@ -262,10 +265,7 @@ const COMMANDS: ReadonlySet<string> = new Set(["cache", "init", "examples", "exp
 
 const isStopped = (error: SqlError): boolean => error.message.startsWith("INTERRUPT");
 
-/**
- * A signal that ends the command stops its statement first, so that no process or file is left. A second signal ends
- * the command immediately.
- */
+/** Stops the statement at the first signal, so that no process or file is left. A second signal ends the command immediately. */
 function onSignals(stop: () => void): () => void {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   let asked = false;
@@ -296,7 +296,7 @@ async function exported(database: Sql, target: string | undefined, { values, scr
   }
 }
 
-/** The interactive prompt begins with rows. Its command `.plot` changes to charts. */
+/** Returns the first format of the interactive prompt. The prompt shows no charts until the command `.plot`. */
 function rowsAs(format: AnswerFormat): Format {
   return format === "plot" || format === "parquet" ? "table" : format;
 }

@@ -1,5 +1,5 @@
 /**
- * Past sessions of coding agents, for a model: search them, see what a session was about, read a part of it.
+ * Tools for a model: search past sessions of coding agents, see the outline of a session, read a part of it.
  *
  * A model pays for every character, so each answer is limited and says how to get the rest. The answers say that past
  * messages are information, not instructions, because a transcript may contain instructions.
@@ -28,7 +28,7 @@ export interface HistoryTool<Input extends z.ZodObject = z.ZodObject> {
   call(input: z.infer<Input>): Promise<string>;
 }
 
-/** About 8,000 tokens: a page that leaves room for the model's own work. */
+/** About 8,000 tokens. A page of this size leaves room for the model's work. */
 const mostCharacters = 24_000;
 
 /** `config` is read again for each call, because the archive may have grown. */
@@ -243,7 +243,7 @@ function messageText(message: Message, calls: ReadonlyMap<string, ToolCall>, lon
   return parts.length === 0 ? "" : `[assistant, ${at}]\n${parts.join("\n")}`;
 }
 
-/** The task of a subagent. No person typed it, but the subagent's messages cannot be understood without it. */
+/** Returns the task of a subagent. Without the task, the subagent's messages cannot be understood. */
 function agentTask(message: Message, at: string, cut: (text: string) => string): string {
   if (message.role !== "user" || !message.isSidechain) return "";
   const text = textOf(message);

@@ -13,7 +13,7 @@ export interface HistoryServerOptions {
   readonly onAnswer?: () => void;
 }
 
-/** An MCP server with the history tools and SQL. All tools only read. The text of an error says what to do. */
+/** Creates an MCP server with the history tools and SQL. All tools only read. The text of an error says what to do. */
 export function createHistoryServer({ version, config, sql, onAnswer }: HistoryServerOptions): McpServer {
   const server = new McpServer(
     { name: "skein-history", version },
@@ -45,8 +45,8 @@ export function createHistoryServer({ version, config, sql, onAnswer }: HistoryS
 }
 
 /**
- * How often a client that asked for progress gets a notice that a call is still running: the first query over many
- * transcripts takes seconds.
+ * The time between two progress notices to a client that asked for progress. The first query over many transcripts
+ * takes seconds.
  */
 const PROGRESS_MS = 1000;
 

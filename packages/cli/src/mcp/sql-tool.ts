@@ -1,5 +1,5 @@
 /**
- * SQL for a model, over past sessions of Claude Code and of other agents and the sessions of Skein.
+ * SQL for a model, over past sessions of coding agents and over sessions of Skein.
  *
  * A transcript may contain text that makes a model write a statement, so statements run only in the sandbox.
  * Without a sandbox, the answer says what to install.
@@ -15,7 +15,7 @@ const LIMITS = { rows: 1000, bytes: 1024 * 1024, timeMs: 30_000 };
 
 const tables = Object.entries(TABLE_DOCS).map(([name, about]) => `${name.replace(/^main\./, "")}: ${about}`);
 
-/** `open` is called with the first statement: most clients never send one. */
+/** Creates the SQL tool. `open` is called at the first statement, because most clients send no statement. */
 export function sqlTool(open: () => Promise<TenantSql>): HistoryTool {
   const input = z.object({ sql: z.string().min(1).max(100_000).describe("One SELECT, in DuckDB's SQL") });
   return {
@@ -42,7 +42,7 @@ export function sqlTool(open: () => Promise<TenantSql>): HistoryTool {
   };
 }
 
-/** As many rows as fit, and the number of all rows. */
+/** Returns as many rows as fit, and the number of all rows. */
 function answerText(lines: string, { rows, truncated }: { rows: number; truncated: boolean }): string {
   const shown: string[] = [];
   let characters = 0;

@@ -1,12 +1,12 @@
 import type { ApiModel, ModelSettings, ModelTrial } from "@skein/protocol";
 
-/** The models that a command works with: those of a store, or of a server. */
+/** The models of a store or of a server, for commands. */
 export interface ModelPlace {
   list(): Promise<readonly ApiModel[]>;
   add(model: NewModel): Promise<ApiModel>;
   /** Makes one small call for each ability. */
   test(name: string): AsyncIterable<ModelTrial>;
-  /** Returns the removed model; undefined if no model has this name. */
+  /** Removes a model and returns it. Returns undefined if no model has this name. */
   remove(name: string): Promise<ApiModel | undefined>;
 }
 

@@ -3,7 +3,6 @@ import type { ApiModel } from "@skein/protocol";
 import { MissingError } from "../terminal/exit-codes.ts";
 import type { ModelPlace } from "./model-place.ts";
 
-/** The models of a server. */
 export function createServerModels(client: Client): ModelPlace {
   const list = async (): Promise<readonly ApiModel[]> => (await client.listModels()).data;
   const named = async (name: string): Promise<ApiModel | undefined> =>

@@ -4,7 +4,7 @@ import type { Config } from "skein/config";
 import { type ServeSettings, checkModelKey, checkModelSettings, loadCode, openCatalog, tryModel } from "skein/serve";
 import type { ModelPlace } from "./model-place.ts";
 
-/** The models of a store on this machine. A user who can write to the store may give a model any address. */
+/** Creates the models of a store on this machine. A model may have any address, because the user can write to the store. */
 export function createStoreModels(
   opened: Store,
   { settings, config }: { readonly settings: ServeSettings; readonly config: Config },

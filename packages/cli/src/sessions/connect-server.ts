@@ -10,8 +10,8 @@ export interface ConnectedServer {
 }
 
 /**
- * A client of the server at an address. Its key is the one in SKEIN_API_KEY. Without that variable, a server on this
- * machine gets the key in the data folder.
+ * Creates a client of a server. Its key is in SKEIN_API_KEY. Without that variable, a server on this machine gets the
+ * key in the data folder.
  */
 export function connectServer(address: string, { apiKey, dataDir }: Config): ConnectedServer {
   const url = addressOf(address);
@@ -31,7 +31,7 @@ function isLocal({ hostname }: URL): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-/** The key that `skein serve` made at its first start. */
+/** Reads the key that `skein serve` made at its first start. */
 function ownKey(dataDir: string): string | undefined {
   try {
     return readFileSync(join(dataDir, "admin-key"), "utf8").trim();
@@ -40,7 +40,7 @@ function ownKey(dataDir: string): string | undefined {
   }
 }
 
-/** A `fetch` that throws errors with a sentence that names the address. */
+/** Returns a `fetch` whose errors contain the address of the server. */
 function reaching({ origin }: URL): typeof globalThis.fetch {
   return async (input, init) => {
     try {

@@ -9,15 +9,15 @@ import type { Answerer, OpenedSessions } from "./session-calls.ts";
 
 export interface ServerAgentOptions {
   readonly client: Client;
-  /** The address and the key of the server. One stream needs them, because `client` has no function for it. */
+  /** The address and the key of the server, for a stream that `client` cannot request. */
   readonly reach: ClientOptions;
-  /** The name or id of an agent; without it, the only agent of the server. */
+  /** The name or id of an agent. Default: the only agent of the server. */
   readonly agentName: string | undefined;
   /** The name of the model of a new session. */
   readonly model: string | undefined;
 }
 
-/** A subagent's awaits are in the subagent's own log, so other sessions are checked for open awaits this often. */
+/** The time between two checks for open awaits of subagents. The logs of subagents have these awaits. */
 const LOOK_MS = 1000;
 
 interface Watched {
@@ -29,7 +29,7 @@ interface Watched {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** An agent of a server, for commands that run prompts. */
+/** Creates an agent of a server, for commands that run prompts. */
 export function createServerAgent({ client, reach, agentName, model }: ServerAgentOptions): Answerer {
   const sessions = createServerSessions(client);
 
@@ -102,7 +102,7 @@ export function createServerAgent({ client, reach, agentName, model }: ServerAge
 
 type BeginOptions = Parameters<Answerer["stream"]>[1];
 
-/** The events of a run on the server, until it ends or waits for somebody. */
+/** Yields the events and drafts of a run on the server, until the run ends or waits for somebody. */
 async function* items(client: Client, sessions: OpenedSessions, watched: Watched): AsyncGenerator<Event | Draft> {
   const { sessionId, runId, after, shownAfter, stopsAtWait, signal } = watched;
   const found = createItems<Event | Draft>();
@@ -126,7 +126,7 @@ async function* items(client: Client, sessions: OpenedSessions, watched: Watched
   }
 }
 
-/** The dependencies of `watchRun`. A server sends no news of other sessions, so these are checked from time to time. */
+/** Returns the dependencies of `watchRun`. A server sends no news of other sessions, so a timer checks these sessions. */
 function depsOf(sessions: OpenedSessions): WatchDeps {
   return {
     sessions,
@@ -168,8 +168,8 @@ async function newSession(client: Client, name: string | undefined, model: strin
 const PLAIN = "skein";
 
 /**
- * The id of the named agent; without a name, of the server's only agent. If the server has no agent, or if the name is
- * that of the plain agent, a plain agent is created.
+ * Returns the id of the named agent, or of the server's only agent. Creates a plain agent if the server has no agent,
+ * or if a missing agent has the plain agent's name.
  */
 async function agentId(client: Client, name: string | undefined): Promise<string> {
   const { data } = await client.listAgents({ query: { status: "active", limit: 200 } });

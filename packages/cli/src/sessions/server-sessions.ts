@@ -6,7 +6,7 @@ import type { OpenedSessions, SeenSession } from "./session-calls.ts";
 /** How many events are requested at once. */
 const EVENTS = 1000;
 
-/** The sessions of a server. Data that the API does not return is computed from the log. */
+/** Creates the sessions of a server. Computes data from the log if the API does not return it. */
 export function createServerSessions(client: Client): OpenedSessions {
   const states = new Map<string, SessionState>();
   const params = (session_id: string) => ({ params: { session_id } });
@@ -136,7 +136,7 @@ function queryOf({
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** The API has no filter by time. */
+/** Filters sessions by time, because the API has no such filter. */
 function isIn({ created_at }: ApiSession, { createdAfter, createdBefore }: Omit<SessionQuery, "tenant">): boolean {
   return (
     (createdAfter === undefined || created_at >= createdAfter) &&

@@ -15,7 +15,7 @@ export type SeenSession = Pick<Session, keyof Session & keyof ApiSession> & Pick
 
 type Own = Pick<Sessions, "messages" | "transcript" | "events" | "follow" | "state" | "answer" | "delete">;
 
-/** What commands can do with sessions, in a store of this machine or on a server. */
+/** The functions for sessions in a store or on a server. */
 export interface SessionCalls extends Own {
   get(sessionId: string): Promise<SeenSession>;
   list(query?: Omit<SessionQuery, "tenant">): Promise<Page<SeenSession>>;
@@ -50,12 +50,12 @@ export function sessionsOfStore(store: Store, forget?: SessionsDeps["forget"]): 
   };
 }
 
-/** Runs prompts: an agent of this process, or of a server. */
+/** Runs prompts with an agent of this process or of a server. */
 export interface Answerer {
   stream(prompt: Content, options: RunOptions): ReturnType<Agent["stream"]>;
   text(prompt: Content, options: Parameters<Agent["text"]>[1]): ReturnType<Agent["text"]>;
   follow: Agent["follow"];
-  /** How the last run ended, or what it waits for. */
+  /** Returns how the last run ended, or what the run waits for. */
   resume(
     sessionId: string,
   ): Promise<Pick<AgentResult, "runId" | "stopReason" | "error" | "awaiting"> & Partial<Pick<AgentResult, "output">>>;

@@ -12,7 +12,7 @@ const IMAGES: Readonly<Record<string, string>> = {
   ".webp": "image/webp",
 };
 
-/** A prompt with files before its text: images, PDFs and text files. */
+/** Returns a prompt with files before its text: images, PDFs and text files. */
 export function withAttachments(prompt: string, files: readonly string[]): Content {
   return files.length === 0 ? prompt : [...files.map(partOf), { type: "text", text: prompt }];
 }

@@ -5,7 +5,7 @@ import { nearestName } from "@skein/protocol/nearest-name";
 import { runCommand, reportFailure } from "./run-command.ts";
 import { createScreen } from "./screen.ts";
 
-/** Runs a command of a group: the first word names it. */
+/** Runs the command of a group that the first word selects. */
 export async function runGroup(group: Group, args: readonly string[]): Promise<number> {
   const [word, ...rest] = args;
   if (word === "help" && rest.length > 0) return runGroup(group, [...rest, "--help"]);
@@ -38,7 +38,7 @@ function summaries({ commands }: Group): Promise<(readonly [string, string])[]> 
   return Promise.all(
     commands.map(async (command) => {
       const summary = command.summary ?? ("load" in command ? (await command.load()).summary : "");
-      // The sentences after the first one are only in the help of the command itself.
+      // The overview shows only the first sentence. The help of the command shows all sentences.
       return [lastWord(command.name), /^.+?\.(?= |$)/s.exec(summary)?.[0] ?? summary] as const;
     }),
   );

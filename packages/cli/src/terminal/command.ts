@@ -28,7 +28,7 @@ type ValueOf<Given> = Given extends { takes: string }
   ? (Given extends { several: true } ? readonly One<Given>[] : One<Given>) | undefined
   : boolean;
 
-/** The values of the options: switches are always set, other options may be undefined. */
+/** The values of the options. A switch always has a value, and other options may be undefined. */
 export type Values<Given> = { readonly [Name in keyof Given]: ValueOf<Given[Name]> };
 
 /** The input of a command when it runs. */
@@ -74,14 +74,14 @@ interface Later {
   load(): Promise<Command | Group>;
 }
 
-/** A command whose `run` knows the types of its options. */
+/** Defines a command whose `run` knows the types of its options. */
 export function defineCommand<const Given extends Options>(command: Command<Given>): Command {
   return command;
 }
 
 const HELP = { short: "h", about: "This text" } as const satisfies Option;
 
-/** Whether help (or JSON) was requested, even if other arguments are wrong. */
+/** Returns whether help or JSON was requested, even if other arguments are wrong. */
 export function asksFor(option: "help" | "json", args: readonly string[]): boolean {
   const end = args.indexOf("--");
   const given = end < 0 ? args : args.slice(0, end);
@@ -95,7 +95,7 @@ export function parse(command: Command, args: readonly string[]): Pick<Call, "va
     name,
     { type: takes === undefined ? ("boolean" as const) : ("string" as const), ...(short !== undefined && { short }) },
   ]);
-  // Not strict, because the error messages of strict mode are Node's own and differ between versions.
+  // Strict mode is off, because its error messages come from Node and differ between versions.
   const { tokens } = parseArgs({
     args: args.map(marked),
     options: Object.fromEntries(types),
@@ -154,7 +154,7 @@ function readOption(command: Command, { name, rawName, value, inlineValue }: Tok
 }
 
 /**
- * An argument that starts with a dash and contains a space is text, not an option. Examples are a list in a prompt, and a
+ * Marks an argument as text if it starts with a dash and contains a space. Examples are a list in a prompt, and a
  * comment in SQL.
  */
 function marked(argument: string): string {
@@ -169,14 +169,14 @@ function unmarked(text: string): string {
 }
 
 function checkWords({ words, forms }: Command, given: readonly string[]): void {
-  // Only the command knows which form is meant.
+  // A command with several forms checks its words in `run`.
   if (forms) return;
   const names = words === undefined ? [] : words.split(" ");
   const least = names.filter((name) => !name.startsWith("[")).length;
   const most = names.some((name) => name.includes("…")) ? Number.POSITIVE_INFINITY : names.length;
   if (given.length >= least && given.length <= most) return;
   const got = given.length === 0 ? "nothing" : counted(given.length, "word");
-  // The shell has split a value with spaces into several words.
+  // A shell splits a value with spaces into words, so the error suggests quotes.
   const quotes = words?.includes('"') && given.length > 0 ? " Put it into quotes." : "";
   throw new UsageError(`Expected ${words ?? "no words"}, and got ${got}.${quotes}`);
 }

@@ -10,8 +10,8 @@ import {
 import { CommandError, EXIT, MissingError, UsageError, dataMissing } from "../../terminal/exit-codes.ts";
 
 /**
- * The command line error for an error of the history library; other errors are returned unchanged. `everywhere` means that
- * the sessions of every agent were looked for.
+ * Converts an error of the history library to a command line error. Returns other errors unchanged. `everywhere`: the
+ * sessions of all agents were searched.
  */
 export function toCommandError(error: unknown, everywhere = false): unknown {
   if (!(error instanceof Error)) return error;

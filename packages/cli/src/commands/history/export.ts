@@ -99,7 +99,7 @@ function write(screen: StyledScreen, path: string, content: string | Uint8Array,
   screen.note(styledText`Wrote ${path} (${size(Buffer.byteLength(content))})`);
 }
 
-/** Lines are written byte for byte, because they may contain bytes that are not UTF-8. */
+/** Returns the exported content. Lines stay byte for byte, because they may contain bytes that are not UTF-8. */
 async function contentOf(
   word: string | undefined,
   format: ExportFormat,
@@ -129,7 +129,7 @@ interface PreviewOptions {
   readonly isAll: boolean;
 }
 
-/** Lists what would be hidden, by kind, with the first characters of each so that people recognise it. Writes nothing. */
+/** Lists by kind what would be hidden. Secrets are shown with their first characters, so that people recognise them. */
 async function preview(
   words: readonly string[],
   format: ExportFormat,
@@ -161,7 +161,7 @@ async function preview(
   return EXIT.completed;
 }
 
-/** Paths and names are shown in full, secrets only with their first characters. */
+/** Returns a path, a name or an e-mail address in full, and only the first characters of a secret. */
 function recognisable(kind: string, text: string): string {
   if (kind === "path" || kind === "name" || kind === "e-mail") return text;
   return `${text.slice(0, Math.min(6, Math.floor(text.length / 3)))}… (${text.length} characters)`;

@@ -59,7 +59,7 @@ export const list = historyCommand({
       { title: "PROJECT", cell: ({ projectPath }) => paint.blue(shortenPath(projectPath, projectWidth)) },
     ];
     const withoutCount = (columns: readonly ListColumn[]) => columns.filter(({ title }) => title !== "MSGS");
-    // The title says more than the number of messages and the beginning of a path.
+    // In a narrow terminal, the title is more useful than the message count and the beginning of the path.
     const layouts = isNarrow
       ? [columnsWith(14), withoutCount(columnsWith(14)), withoutCount(columnsWith(10))]
       : [columnsWith(Math.min(36, Math.floor(screen.columns / 4)))];
@@ -80,7 +80,7 @@ export const list = historyCommand({
         ),
       );
     }
-    // An index counts these sessions only, so the next command must choose the same ones.
+    // The index counts only these sessions, so the next command needs the same options.
     const chosen = [
       ...(values.root ?? []).map((root) => ` --root ${shellQuoted(root)}`),
       ...(values.source ?? []).map((source) => ` --source ${source}`),
@@ -107,7 +107,7 @@ interface ListColumn extends Column {
   cell(row: Row, at: number): Styled;
 }
 
-/** The width that the other columns leave for the title. */
+/** Returns the width that remains for the title. */
 function titleWidth(columns: number, shown: readonly ListColumn[], data: readonly Row[]): number {
   if (!Number.isFinite(columns)) return 200;
   const widths = shown.map(({ title, cell }) =>

@@ -13,7 +13,7 @@ import {
   SPAN_OPTIONS,
 } from "../../terminal/shared-options.ts";
 
-/** Options of most history commands. Each command names those that apply to it. */
+/** Options of most history commands. Each command lists its options by name. */
 export const COMMON_OPTIONS = {
   root: ROOT_OPTION,
   source: SOURCE_OPTION,

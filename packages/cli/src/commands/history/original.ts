@@ -11,7 +11,7 @@ interface ShowOriginal {
   readonly library: LibraryConfig;
 }
 
-/** Prints the original of a message: a line, a part of a document or a row. The place of the original goes to stderr. */
+/** Prints a message as its agent stored it: a line, a part of a document or a row. Prints the place to stderr. */
 export async function showOriginal(asked: ShowOriginal, screen: StyledScreen, isJson: boolean): Promise<number> {
   const { id, lineNumber, original } = await findOriginal(asked);
   const { path, place, text } = original;
@@ -31,7 +31,7 @@ interface FoundOriginal {
   readonly original: MessageOriginal;
 }
 
-/** The original of a line or a message. The text is undefined if the original no longer exists. */
+/** Finds a line or a message as its agent stored it. The text is undefined if it no longer exists. */
 export async function findOriginal({ session: word, line, library }: ShowOriginal): Promise<FoundOriginal> {
   const isAgent = word?.startsWith("agent-") ?? false;
   const found = isAgent ? await agentWithPath(word ?? "", library) : await getSession(sessionWord(word), library);
@@ -47,12 +47,12 @@ export async function findOriginal({ session: word, line, library }: ShowOrigina
   );
   if (!chosen)
     throw new MissingError(
-      `Session ${found.id} has no line or message "${line}". --original takes the number of a line, as "skein history search" shows it, or the uuid of a message, as "skein history show --json" shows it.`,
+      `Session ${found.id} has no line or message "${line}". --original takes a line number (see "skein history search") or the uuid of a message (see "skein history show --json").`,
     );
   return { id: found.id, lineNumber: chosen.lineNumber, original: readOriginal(found, chosen) };
 }
 
-/** Some subagents have no file: their messages are in the file of the session that called them. */
+/** Finds a subagent and the file with its messages. Without a file, its messages are in the file of its session. */
 async function agentWithPath(word: string, library: LibraryConfig) {
   const agent = await getAgentSession(word, library);
   const path = agent.path ?? (await getSession(agent.parentSessionId, library)).path;

@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { UsageError } from "../../terminal/exit-codes.ts";
 
-/** Rejects an output path in Claude Code's data directory, where Claude Code could read the output as its own file. */
+/** Rejects an output path in Claude Code's data directory. Claude Code could read the output as a session. */
 export function refuseDataFolder(path: string, library: LibraryConfig): void {
   const target = realOf(resolve(path));
   for (const root of existingRoots(library)) {
@@ -13,7 +13,7 @@ export function refuseDataFolder(path: string, library: LibraryConfig): void {
   }
 }
 
-/** The real path of a file or folder whose last parts may not exist yet. */
+/** Returns the real path of a file or folder. The last parts of the path may not exist yet. */
 function realOf(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const parent = dirname(path);

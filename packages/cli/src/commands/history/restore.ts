@@ -7,7 +7,7 @@ import { archiveFolder } from "./with-archived.ts";
 
 export const restore = historyCommand({
   name: "history restore",
-  summary: "Restore an archived session of Claude Code to where Claude Code finds it",
+  summary: "Restore an archived session into Claude Code's data directory",
   shares: ["root", "json"],
   isLive: true,
   words: "SESSION",

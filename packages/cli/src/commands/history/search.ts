@@ -64,7 +64,7 @@ export const search = historyCommand({
     screen.progress(undefined);
     if (values.json) await screen.json(found);
     else await screen.print(...matchLines(found, screen, options.context ?? 2));
-    // The index is updated while a person reads the results: the next search then only reads what is new.
+    // The index is updated while a person reads the results, so the next search is faster.
     if (screen.isTerminal && library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
     return EXIT.completed;
   },
@@ -79,7 +79,10 @@ export async function bringIndexUpToDate(library: LibraryConfig, screen: StyledS
   screen.progress(undefined);
 }
 
-/** A single argument is the query. Of several arguments, one that has spaces is a phrase: the shell removed its quotes. */
+/**
+ * Returns the query. A single argument is the query. Of several arguments, an argument with spaces is a phrase, because
+ * the shell removed its quotes.
+ */
 export function queryOf(words: readonly string[]): string {
   if (words.length === 1) return words[0] ?? "";
   return words
@@ -145,7 +148,7 @@ const kindNames: Readonly<Record<SearchMatch["kind"], string>> = {
   other: "noted",
 };
 
-/** The line that contains the match, cut so that the match is visible. */
+/** Shortens a line so that the match stays visible. */
 function marked(line: string, match: string, screen: StyledScreen): Styled {
   const needle = (match.split("\n", 1)[0] ?? "").toLowerCase();
   const width = widthFor(screen);

@@ -2,8 +2,8 @@
 import { homedir } from "node:os";
 
 /**
- * The first characters of an id, enough to find the session. They contain a prefix such as `ses_`, and the whole time of
- * a UUID v7.
+ * Shortens an id so that it still finds the session. The short id has a prefix such as `ses_` and the whole time of a
+ * UUID v7.
  */
 export function shortId(id: string): string {
   const kind = /^(?:ses(?:sion)?_|T-)/.exec(id)?.[0].length ?? 0;
@@ -13,7 +13,7 @@ export function shortId(id: string): string {
   return kind === 4 ? id.slice(0, kind + 9) : id.slice(0, 44);
 }
 
-/** Like `shortId` for each of these ids, but longer where two of them begin alike. */
+/** Shortens these ids like `shortId`. If two ids begin alike, their short forms are longer. */
 export function shortIds(ids: readonly string[]): (id: string) => string {
   const sorted = ids.toSorted();
   const needed = new Map<string, number>();
@@ -30,7 +30,7 @@ function commonLength(one: string, other: string): number {
   return length;
 }
 
-/** A path that is too long is cut at its beginning, because the end says more. */
+/** Shortens a long path at its beginning, because the end says more. */
 export function shortenPath(path: string, columns: number): string {
   const home = homedir();
   const short = path === home || path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;

@@ -24,13 +24,16 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 
 export const show = historyCommand({
   name: "history show",
-  summary: "Read one session, or a subagent's (agent-<id>)",
+  summary: "Read one session or one subagent (agent-<id>)",
   lines: "as-needed",
   shares: [...SESSION_OPTIONS, "source", "archive", "pager"],
   words: "SESSION",
   usesPager: true,
   options: {
-    all: { short: "a", about: "Every line: also what was compacted or rewound, metadata, unknown and damaged lines" },
+    all: {
+      short: "a",
+      about: "Show every line, with compacted and rewound messages, metadata, unknown and damaged lines",
+    },
     full: { about: "Whole inputs, results and thoughts" },
     original: {
       takes: "LINE",
@@ -172,7 +175,7 @@ async function showAgent(
       paint.dim(styledText`agent-${agent.agentId} of session ${agent.parentSessionId}`),
       paint.dim(joined(details, " · ")),
     );
-    // All messages in a subagent's file are marked as side messages. Here they are the conversation.
+    // A subagent's file marks all messages as side messages. This view shows them as the conversation.
     const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
     await printAll(
       screen,

@@ -1,4 +1,4 @@
-/** A transcript for people to read: who wrote what, and each tool call as one line with its result. */
+/** Formats a transcript for people. Each tool call is one line with its result. */
 import type { AgentSummary, Message, Session, ToolCall } from "@skein/history";
 import { toolCallsOf } from "@skein/history";
 import { shortModel } from "./short-names.ts";
@@ -16,13 +16,13 @@ export interface ViewOptions {
   readonly isAll: boolean;
   /** Who answers in this conversation. */
   readonly speaker: string;
-  /** How many messages from before the compaction are not shown. */
+  /** The number of hidden messages from before the compaction. */
   readonly hiddenCount: number;
 }
 
 type Conversation = Pick<Session, "messages" | "agents">;
 
-/** The lines of a conversation, message by message, so that a long one is never in memory as a whole. */
+/** Yields the lines of a conversation message by message, so that a long conversation is never fully in memory. */
 export function* transcriptLines(conversation: Conversation, options: ViewOptions): Generator<Styled> {
   const calls = new Map(toolCallsOf(conversation).map((call) => [call.id, call]));
   const agents = new Map(conversation.agents.map((agent) => [agent.toolUseId, agent]));
@@ -39,7 +39,7 @@ export function* transcriptLines(conversation: Conversation, options: ViewOption
       yield options.paint.dim(styledText`── ${date} ${"─".repeat(Math.max(0, Math.min(60, options.columns - 20)))}`);
       speaker = "";
     }
-    // Consecutive messages of one agent share one heading; each prompt has its own.
+    // Consecutive messages of one agent share a heading. Each prompt gets a new heading.
     const { heading } = shown;
     if (heading !== undefined && (heading.text !== speaker || message.role !== "assistant")) {
       yield styledText``;
@@ -109,7 +109,7 @@ function blockLines(block: Readonly<Record<string, unknown>> | object, view: Vie
   }
 }
 
-/** The unchanged Markdown, with bold headings and coloured code. */
+/** Makes headings bold and code coloured. The Markdown stays unchanged. */
 function proseLines(text: string, view: View): readonly Styled[] {
   const { paint } = view;
   const lines: Styled[] = [];
@@ -163,7 +163,7 @@ function resultLine(call: ToolCall | undefined, view: View): Styled {
   return call.isError ? paint.red(styledText`    ⎿ ${first}${more}`) : paint.dim(styledText`    ⎿ ${first}${more}`);
 }
 
-/** The part of the input that best describes a call. */
+/** Returns the field of the input that best describes a call. */
 function subjectOf(input: Readonly<Record<string, unknown>>): string {
   const keys = [
     "command",
@@ -193,7 +193,7 @@ function indented(text: string, view: View): readonly Styled[] {
     .map((line) => styledText`    ${line}`);
 }
 
-/** Results are shown with their calls. The remaining content is output of commands, reminders and interruptions. */
+/** Returns the lines for output of commands, reminders and interruptions. Tool results are shown with their calls. */
 function machineLines(message: Extract<Message, { role: "user" }>, view: View): readonly Styled[] {
   const { paint } = view;
   const { content } = message;
@@ -234,7 +234,7 @@ function systemLines(message: Message, view: View): readonly Styled[] {
   return [paint.dim(styledText`  ℹ ${shorten(message.content.replaceAll(/<\/?[a-z_-]+>/g, " "), lineWidth(view, 6))}`)];
 }
 
-/** A line that is not part of the conversation: metadata, or a type that this version does not know. */
+/** Formats a line outside the conversation: metadata, or a line of an unknown type. */
 function otherLines({ type, raw, lineNumber }: Message, view: View): readonly Styled[] {
   const { paint } = view;
   const title = paint.dim(styledText`  · line ${lineNumber} ${type}`);

@@ -69,7 +69,7 @@ export const usage = historyCommand({
 
 type View = (typeof views)[number];
 
-/** Views that are sorted by time, the newest row last. If a view has too many rows, its last ones are shown. */
+/** Views that are sorted by time, with the newest row last. If a view has too many rows, it shows the last rows. */
 const ENDS_WITH_NEWEST: ReadonlySet<View> = new Set(["day", "week", "month", "block"]);
 
 function viewLines(
@@ -100,13 +100,13 @@ function viewLines(
       ...form.titles.map((title) => ({ title, align: "right" as const })),
     ];
     const made = table(columns, [...cells, total], screen.columns);
-    // If some columns have to be shown below the others, a table of numbers is hard to read.
+    // A table with wrapped columns is hard to read, so a narrow terminal gets shorter numbers.
     return form === whole && made.length > cells.length + 2 ? lines(short) : made;
   };
   return lines(whole);
 }
 
-/** How numbers are written: in full, or shorter where a terminal has no room. */
+/** The format of numbers: in full, or shorter for a narrow terminal. */
 interface NumberForm {
   readonly titles: readonly string[];
   readonly count: (value: number) => string;
@@ -163,7 +163,7 @@ function modelName(model: string): string {
   return model.replace(/^claude-/, "");
 }
 
-/** The current block: its burn rate, and its projected end. */
+/** Returns the lines about the active block: its burn rate and its projected end. */
 function forecastLines(forecast: UsageReport["activeBlock"], { paint }: StyledScreen): readonly Styled[] {
   if (!forecast) return [paint.dim("No block is active."), styledText``];
   const { block, remainingMinutes, burnRate, projection } = forecast;

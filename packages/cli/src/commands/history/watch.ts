@@ -31,7 +31,7 @@ export const watchCommand = historyCommand({
 
 const mostRemembered = 1000;
 
-/** Leaves out lines whose text was shown before: when the tokens of an answer are known, an agent may write the answer again. */
+/** Leaves out lines whose text was already shown. An agent may write an answer again when it knows the answer's tokens. */
 function withoutRepeats(event: WatchEvent, said: Map<unknown, string>): WatchEvent {
   if (event.type !== "lines") return event;
   const lines = event.lines.filter(({ value }) => {
@@ -80,7 +80,7 @@ function eventLines(event: WatchEvent, screen: StyledScreen, showsAll: boolean):
   }
 }
 
-/** A one-line summary of a line, or undefined for bookkeeping lines. */
+/** Returns a summary of a line, or undefined for a bookkeeping line. */
 function saidIn(value: Readonly<Record<string, unknown>>): string | undefined {
   const { content } = (value["message"] ?? {}) as { content?: unknown };
   if (typeof content === "string") return content;

@@ -5,7 +5,7 @@ import { styledText } from "../../terminal/styled.ts";
 
 export type SourceNames = readonly SourceName[] | undefined;
 
-/** How many unreadable files are named. The others are only counted. */
+/** The most unreadable files that are listed. Further files are only counted. */
 const MOST_NAMED = 5;
 
 interface AgentOptions {
@@ -14,10 +14,7 @@ interface AgentOptions {
   readonly screen?: StyledScreen;
 }
 
-/**
- * Adds the sessions of other agents to a configuration. Files that cannot be read are reported on the screen, and the
- * rest is shown.
- */
+/** Adds the sessions of other agents to a configuration. Reports unreadable files on the screen, and leaves them out. */
 export async function withAgents(
   library: LibraryConfig,
   { sources, lines, screen }: AgentOptions,
@@ -39,7 +36,7 @@ export async function withAgents(
       screen?.note(styledText`and ${problems.length - MOST_NAMED} more that could not be read`);
     return config;
   } catch (error) {
-    // If there is no data at all, the command itself reports that.
+    // If no agent has data, the command reports this error.
     if (sources === undefined && isDataNotFoundError(error)) return library;
     throw error;
   }

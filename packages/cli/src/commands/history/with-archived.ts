@@ -9,7 +9,7 @@ export function archiveFolder(config: Config): string {
   return join(config.dataDir, "archive");
 }
 
-/** Adds the sessions that are only in the archive to a configuration. */
+/** Extends a configuration by the sessions that only the archive still has. */
 export async function withArchived(
   library: LibraryConfig,
   config: Config,
@@ -18,7 +18,7 @@ export async function withArchived(
   try {
     return await withArchive({ ...library, archiveFolder: archiveFolder(config) });
   } catch (error) {
-    // If there is no data directory, the command itself reports that. A broken archive must not hide existing sessions.
+    // If the data directory does not exist, the command reports this error. A broken archive must not hide existing sessions.
     if (error instanceof Error && error.name === "DataNotFoundError") return library;
     screen.note(styledText`The archive cannot be read: ${error instanceof Error ? error.message : String(error)}`);
     return library;

@@ -52,7 +52,7 @@ export const logs = sessionCommand({
     }),
 });
 
-/** A row with the column names of the agent tables and of the server. */
+/** Returns a row with the column names of the agent tables. A server uses the same names. */
 function agentTableRow({ timestamp, ...row }: AgentLog) {
   return {
     timestamp,

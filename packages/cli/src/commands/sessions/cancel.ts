@@ -5,7 +5,7 @@ import { JSON_OPTION } from "../../terminal/shared-options.ts";
 export const cancel = sessionCommand({
   name: "sessions cancel",
   words: "SESSION",
-  summary: "Cancel the current run of a session, or a queued one.",
+  summary: "Cancel the current run or a queued run of a session.",
   options: {
     run: { takes: "RUN", about: "The run to cancel (default: the current run)" },
     reason: { takes: "TEXT", about: "A reason, which is written to the log" },

@@ -10,10 +10,10 @@ export const exportCommand = sessionCommand({
   name: "sessions export",
   words: "SESSION [FOLDER]",
   summary:
-    "Write the events of a session as JSON lines: everything that Skein knows about it. With --claude-code, write the files from which Claude Code resumes it.",
+    "Write all events of a session as JSON lines. With --claude-code, write files from which Claude Code resumes the session.",
   options: {
     ...OUTPUT_OPTIONS,
-    "claude-code": { about: "Claude Code's own files, into FOLDER (default: CLAUDE_CONFIG_DIR or ~/.claude)" },
+    "claude-code": { about: "Write Claude Code's files into FOLDER (default: CLAUDE_CONFIG_DIR or ~/.claude)" },
   },
   examples: [
     "skein sessions export 0199c8f1 > session.jsonl",
@@ -50,6 +50,6 @@ async function writeForClaude(
   const { getDefaultDataPath } = await import("@skein/history");
   for (const path of writeClaudeFiles(claudeFiles(id, events), folder ?? getDefaultDataPath()))
     screen.out(`${visibleLine(path)}\n`);
-  screen.note(`In its folder: claude --resume ${id}\n`);
+  screen.note(`In the session's folder: claude --resume ${id}\n`);
   return EXIT.completed;
 }

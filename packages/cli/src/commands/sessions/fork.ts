@@ -5,7 +5,7 @@ import { JSON_OPTION } from "../../terminal/shared-options.ts";
 export const fork = sessionCommand({
   name: "sessions fork",
   words: "SESSION",
-  summary: "Copy a session into a new one that starts with the same conversation. The original is not changed.",
+  summary: "Make a new session that starts with a copy of this conversation. The old session is not changed.",
   options: {
     message: { takes: "ID", about: "Copy up to and including this message" },
     title: { takes: "TEXT", about: "The title of the new session" },

@@ -6,8 +6,7 @@ import { JSON_OPTION } from "../../terminal/shared-options.ts";
 export const importCommand = sessionCommand({
   name: "sessions import",
   words: "FILE",
-  summary:
-    "Create a session from an exported one: a file of `sessions export`, or the answer of the server's export route.",
+  summary: "Create a session from an export: a file of `sessions export`, or the answer of the server's export route.",
   options: { json: JSON_OPTION },
   examples: ["skein sessions import session.jsonl", "skein sessions export 0199c8f1 | skein sessions import -"],
   async run(call) {
@@ -22,7 +21,7 @@ export const importCommand = sessionCommand({
   },
 });
 
-/** The events of a file (`-` is stdin): one per line, or all in one document, as the server exports it. */
+/** Reads the events of a file or of stdin (`-`). The file has one event per line, or is a server's export in one document. */
 async function exportedEvents(file: string): Promise<readonly unknown[]> {
   const values = (await readInput(file))
     .split("\n")

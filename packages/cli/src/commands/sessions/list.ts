@@ -86,7 +86,7 @@ interface Wanted {
   readonly agentName: string | undefined;
 }
 
-/** The sessions that match filters that the store does not support. */
+/** Filters sessions by the options that the store does not support. */
 async function* chosen(
   sessions: SessionCalls,
   all: AsyncIterable<SeenSession>,
@@ -116,14 +116,14 @@ async function says(sessions: SessionCalls, id: string, text: string): Promise<b
   return false;
 }
 
-/** The title of a session; without one, its first prompt. */
+/** Returns the title of a session. Without a title, returns the first prompt. */
 async function titleOf(sessions: SessionCalls, { id, title }: SeenSession): Promise<string> {
   if (title !== null) return title;
   const [message] = (await sessions.messages(id, { limit: 1 })).items;
   return message ? textOf(message) : "";
 }
 
-/** The text of a message; for a tool call or its result, the whole content. */
+/** Returns the text of a message. For a tool call or its result, returns the whole content. */
 function textOf({ content }: MessageRow): string {
   const { text } = content;
   return typeof text === "string" ? text : JSON.stringify(content);
@@ -136,7 +136,7 @@ function statusOf({ status: now, outcome }: SeenSession): Status {
 /** The longest time that a prompt can wait in the queue. */
 const LONGEST_WAIT_MS = 24 * 3600_000;
 
-/** The queue position of a session whose prompt waits for its turn; undefined for others. */
+/** Returns the queue position of a session whose prompt waits. Returns undefined for other sessions. */
 async function placeOf(
   sessions: SessionCalls,
   { id, status: now, updated_at }: SeenSession,

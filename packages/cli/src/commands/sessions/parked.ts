@@ -9,7 +9,7 @@ const TENANT = "default";
 
 export const parked = storeCommand({
   name: "sessions parked",
-  summary: "List sessions that failed on every worker. They are not run again until they are retried.",
+  summary: "List sessions that failed five times. They run again only after a retry.",
   options: {
     retry: { takes: "SESSION", about: "Run this session again" },
     discard: { takes: "SESSION", about: "Remove this session from the list; its events stay" },

@@ -40,7 +40,7 @@ export const show = sessionCommand({
     }),
 });
 
-/** The lines above the conversation. Without a title, they begin with the first prompt. */
+/** Returns the lines above the conversation. Without a title, the lines begin with the first prompt. */
 function sessionSummary(screen: Screen, session: SeenSession, firstPrompt: string | null): string {
   const { bold, dim } = screen.paint.out;
   const { title, status, outcome, total_runs, parent_session_id, subagent_of_session_id } = session;

@@ -27,7 +27,7 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
       return EXIT.completed;
     }
     case "build": {
-      // A low priority, because this often runs while a person works.
+      // The build has a low priority, because it often runs while a person works.
       setPriority(10);
       const done = screen.progress("Copying");
       const result = await buildCopy(options).finally(done);
@@ -46,7 +46,7 @@ export async function cache(word: string | undefined, { screen, ...options }: Ca
   }
 }
 
-/** Starts a process that makes or updates the copy, if the files are large. The answer does not wait for the process. */
+/** Starts a process that makes or updates the copy, if the files are large. Does not wait for the process. */
 export function startBuilder(scannedBytes: number, roots: readonly string[] | undefined): boolean {
   const [, bin] = process.argv;
   if (scannedBytes < WORTH_BYTES || bin === undefined) return false;

@@ -10,8 +10,8 @@ const KEYWORDS = [
 ];
 
 /**
- * The completions of the word that is being typed: tables, columns of the tables that the statement names (of all
- * tables if it names none), keywords.
+ * Returns completions of the last word: tables, keywords, and columns of the statement's tables. If the statement has
+ * no table, returns the columns of all tables.
  */
 export function completions(tables: readonly Table[], statement: string): readonly [found: string[], word: string] {
   const word = /[\w.]*$/.exec(statement)?.[0] ?? "";
@@ -29,8 +29,8 @@ export function completions(tables: readonly Table[], statement: string): readon
 }
 
 /**
- * The alias of a table at the beginning of a word: `m.` of `m.ti` in `claude.messages m WHERE m.ti`. Empty if the word
- * begins with a schema, or has no dot.
+ * Returns the alias of a table at the beginning of a word: `m.` of `m.ti` in `claude.messages m WHERE m.ti`. Empty if
+ * the word begins with a schema, or has no dot.
  */
 function aliasIn(tables: readonly Table[], word: string): string {
   const prefix = /^\w+\./.exec(word)?.[0] ?? "";

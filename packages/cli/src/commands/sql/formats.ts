@@ -14,7 +14,7 @@ export interface Formatter {
   end(): string;
 }
 
-/** `mustFit`: rows that are too wide for a table are shown as lines instead. */
+/** Creates a formatter. With `mustFit`, rows that are too wide for a table are shown as lines. */
 export function createFormatter(
   format: Format,
   columns: readonly Column[],
@@ -45,7 +45,7 @@ export function createFormatter(
   }
 }
 
-/** A title, then one line per row. */
+/** Writes a title, and then one line per row. */
 function plain(title: string, line: (row: Row) => string): Formatter {
   let before = title;
   const taken = (): string => {
@@ -73,7 +73,7 @@ function json(columns: readonly Column[]): Formatter {
   };
 }
 
-/** The second of two columns with the same name gets a number, so that no column is lost. */
+/** Converts a row to an object. The second of two columns with the same name gets a number. */
 function objectOf(columns: readonly Column[], row: Row): Record<string, Value> {
   const object: Record<string, Value> = {};
   for (const [at, name] of namesOf(columns).entries()) object[name] = row[at] ?? null;
@@ -98,8 +98,8 @@ export function textOf(value: Value): string {
 const csvLine = (row: Row): string => `${row.map(csvCell).join(",")}\r\n`;
 
 /**
- * A spreadsheet would execute a cell that begins like a formula, so such a cell begins with a quote. Numbers need no
- * quote. Large numbers are text here and need none either.
+ * Puts a quote before a cell that begins like a formula, because a spreadsheet would execute it. Numbers get no quote,
+ * even if they are text.
  */
 function csvCell(value: Value): string {
   const text = visible(textOf(value));
@@ -140,9 +140,9 @@ interface Lines {
   readonly rule: string;
 }
 
-/** The first rows determine the width of a column; wider cells of later rows are cut. */
+/** The number of rows that determine the width of a column. Wider cells of later rows are cut. */
 const MEASURED_ROWS = 1000;
-/** Columns never cut a value to less than this width, so that an id can always be read and copied. */
+/** The least width of a shortened value, so that people can read and copy an id. */
 const LEAST_WIDTH = 36;
 
 function lined(columns: readonly Column[], { width, mustFit, edge, between, rule }: Lines): Formatter {
@@ -152,7 +152,7 @@ function lined(columns: readonly Column[], { width, mustFit, edge, between, rule
   const titles = columns.map(({ name }) => cellOf(name, most));
   let measured: (readonly string[])[] | undefined = [];
   let widths: readonly number[] = [];
-  /** Used instead of the table if the table does not fit. */
+  /** The formatter for an answer that is too wide for a table. */
   let instead: Formatter | undefined;
   const given: Row[] = [];
   const line = (row: readonly string[]): string => {
@@ -204,7 +204,7 @@ function fitted(widths: readonly number[], room: number): readonly number[] {
   return widths;
 }
 
-/** The part of a value that fits into this many columns, on one line. */
+/** Returns the beginning of a value, on one line, that fits into this many columns. */
 function cellOf(value: string, most: number): string {
   return cut(visibleLine(value.slice(0, most * 2)), most, value.length > most * 2);
 }

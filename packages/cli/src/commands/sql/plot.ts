@@ -4,11 +4,11 @@ import { isNumber, textOf } from "./formats.ts";
 
 /** The largest number of bars in a chart. */
 const MOST_ROWS = 500;
-/** How many digits the number next to a bar has; integers are shown in full. */
+/** The number of digits next to a bar. Integers are shown in full. */
 const DIGITS = 4;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** Draws an answer as bars. Undefined if it lacks a column with names of the rows, or a column of numbers. */
+/** Draws an answer as bars. Returns undefined if the answer has no column of names or no column of numbers. */
 export function plot(columns: readonly Column[], rows: readonly Row[], width: number): string | undefined {
   const numbers = columns.flatMap(({ type }, at) => (isNumber(type) ? [at] : []));
   // If all columns are numbers, the first column has the names of the rows, such as hours or steps.

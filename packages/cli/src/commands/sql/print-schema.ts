@@ -3,14 +3,14 @@ import { explained, wrapped } from "../../terminal/help.ts";
 import { MissingError } from "../../terminal/exit-codes.ts";
 import type { Screen } from "../../terminal/screen.ts";
 
-/** All tables, or the one that was named. */
+/** Returns all tables, or only the named table. */
 export function tablesNamed(tables: readonly Table[], only: string | undefined): readonly Table[] {
   const shown = only === undefined ? tables : tables.filter(({ name }) => name === only.toLowerCase());
   if (shown.length > 0) return shown;
   throw new MissingError(`There is no table ${only}. There are ${tables.map(({ name }) => name).join(", ")}.`);
 }
 
-/** Prints tables and their columns, with what each means. */
+/** Prints tables and columns with their meaning. */
 export function printSchema(tables: readonly Table[], screen: Screen): void {
   for (const { name, about, columns } of tables) {
     screen.out(`${screen.paint.out.bold(name)}\n`);

@@ -128,7 +128,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
     }
   }
 
-  /** A line that begins with a dot is a command to the prompt itself. */
+  /** Runs a line that begins with a dot as a command of the prompt. */
   async function obey(line: string): Promise<"leave" | void> {
     const [word, name] = line.trim().split(/\s+/);
     switch (word) {
@@ -203,7 +203,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
   input.close();
 }
 
-/** The typed lines, the newest first, as readline expects them. */
+/** Returns the typed lines, the newest first, as readline expects them. */
 function readHistory(file: string | null): string[] {
   if (file === null) return [];
   try {

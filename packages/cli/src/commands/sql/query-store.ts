@@ -6,8 +6,8 @@ import { isStore, openStore, placeOf } from "skein/stores";
 import { MissingError } from "../../terminal/exit-codes.ts";
 
 /**
- * Opens the named store, or the one in the data folder if it exists. Opening a missing store would create it, so a
- * missing one is rejected first.
+ * Opens the named store, or the store in the data folder if it exists. Rejects a missing store, because opening it
+ * would create it.
  */
 export async function openStoreToAsk(given: string | undefined): Promise<Store | undefined> {
   const { storeUrl, dataDir } = readConfig();

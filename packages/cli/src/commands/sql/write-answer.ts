@@ -15,11 +15,11 @@ export interface AnswerOptions {
   readonly output: Output;
   /** Whether the answer must fit into `columns`, because a person reads it on a terminal. */
   readonly mustFit?: boolean;
-  /** Whether this answer is one of several in a JSON list. Then a statement without an answer gives an empty list. */
+  /** Whether this answer is part of a JSON list of answers. In this list, a statement without an answer gives an empty list. */
   readonly isList?: boolean;
 }
 
-/** The error of a statement, with a hint if one is known. */
+/** Returns the error of a statement, with a hint for a known problem. */
 export function failureText({ message }: Error): string {
   const isCorrupt = message.includes("Corrupt database file");
   return visible(
@@ -41,7 +41,7 @@ export async function writeAnswer({ columns, rows }: SqlStream, options: AnswerO
   for await (const some of rows) {
     count += some.length;
     await output.write(formatter.rows(some));
-    // The reader has stopped: `| head`, or `q` in the pager.
+    // The reader has stopped, for example `| head` or `q` in the pager.
     if (output.isClosed) return count;
   }
   if (columns.length > 0 || options.isList) await output.write(formatter.end());
@@ -73,7 +73,7 @@ export async function writeParquet(
   const [one = "", ...others] = statementsOf(statement);
   if (others.length > 0)
     throw new UsageError(
-      `A Parquet file holds the answer of one statement. There are ${others.length + 1}: run them one by one.`,
+      `A Parquet file holds the answer of one statement. Run the ${others.length + 1} statements one by one.`,
     );
   await database.run(`COPY (${one}\n) TO '${file.replaceAll("'", "''")}' (FORMAT parquet)`);
 }
