@@ -134,7 +134,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(results(end.conversationHistory)).toEqual(["blue", "red"]);
   });
 
-  test("a run that calls a slow tool and a frontend tool pauses when the slow tool is done", async () => {
+  test("a run with a slow tool and a frontend tool waits for the client after the slow tool is done", async () => {
     const slow = defineTool({
       name: "slow",
       description: "Slow.",
@@ -146,7 +146,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await eventsOf(agent, result.sessionId, "tool.completed")).toHaveLength(1);
   });
 
-  test("a call without an answer within its time limit gets an error result, and the run continues", async () => {
+  test("a call that gets no answer within its time limit gets an error result, and the run continues", async () => {
     const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
     const { agent, result } = await paused("late", [hurried]);
     expect(Date.parse(result.awaiting[0]?.expires_at ?? "")).toBeGreaterThan(Date.now() - 1000);
@@ -178,7 +178,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 
   test.each(["queue", "steer"] as const)(
-    "a waiting session is resumed with its awaits, also if another prompt (%s) is in its queue",
+    "resuming a waiting session returns its awaits, even if another prompt (%s) is in its queue",
     async (mode) => {
       const { agent, result } = await paused(`behind ${mode}`);
       const { sessionId } = result;
@@ -213,7 +213,7 @@ test.each([
   const { agent } = await simulatedAgent({ tools: [pick], store });
   const call = (id: string) => [{ tools: [{ ...colours, id }] }, { text: "Done." }];
   const { sessionId } = await agent.run(scripted("just then", call("toolu_pick")));
-  /** What happens between the two reads of the store that an answer makes. */
+  /** Cancels the run between the two reads of the store that an answer makes. */
   const meanwhile = async (): Promise<void> => {
     await (await agent.sessions()).cancel(sessionId);
     await agent.resume(sessionId);
@@ -247,7 +247,7 @@ function results(history: readonly { content: unknown }[]): readonly unknown[] {
   );
 }
 
-test("if nobody answers an await in time, the run continues without the answer when a process resumes it, and later answers are stale", async () => {
+test("after the time limit of an await, a resumed run continues without the answer, and later answers are stale", async () => {
   const hurried = defineTool({ ...toolOptions(pick), executor: "frontend", timeoutMs: 1500 });
   const store = storeUrl("sqlite");
   const first = await simulatedAgent({ name: "Hurried", tools: [hurried], store });

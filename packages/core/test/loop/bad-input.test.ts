@@ -20,7 +20,7 @@ test.each([
   ["a zod union of objects", z.union([z.object({}), z.object({})]), /must be one object.*z\.object/],
   ["a schema of zod 3", z3.object({}), /zod 3\. Use zod 4/],
   ["an unknown type", { type: "object", properties: { a: { type: "strnig" } } }, /schema of the tool "odd"/i],
-])("an invalid schema (%s) is rejected when the tool is made", (_, input, sentence) => {
+])("an invalid schema (%s) is rejected when the tool is created", (_, input, sentence) => {
   const make = () => defineTool({ name: "odd", description: "", input: input as JsonObject, run: () => 1 });
   expect(make).toThrow(expect.objectContaining({ code: "invalid", message: expect.stringMatching(sentence) }));
 });
@@ -260,7 +260,7 @@ test.each(garbage)(
   },
 );
 
-/** An agent whose model gives this answer until the test calls `mend`. */
+/** Creates an agent whose model gives an answer until the test calls `mend`. */
 async function answering(answer: RequestListener) {
   const { simulator } = await simulatedAgent();
   let broken = true;

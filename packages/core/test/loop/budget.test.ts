@@ -46,7 +46,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(sent).toBeGreaterThan(300);
   });
 
-  test("the cost of subagents counts against the caller's budget, and they get no more than is left", async () => {
+  test("the cost of subagents counts against the caller's budget, and a subagent can spend only the rest of it", async () => {
     const { tool } = counting();
     const spender = createAgent({ name: "Spender", model, max_tokens: 200, tools: [tool] });
     const { agent } = await simulatedAgent({ subagents: [spender], store: storeUrl(kind), model, max_tokens: 50 });
@@ -83,7 +83,7 @@ async function lastCall(agent: Agent, sessionId: string): Promise<number> {
 }
 
 describe.each(STORES)("a lost answer counts as spent, on %s", (kind) => {
-  test("an interrupted answer counts with the reported usage and the text that arrived, and reserves the rest until the next answer", async () => {
+  test("an interrupted answer costs its reported usage and its text, and the rest stays reserved until the next answer", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 0.01, max_tokens: 500 });
     const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 1500, times: 1 } }];
     const result = await agent.run(scripted("cut", steps));
@@ -103,7 +103,7 @@ describe.each(STORES)("a lost answer counts as spent, on %s", (kind) => {
     expect(BigInt(state.costPicos)).toBe(picosOf(lost?.usage) + picosOf(whole?.usage));
   });
 
-  test("an interrupted answer counts against the budget, so a connection that always breaks cannot exceed the budget", async () => {
+  test("repeated interrupted answers cannot exceed the budget", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 0.01, max_tokens: 500 });
     const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 900 } }];
     const result = await agent.run(scripted("always cut", steps), { maxCostMicros: 2 * outputPrice(500) });

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { STORES, counting, eventsOf, expectUsable, resultOf, storeUrl, until } from "./world.ts";
 
-/** A tool that runs until it is told to stop, and records when that was. */
+/** Creates a tool that runs until it is told to stop, and records the times of its start and its stop. */
 function endless(policy: "once" | "repeatable" = "once") {
   const log: { started?: number; stopped?: number } = {};
   const tool = defineTool({

@@ -12,7 +12,7 @@ const look = defineTool({
   run: ({ at }) => `I see ${at} ${"and more ".repeat(400)}`,
 });
 
-/** A session in which each turn has a long tool result, which adds about a thousand tokens. */
+/** Creates a session in which every turn has a tool result of about a thousand tokens. */
 async function longSession(options: AgentOptions, turns = 8) {
   const { agent, simulator } = await simulatedAgent({ tools: [look], thinking_tokens: 1024, ...options });
   const results: AgentResult[] = [];
@@ -103,7 +103,7 @@ test("a single prompt that is too long is not removed: the run ends with the rea
   expect(checks([result])[0]?.actionData).toMatchObject({ compaction_applied: false, reason: "nothing_to_remove" });
 });
 
-test("a run with many steps is compacted in its middle", async () => {
+test("a run with many steps is compacted before it ends", async () => {
   const { agent, simulator } = await simulatedAgent({
     tools: [look],
     compactor_type: "sliding_window",

@@ -58,7 +58,7 @@ test("max_retries: the last failure ends the run, with a row for the error, and 
   expect(next).toMatchObject({ finalAnswer: "Fine", error: null });
 });
 
-test("a call to an address where no server listens fails after two retries, whatever max_retries is", async () => {
+test("a call to an address without a server fails after two retries, even if max_retries is larger", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -181,7 +181,7 @@ test("pause_turn: the model continues where it paused", async () => {
   expect(bodies(simulator)[1]?.messages.at(-1)?.role).toBe("assistant");
 });
 
-test("api_kwargs are passed on, and cannot replace what the loop decides", async () => {
+test("api_kwargs are sent to the API, but cannot replace parameters that the loop sets", async () => {
   const { agent, simulator } = await simulatedAgent({
     api_kwargs: { stop_sequences: ["STOP"], metadata: { user_id: "u1" }, max_tokens: 5, messages: [] },
   });
@@ -202,7 +202,7 @@ test("temperature and top_p in api_kwargs are sent to the API version that accep
   expect(simulator.ledger.calls()[0]?.headers["anthropic-version"]).toBe("2023-06-01");
 });
 
-test("a model that accepts only one of temperature and top_p fails the run at once with the API's message, and another model may continue", async () => {
+test("if a model rejects temperature together with top_p, the run fails without a retry, and another model can continue", async () => {
   const api_kwargs = { temperature: 0.7, top_p: 0.9 };
   const { agent, simulator } = await simulatedAgent({ model: "claude-sonnet-4-5", api_kwargs });
   const { sessionId, error } = await agent.run(scripted("Warm", [{ text: "Hello" }]));
@@ -230,7 +230,7 @@ test("a request that the API rejects ends the run with the API's message", async
   expect(result.error?.message).toContain("temperature");
 });
 
-test("extras stay with the session, and a title is written after the first answer and has its own cost", async () => {
+test("extras stay with the session, and the title after the first answer adds to the run's usage", async () => {
   const { agent, simulator } = await simulatedAgent({ extras: { user_id: "user_123" }, generate_title: true });
   const result = await agent.run(scripted("Sort a list in Python", [{ text: "sorted(list)" }]));
   const sessions = await agent.sessions();

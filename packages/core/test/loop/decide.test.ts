@@ -174,7 +174,7 @@ function stateOf(facts: readonly Fact[]): SessionState {
   return fold(emptyState("s"), events);
 }
 
-/** A decision in short: the facts that it writes, the effects that it wants, or until when it sleeps. */
+/** Summarises a decision: the types of its facts and effects, or the time until which it sleeps. */
 function inShort({ facts, effects, sleep }: Decision): readonly string[] {
   if (sleep) return [`sleep ${sleep.dueAt}`];
   return [...facts.map(({ event_type }) => event_type), ...effects.map(({ kind }) => kind)];
@@ -183,7 +183,11 @@ function inShort({ facts, effects, sleep }: Decision): readonly string[] {
 test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
   ["a session without a prompt sleeps", [created()], ["sleep null"]],
   ["a prompt opens a run", [created(), prompted()], ["session.started"]],
-  ["a prompt that interrupts starts first", [created(), prompted(), prompted("interrupt", 1)], ["session.started"]],
+  [
+    "an interrupting prompt starts before other prompts",
+    [created(), prompted(), prompted("interrupt", 1)],
+    ["session.started"],
+  ],
   ["the prompt enters the transcript", [created(), prompted(), started], ["message.created"]],
   ["the intent to call the model is stored before the call", begun, ["step.started"]],
   ["an open model call is made", [...begun, asked()], ["call-model"]],
@@ -252,7 +256,7 @@ test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
   ["a cancel abandons the model call", [...begun, asked(), cancelled], ["step.abandoned"]],
   ["a cancel closes open calls", [...calling("look"), toolStarted("t0", "once"), cancelled], ["tool.completed"]],
   ["a cancel of a run without open calls ends the run", [...begun, cancelled], ["session.failed"]],
-  ["a prompt that interrupts ends the run", [...begun, prompted("interrupt", 1)], ["session.failed"]],
+  ["an interrupting prompt ends the run", [...begun, prompted("interrupt", 1)], ["session.failed"]],
   ["a prompt that steers is read before the next step", [...begun, prompted("steer", 1)], ["message.created"]],
   [
     "a prompt that arrives while the run ends is not lost",

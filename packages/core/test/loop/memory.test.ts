@@ -11,7 +11,7 @@ import { folder } from "./world.ts";
 const rows = (result: AgentResult, action: string) =>
   result.agentLogs.filter(({ actionType }) => actionType === action);
 
-test("a session shows the model memories of another session, and the log has a row for each retrieval and update", async () => {
+test("the model gets memories of another session, and the log has a row for each retrieval and update", async () => {
   const { agent, simulator } = await simulatedAgent({ memory_store_type: "full_text" });
   const learned = await agent.run(scripted("When does the harbour open?", [{ text: "The harbour opens at nine." }]));
   expect(rows(learned, "memory_retrieval")[0]?.actionData).toEqual({

@@ -14,10 +14,7 @@ afterEach(() => warned.mockRestore());
 
 const PLANTED = "planted: x is not a function";
 
-/**
- * A store that fails with an unexpected error when it writes a batch for which `wrong` is true, but at most this many
- * times.
- */
+/** Opens a store that fails with an unexpected error if `wrong` is true for a batch, but at most `times` times. */
 async function failing(wrong: (batch: readonly NewEvent[]) => boolean, times = Number.POSITIVE_INFINITY) {
   const store = await openStore(storeUrl("sqlite"));
   onTestFinished(() => store.close());

@@ -105,7 +105,7 @@ test("a search that was interrupted by the limit of steps is not sent with the s
 test.each([
   ["the token limit", { ...paused, stop: "max_tokens" as const }],
   ["a refusal", { ...paused, stop: "refusal" as const }],
-])("a search that %s interrupted leaves the session usable, and is reported as left out", async (_, step) => {
+])("after %s interrupts a search, the session stays usable and the search is reported as left out", async (_, step) => {
   const { agent } = await simulatedAgent(web);
   const { sessionId } = await agent.run(scripted(`broken off ${_}`, [step]));
   await expectUsable(agent, sessionId);
@@ -113,7 +113,7 @@ test.each([
   expect(repaired?.data.repairs).toEqual([{ dropped_call: "srvtoolu_1" }]);
 });
 
-test("the session of a run that was cancelled while the model paused can continue", async () => {
+test("a session can continue after a run that was cancelled while the model paused", async () => {
   const stop = new AbortController();
   const { agent } = await simulatedAgent(web);
   const onEvent = ({ event_type }: { event_type: string }) => void (event_type === "step.generated" && stop.abort());
@@ -128,7 +128,7 @@ test("a turn that the model paused after a space can continue", async () => {
   expect(result).toMatchObject({ stopReason: "end_turn", error: null });
 });
 
-test("cache marks of callers are removed, so that there are never too many", async () => {
+test("cache marks of callers are removed, so that a request never has too many", async () => {
   const cache_control = { type: "ephemeral" };
   const marked = { type: "text", text: "Marked.", cache_control };
   const read = defineTool({ name: "read", description: "Reads.", input: z.object({}), run: () => [marked, marked] });

@@ -34,7 +34,7 @@ test("parts are traced to memory, to the summary of a compaction, to messages, c
       { role: "user", content: "So far: nothing." },
       { role: "user", content: [text("What you remember that may matter here:\n- likes wool"), text("Look twice")] },
       { role: "assistant", content: [call] },
-      // The last block has the cache mark. The loop adds the request for a summary itself.
+      // The last block has the cache mark. The loop has added the request for a summary.
       { role: "user", content: [{ ...result, cache_control: { type: "ephemeral" } }, text("Now summarise.")] },
     ],
   };

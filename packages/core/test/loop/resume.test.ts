@@ -9,7 +9,7 @@ import { z } from "zod";
 import { scripted } from "./simulated.ts";
 import { child, eventsOf, expectUsable, folder, pick, resultOf, until } from "./world.ts";
 
-/** A first process that works on a store, and an agent in this process that takes over. */
+/** Starts a process that works on a store, and an agent in this process that takes over. */
 async function twoProcesses(prompt: string) {
   const simulator = await createSimulator();
   const place = folder();
@@ -91,7 +91,7 @@ test("a run that waits survives its process, and continues in another process", 
   expect(end).toMatchObject({ finalAnswer: "You said red", totalSteps: 2 });
 });
 
-test("a run that gets its answer through another process continues in its own process", async () => {
+test("a run whose answer arrives through another process continues in the process that drives it", async () => {
   const call = { name: "pick", input: { of: ["red"] }, id: "toolu_1" };
   const prompt = scripted("other", [{ tools: [call] }, { text: "You said $LAST" }]);
   const { first, sessionId, store, next } = await twoProcesses(prompt);
@@ -133,7 +133,7 @@ test("resuming a session without a run, or an unknown session, is rejected", asy
   await expect(agent.resume(fork.id)).rejects.toMatchObject({ code: "not_running" });
 });
 
-test("a process without an agent leaves the agent's sessions to a process that has it", async () => {
+test("a process without an agent leaves the agent's sessions to a process that has the agent", async () => {
   const simulator = await createSimulator();
   const store = `sqlite:${join(folder(), "skein.db")}`;
   const options = { store, apiKey: "test", baseUrl: simulator.url };

@@ -54,7 +54,7 @@ const lostFile = [
   { type: "text", text: "It is right, but the file is lost." },
 ];
 
-/** Runs in which every action of the agent tables happens. */
+/** Creates runs in which every action of the agent tables happens. */
 async function eventfulSession(store: string) {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
@@ -141,8 +141,8 @@ async function opened(kind: string): Promise<{ url: string; rows?: (sessionId: s
 }
 
 /**
- * For each action of the specification's examples: the keys of its data, and which figures (messages, tokens, duration)
- * its row has.
+ * The examples of the specification, by action: the keys of the data, and the figures of the row (messages, tokens,
+ * duration).
  */
 const EXAMPLES: Readonly<Record<string, readonly [keys: string, figures: string]>> = {
   run_started: ["user_message queue_present formatter", ""],
@@ -195,8 +195,8 @@ describe.each(["memory", "sqlite", "filesystem", "postgres"])("the run log on %s
     expect(shown.map(brief)).toEqual(expected);
     for (const [index, { action_type, action_data }] of shown.entries()) {
       const { messages_sent: sent, ...data } = action_data;
-      // A line that repeats the whole history in every step would make these files grow quadratically. The filesystem store leaves it out,
-      // and `callAt` computes it.
+      // `messages_sent` repeats the whole history in every step, so it would make files grow quadratically. The
+      // filesystem store leaves `messages_sent` out, and `callAt` computes it.
       if (action_type === "api_call_started" && kind !== "filesystem")
         expect(sent, "messages_sent").toBeInstanceOf(Array);
       expect(data, action_type).toEqual(logs[index]?.actionData);
@@ -204,7 +204,7 @@ describe.each(["memory", "sqlite", "filesystem", "postgres"])("the run log on %s
   });
 });
 
-test("each failure also leaves an error row, so that the specified query finds it", async () => {
+test("every failure adds an error row, which the query of the specification finds", async () => {
   const file = join(folder(), "skein.db");
   const { sessionId } = await eventfulSession(`sqlite:${file}`);
   const database = new DatabaseSync(file, { readOnly: true });

@@ -61,7 +61,7 @@ test("a new session and the intent of its first call are stored in one append, a
   ]);
 });
 
-test("a stream keeps its order even if the store is late: no step's text is shown before the results it refers to", async () => {
+test("even if the store is late, a stream shows the text of a step only after the results of earlier calls", async () => {
   const store = createMemoryStore();
   async function* late(events: AsyncIterable<Event>): AsyncGenerator<Event> {
     for await (const event of events) {

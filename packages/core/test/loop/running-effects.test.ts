@@ -6,7 +6,7 @@ import { createRunningEffects } from "../../src/loop/running-effects.ts";
 const tool = (id: string): Effect => ({ kind: "run-tool", key: `tool/${id}`, toolUseId: id });
 const fact: Fact = { event_type: "title.generated", data: { title: "t" } };
 
-/** Effects that end when the test ends them. */
+/** Creates effects that run until the test ends them. */
 function controlled() {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
@@ -27,7 +27,7 @@ test("each effect is started once, and unwanted effects are aborted", () => {
   expect(aborted).toEqual(["tool/a"]);
 });
 
-test("an ended effect whose facts were not taken yet is not started again", async () => {
+test("an effect that has ended is not started again before its facts are taken", async () => {
   const { running, started, end } = controlled();
   running.match([tool("a"), tool("b")]);
   end("a");

@@ -21,7 +21,7 @@ function gate() {
 }
 
 describe.each(STORES)("on the %s store", (kind) => {
-  test("resuming a session while a prompt steers it returns the run that reads the prompt", async () => {
+  test("a resume of a session with a steering prompt returns the run that reads the prompt", async () => {
     const { tool, open, started } = gate();
     const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
     const running = agent.run(scripted(`taken up ${kind}`, [{ tools: [{ name: "gate" }] }, { text: "Done." }]));
@@ -45,7 +45,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await running).toMatchObject({ finalAnswer: "Second.", totalSteps: 2 });
   });
 
-  test("a prompt that interrupts cancels the run and takes its place", async () => {
+  test("an interrupting prompt cancels the run in progress and runs next", async () => {
     const { tool, started } = gate();
     const { agent } = await simulatedAgent({ tools: [tool], store: storeUrl(kind) });
     const running = agent.run(scripted(`interrupted ${kind}`, [{ tools: [{ name: "gate" }] }]));
@@ -73,7 +73,7 @@ async function onlySession(agent: Awaited<ReturnType<typeof simulatedAgent>>["ag
   return (await (await agent.sessions()).list()).items[0]?.id ?? "";
 }
 
-test("a prompt that steers a waiting run returns the run's awaits, and is read after they are answered", async () => {
+test("a prompt that steers a waiting run returns the run's awaits, and is read after the answers", async () => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const call = { name: "pick", id: "toolu_1", input: { of: ["red"] } };
   const waiting = await agent.run(scripted("waits", [{ tools: [call] }, { text: "Never." }]));
@@ -84,7 +84,7 @@ test("a prompt that steers a waiting run returns the run's awaits, and is read a
   expect(end).toMatchObject({ runId, finalAnswer: "Steered.", stopReason: "end_turn" });
 });
 
-test("a run that replaces another run reads the prompts that steered the other run", async () => {
+test("a run that replaces an earlier run reads the steering prompts of the earlier run", async () => {
   const { tool, started } = gate();
   const { agent } = await simulatedAgent({ tools: [tool] });
   const first = agent.run(scripted("first", [{ tools: [{ name: "gate" }] }, { text: "Never." }]));

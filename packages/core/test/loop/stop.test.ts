@@ -9,7 +9,7 @@ import { storeOf } from "../../../server/test/any-store.ts";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { child, collected, eventsOf, folder, storeUrl, until } from "./world.ts";
 
-test("a process that stops lets a running tool finish, and another process continues after the tool", async () => {
+test("a stopping process waits for its running tool, and another process continues after the tool", async () => {
   const simulator = await createSimulator();
   const store = createMemoryStore();
   let runs = 0;
@@ -103,7 +103,7 @@ test.each(["memory", "sqlite"] as const)(
 );
 
 test.each(["memory", "sqlite", "postgres"] as const)(
-  "a program stays alive while it waits for something, and otherwise ends by itself (%s)",
+  "a program stays alive only while it waits for something (%s)",
   async (kind) => {
     const simulator = await createSimulator();
     onTestFinished(() => simulator.close());

@@ -2,7 +2,7 @@ import { type Model, type ModelCatalog, type SessionState, emptyState } from "@s
 import { expect, test } from "vitest";
 import { storeFile } from "../../src/loop/store-file.ts";
 
-test("a file is downloaded from the provider of the model that made it, whatever model is used by now", async () => {
+test("a file is downloaded from the provider of the model that made it, even if the session uses another model now", async () => {
   const run = { runId: "r", step: 2, fallback: { model: "other/model", attemptsBefore: 0 } };
   const files = [{ fileId: "file_1", step: 1, model: "claude-sonnet-5-5" }];
   const state = { ...emptyState("s"), run: { ...run, files } } as unknown as SessionState;

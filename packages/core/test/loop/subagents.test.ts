@@ -63,7 +63,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, result.sessionId);
   });
 
-  test("a child that waits for somebody pauses the run of its parent, and is answered through the parent", async () => {
+  test("a child that waits for an answer makes its parent's run wait, and gets the answer through the parent", async () => {
     const { agent } = await simulatedAgent({ subagents: [reader({ tools: [pick] })], store: storeUrl(kind) });
     const call = { name: "pick", input: { of: ["red"] }, id: "toolu_pick" };
     const task = scripted("asks", [{ tools: [call] }, { text: "child: $LAST" }]);
@@ -92,7 +92,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, sessionId);
   });
 
-  test("a cancel has reached all nested subagents when the run is over, so that the process may end", async () => {
+  test("a cancelled run ends only after its cancel has reached all nested subagents", async () => {
     const middle = createAgent({ name: "Middle", subagents: [reader()] });
     const { agent, simulator } = await simulatedAgent({ subagents: [middle], store: storeUrl(kind) });
     const leaf = scripted(`leaf ${kind}`, [{ text: "never", hang: true }]);
@@ -190,7 +190,7 @@ describe("a child that is deleted while its parent waits for it", () => {
   });
 });
 
-test("a subagent that has spent its money makes its call fail", async () => {
+test("the call of a subagent that has spent its budget fails", async () => {
   const { agent } = await simulatedAgent({ subagents: [reader({ max_cost_micros: 1 })] });
   const task = scripted("poor", [{ text: "never" }]);
   const result = await agent.run(scripted("budget", [{ tools: [hand(task)] }, { text: "So: $LAST" }]));

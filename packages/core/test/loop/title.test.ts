@@ -21,7 +21,7 @@ test("a title is written once, after the first answer, without tools and within 
   expect(first.totalSteps).toBe(1);
 });
 
-test("the simulator's title is the first words of the prompt, also for users without a key", async () => {
+test("the simulator's title is the first words of the prompt, even for users without a key", async () => {
   const { agent } = await simulatedAgent({ generate_title: true });
   const { sessionId } = await agent.run("Tell me about ships, and what they carry over the sea.");
   expect((await (await agent.sessions()).get(sessionId)).title).toBe("Tell me about ships, and what");
@@ -37,7 +37,7 @@ test("a session that has a title keeps it", async () => {
   expect(simulator.ledger.calls({ kind: "messages" })).toHaveLength(3);
 });
 
-test("a title that somebody sets while the model writes one is kept", async () => {
+test("a title that a person sets while the model writes a title is kept", async () => {
   const store = await openStore("memory:");
   const append: typeof store.append = async (sessionId, events, options) => {
     // A person sets a title at the last moment before the model's title is stored.

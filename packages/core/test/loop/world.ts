@@ -43,7 +43,7 @@ export async function collected<Item>(items: AsyncIterable<Item>): Promise<reado
   return all;
 }
 
-/** The tool_result that the model was given for a call. */
+/** Returns the tool result that the model got for a call. */
 export async function resultOf(agent: Agent, sessionId: string, toolUseId: string) {
   const completed = await eventsOf(agent, sessionId, "tool.completed");
   return completed.find(({ data }) => data.tool_use_id === toolUseId)?.data;
@@ -60,7 +60,7 @@ export async function expectUsable(agent: Agent, sessionId: string): Promise<voi
   expect(next).toMatchObject({ error: null, finalAnswer: "Still here.", stopReason: "end_turn" });
 }
 
-/** A real process that runs one of the files in `processes/`, and prints lines. */
+/** Starts a process that runs a file of `processes/` and prints lines. */
 export function child(file: string, ...args: readonly string[]) {
   const path = fileURLToPath(new URL(`processes/${file}`, import.meta.url));
   const process_: ChildProcess = spawn(

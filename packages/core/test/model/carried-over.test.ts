@@ -1,4 +1,4 @@
-/** What a model is shown of a conversation that other models wrote. */
+/** Tests how messages of other models are shown to a model. */
 import { type ContentBlock, blocksOf } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { type Reader, carriedOver } from "../../src/model/carried-over.ts";

@@ -21,7 +21,7 @@ const ids = createIds();
 
 const prompt = (content: string): Fact => promptAccepted({ message_id: ids(), run_id: ids(), mode: "queue", content });
 
-/** A session with one prompt, driven under a lease, with a clock that advances only by sleeping. */
+/** Creates a session with one prompt and a lease. The clock advances only during sleeps. */
 async function driven(change: (store: Store) => Store = (store) => store) {
   let time = Date.parse("2026-01-01T12:00:00.000Z");
   const now = (): number => time;
@@ -107,7 +107,7 @@ test("an append to an unavailable store is retried with the same ids, and stored
   expect(await memory.read(SESSION)).toHaveLength(4);
 });
 
-test("an append to an unavailable store is retried until the lease ends, and nothing more is written", async () => {
+test("an append to an unavailable store is retried until the lease ends, and then nothing more is written", async () => {
   const away = new KnownError("store_unavailable", "The store is away.");
   const { log, memory, now, clock } = await driven((store) => ({ ...store, append: () => Promise.reject(away) }));
   await expect(log.write(begin)).rejects.toBe(away);
@@ -117,7 +117,7 @@ test("an append to an unavailable store is retried until the lease ends, and not
   expect(await memory.read(SESSION)).toHaveLength(2);
 });
 
-test("the lease is released in the append of the last facts", async () => {
+test("the append of the last facts also releases the lease", async () => {
   const { log, memory } = await driven();
   await log.write((batch) => {
     begin(batch);

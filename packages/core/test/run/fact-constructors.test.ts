@@ -17,7 +17,7 @@ const literal = new RegExp(
     .join("|")})["'\`]`,
   "g",
 );
-/** The facts that a file constructs although it must not, each with the place where it belongs. */
+/** Returns the facts that a file must not construct. Each fact is listed with the place where it belongs. */
 function misplacedFacts(path: string, source: string): readonly string[] {
   if (FREE.some((folder) => path.startsWith(folder))) return [];
   if (source.search(literal) === -1) return [];
@@ -29,7 +29,7 @@ function misplacedFacts(path: string, source: string): readonly string[] {
   });
 }
 
-test("facts are constructed in one place: those of a driver in run/facts, all others in session-facts.ts", () => {
+test("the facts of a driver are constructed only in run/facts, and all other facts only in session-facts.ts", () => {
   const files = globSync("packages/*/src/**/*.ts", { cwd: root });
   expect(files.length).toBeGreaterThan(100);
   const misplaced = files.flatMap((path) => misplacedFacts(path, readFileSync(`${root}/${path}`, "utf8")));

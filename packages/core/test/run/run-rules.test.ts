@@ -58,28 +58,28 @@ describe("the next prompt", () => {
   test("the next prompt is the one that has waited longest", () => {
     expect(nextPrompt(folded(created(), prompt(1), prompt(2)))?.content).toBe("1");
   });
-  test("the next prompt is one that interrupts, even if others waited longer", () => {
+  test("the next prompt is an interrupting prompt, even if other prompts have waited longer", () => {
     expect(nextPrompt(folded(created(), prompt(1), prompt(2, "interrupt")))?.content).toBe("2");
   });
-  test("there is no next prompt in an empty queue", () => {
+  test("an empty queue has no next prompt", () => {
     expect(nextPrompt(folded(created()))).toBeUndefined();
   });
 });
 
 describe("a run is cancelled", () => {
-  test("a run is cancelled by a cancel, with its reason", () => {
+  test("a cancel stops a run and gives it a reason", () => {
     const { state, run } = running({ cancelRequested: true, cancelReason: "Enough." });
     expect(cancellation(state, run)).toEqual({
       stopReason: "cancelled",
       error: { code: "cancelled", message: "Enough." },
     });
   });
-  test("a run is cancelled by a prompt that interrupts", () => {
+  test("an interrupting prompt cancels a run", () => {
     const { state, run } = running();
     state.queue.push(prompt(2, "interrupt").data);
     expect(cancellation(state, run)?.stopReason).toBe("cancelled");
   });
-  test("a run is not cancelled by other prompts", () => {
+  test("other prompts do not cancel a run", () => {
     const { state, run } = running();
     state.queue.push(prompt(2).data, prompt(3, "steer").data);
     expect(cancellation(state, run)).toBeUndefined();
@@ -116,7 +116,7 @@ describe("money", () => {
   const end = ({ state, run }: ReturnType<typeof running>, next: { model: string | null } = model) =>
     outOfMoney(state, run, { ...next, now: noon });
 
-  test("without a limit a run may continue, whatever it costs and whether or not its model has a price", () => {
+  test("without a limit, a run may continue at any cost, even if its model has no price", () => {
     expect(end(running({ costPicos: micros(1e9), unpricedCalls: 3 }), { model: "nobody-knows" })).toBeUndefined();
   });
 
@@ -166,7 +166,7 @@ describe("money", () => {
     });
   });
 
-  test("a call without a price in an earlier run counts against the limit of the session, not against that of the run", () => {
+  test("a call without a price in an earlier run counts against the limit of the session, not against the limit of the run", () => {
     const session = { unpricedCalls: 1 };
     expect(end(running({}, { limit: 1_000_000, session }))).toBeUndefined();
     expect(end(running({}, { agent: { max_cost_micros: 1_000_000 }, session }))?.stopReason).toBe("budget");
@@ -208,7 +208,7 @@ test.each([
   expect(result.content).toMatch(content);
 });
 
-test("the final text of an answer is what follows its last tool block", () => {
+test("the final text of an answer is the text after its last tool block", () => {
   const text = (words: string) => ({ type: "text", text: words });
   expect(finalText([text("Let me look."), { type: "server_tool_use" }, text("It is 4.")])).toBe("It is 4.");
   expect(finalText("It is 4.")).toBe("It is 4.");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type SeenRun, type WatchedRun, createMemoryStore, createSessions, watchRun } from "../../src/index.ts";
 import { createScript } from "../../src/testing/index.ts";
 
-/** A session whose first run has called a frontend tool and waits for its result. */
+/** Creates a session whose first run has called a frontend tool and waits for its result. */
 async function waiting() {
   const ids = createIds();
   const store = createMemoryStore();
@@ -102,7 +102,7 @@ async function waiting() {
   return { ...script, store, sessions, lease, runId, watch, entered, started, failed };
 }
 
-test("a run that waits for somebody is reported as waiting, also if the log continues after the await", async () => {
+test("a run that waits is reported as waiting, even if the log continues after the await", async () => {
   const { sessions, sessionId, runId, watch } = await waiting();
   await sessions.edit(sessionId, { title: "Later" });
   expect(await watch({ stopsAtWait: "run" })).toMatchObject({
@@ -127,14 +127,14 @@ test("an await that was answered after it was read is not reported", async () =>
   expect(seen).toMatchObject({ runId, ending: "failed", awaiting: [] });
 });
 
-test("a watcher that does not stop at waits reads until the run is over", async () => {
+test("a watcher that does not stop at awaits reads until the run is over", async () => {
   const { append, lease, runId, failed, watch } = await waiting();
   const seen = watch({ stopsAtWait: "never" });
   await append([failed(runId)], { lease });
   expect(await seen).toMatchObject({ runId, ending: "failed" });
 });
 
-test("the watcher of a queued run reports the run that waits before it, if the watcher stops at any wait of the session", async () => {
+test("the watcher of a queued run reports an await of the earlier run, if it stops at every await of the session", async () => {
   const { runId, prompt, watch } = await waiting();
   const behind = await prompt("And then?");
   expect(await watch({ runId: behind.runId, stopsAtWait: "session" })).toMatchObject({ runId, ending: "waiting" });
@@ -157,7 +157,7 @@ test("if another run reads a prompt, the prompt's watcher follows that run, or i
   const run = { runId: steering.runId, stopsAtWait: "never" as const };
   expect(await watch({ ...run, followsPrompt: true })).toMatchObject({ runId, ending: "failed" });
   expect(await watch(run)).toMatchObject({ runId: steering.runId, ending: "never-started" });
-  // A watcher that begins after the prompt was accepted needs the id of its message.
+  // A watcher that begins after the prompt was accepted needs the id of the prompt's message.
   expect(await watch({ ...run, after: 8, messageId: steering.messageId })).toMatchObject({ ending: "never-started" });
 });
 

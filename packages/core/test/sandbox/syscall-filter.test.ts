@@ -90,7 +90,7 @@ test.skipIf(!hasBubblewrap || !syscallFilter(process.arch, { sockets: false }))(
   },
 );
 
-/** The kernel's answer to a system call, computed by interpreting the instructions of the filter. */
+/** Interprets the instructions of the filter, and returns the answer of the kernel to a system call. */
 function answerOf(filter: Uint8Array, { arch, audit = AUDIT[arch], number, args = [] }: Call): number {
   const view = new DataView(filter.buffer, filter.byteOffset, filter.byteLength);
   let value = 0;

@@ -5,7 +5,7 @@ import { createSecrets } from "../../src/secrets/secrets.ts";
 
 const key = (): string => randomBytes(32).toString("base64");
 
-/** Everything in a store, as a thief would read it. */
+/** Returns everything in a store, as a thief would read it. */
 async function stolen(records: ReturnType<typeof createMemoryStore>["records"]): Promise<string> {
   const all: unknown[] = [];
   for await (const record of records.scan()) all.push(record);
@@ -35,7 +35,7 @@ test("secrets are sealed in the store, and readable with the key; other fields s
   expect((await createSecrets(sealed).list("a")).map(({ name }) => name)).toEqual(["provider"]);
 });
 
-test("keys are rotated: the first key seals, older keys still open, and after sealing again the old key is not needed", async () => {
+test("the first key seals and older keys still open; after everything is sealed again, the old key is not needed", async () => {
   const { records } = createMemoryStore();
   const [old, next] = [key(), key()];
   await createSecrets(records).put("a", "clear", "in clear");

@@ -69,7 +69,7 @@ describe("agents", () => {
     expect(await agents.get(id)).toMatchObject({ name: "One", version: 2 });
   });
 
-  test("of many concurrent changes of an agent one succeeds, and the others are rejected", async () => {
+  test("if an agent is changed many times at once, one change succeeds and the others are rejected", async () => {
     const { agents } = bench();
     const { id } = await agents.create(input);
     const patched = await Promise.allSettled(
@@ -126,7 +126,7 @@ describe("agents", () => {
   });
 });
 
-test("an edit without a change makes no version", async () => {
+test("an edit that changes nothing makes no version", async () => {
   const { agents } = bench();
   const made = await agents.create({ name: "A", model: "claude-sonnet-4-5", tags: ["x"] });
   expect(await agents.patch(made.id, {})).toEqual(made);

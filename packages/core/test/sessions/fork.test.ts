@@ -15,7 +15,7 @@ const claude: AgentConfig = {
 const PARENT = "11111111-1111-4111-8111-111111111111";
 const uuid = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 
-/** An entry that follows another one. */
+/** Returns an entry of a transcript that follows the entry `parent`. */
 function entry(n: number, parent: number | null, type: string, more: JsonObject = {}): JsonObject {
   return {
     parentUuid: parent === null ? null : uuid(parent),
@@ -38,7 +38,7 @@ const result = (id: string): JsonObject => ({
   sourceToolAssistantUUID: uuid(3),
 });
 
-/** A prompt, two calls side by side with the first result in between, an answer, and one more turn. */
+/** A prompt, two parallel calls (the first result comes before the second call), an answer, and another turn. */
 const ENTRIES: readonly JsonObject[] = [
   { type: "queue-operation", operation: "enqueue", sessionId: PARENT },
   entry(1, null, "user", prompt("look at a and b")),
@@ -57,7 +57,7 @@ const ENTRIES: readonly JsonObject[] = [
 
 const blocks = (...content: { type: string; [key: string]: unknown }[]) => content;
 
-/** A session on Claude Code whose log has messages and transcript. The ids of its prompts are fixed. */
+/** Creates a session on Claude Code. Its log has messages and a transcript, and its prompts have fixed ids. */
 async function parent() {
   const ids = createIds();
   const store = createMemoryStore();
@@ -113,7 +113,7 @@ async function forkedAt(place: number | undefined) {
 const from = (entries: readonly JsonObject[]): unknown[] =>
   entries.map(({ forkedFrom }) => (forkedFrom as { messageUuid?: string } | undefined)?.messageUuid);
 
-describe("a fork of a Claude Code session has Claude Code's own transcript", () => {
+describe("a fork of a Claude Code session has a transcript for Claude Code", () => {
   test.each([
     ["at the prompt, with the entries that are linked to it", 0, [1, 2]],
     ["at an answer that has no id in the transcript", 3, [1, 2, 3, 4, 5, 6, 7]],
@@ -142,12 +142,12 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
     expect(copies[3]?.["message"]).toEqual(result("toolu_a")["message"]);
   });
 
-  test("a fork's transcript has the new uuids also inside a compaction", async () => {
+  test("a fork's transcript has the new uuids even inside a compaction", async () => {
     const { entries } = await forkedAt(undefined);
     expect(entries[9]?.["compactMetadata"]).toEqual({ preservedSegment: { headUuid: entries[7]?.["uuid"] } });
   });
 
-  test("a fork's transcript closes the calls of its last message, also a call that has its result in the parent", async () => {
+  test("a fork's transcript closes the calls of its last message, even a call that has a result in the parent", async () => {
     const { entries, state } = await forkedAt(1);
     expect(from(entries).slice(0, 4)).toEqual([1, 2, 3, 5].map(uuid));
     const [, , first, second, closing] = entries;
@@ -162,7 +162,7 @@ describe("a fork of a Claude Code session has Claude Code's own transcript", () 
     expect(state.transcript.at(-1)?.content).toEqual(content);
   });
 
-  test("a fork can be forked again at any message, also at a copied one", async () => {
+  test("a fork can be forked again at any message, even at a copied message", async () => {
     const { sessions, fork, state } = await forkedAt(undefined);
     const answer = state.transcript[3];
     const second = await sessions.fork(fork.id, { messageId: answer?.id ?? "" });

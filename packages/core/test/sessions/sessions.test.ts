@@ -20,7 +20,7 @@ function bench(tenant?: string) {
   return { ids, store, sessions: createSessions({ store, ids, ...(tenant !== undefined && { tenant }) }) };
 }
 
-/** A session with a claimed prompt, and the events that begin its run. */
+/** Creates a session with a claimed prompt, and the events that begin its run. */
 async function claimed() {
   const { ids, store, sessions } = bench();
   const { id } = await sessions.create(agent);
@@ -32,7 +32,7 @@ async function claimed() {
   return { ids, store, sessions, id, runId, script, lease, start };
 }
 
-/** A session whose run waits for an answer to t1. */
+/** Creates a session whose run waits for an answer to t1. */
 async function awaiting() {
   const { store, sessions, id, runId, script, lease, start } = await claimed();
   await start();
@@ -192,7 +192,7 @@ describe("cancel", () => {
     expect((await sessions.state(id)).run).toMatchObject({ runId, cancelRequested: true });
   });
 
-  test("a cancelled queued run never starts", async () => {
+  test("a run that is cancelled in the queue never starts", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const { runId } = await sessions.prompt(id, "hi");
@@ -201,7 +201,7 @@ describe("cancel", () => {
     await expect(sessions.cancel(id, { runId })).rejects.toMatchObject({ code: "not_running" });
   });
 
-  test("cancel without a run, or of a finished run, is rejected", async () => {
+  test("cancel is rejected if the session has no run, or the run has ended", async () => {
     const { sessions, store, ids } = bench();
     const { id } = await sessions.create(agent);
     await expect(sessions.cancel(id)).rejects.toMatchObject({ code: "not_running" });

@@ -1,4 +1,4 @@
-/** A program that only waits: for a time limit, and for a run that another process drives. It closes nothing. */
+/** A program that waits for a time limit and for a run of another process. It closes nothing. */
 import { createAgent } from "skein";
 import { pick } from "../tools.ts";
 
