@@ -9,7 +9,7 @@ export interface MemoryHub {
   readonly shown: readonly Shown[];
 }
 
-/** The bus for one process: each host in it acts as a machine. */
+/** Creates the bus for one process. Each host in the process acts as a machine. */
 export function createMemoryHub(): MemoryHub {
   const listeners = new Map<string, Set<{ readonly instance: string; readonly hear: (words: unknown) => void }>>();
   const shown: Shown[] = [];

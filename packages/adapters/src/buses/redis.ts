@@ -26,14 +26,14 @@ const SESSION_SECONDS = "3600";
 const LOCK_SECONDS = "300";
 /** How often the keys for people are written again, in case Redis has lost them. */
 const AGAIN_MS = 30_000;
-/** A lock is removed only by the machine that set it. */
+/** Removes a lock only if this machine set it. */
 const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 
 /**
- * The bus over a Redis server: PUBLISH and SUBSCRIBE for messages between machines, and the Claude API's keys for
- * people who inspect Redis.
+ * Creates the bus over a Redis server: PUBLISH and SUBSCRIBE for messages between machines, and the keys of the Claude
+ * API for people who inspect Redis.
  *
- * Redis may be unavailable at the start or later: only the messages of that time are lost. Reasons: decision 072.
+ * While Redis is unavailable, only the messages of this time are lost. Reasons: decision 072.
  */
 export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   const instance = randomUUID();
@@ -80,8 +80,8 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   }
 
   /**
-   * Adds sessions to the set of connections. The set expires, although the specification gives it no expiry: otherwise
-   * the entries of a killed machine would stay for ever.
+   * Adds sessions to the set of connections. The set expires after a while, because the entries of a killed machine
+   * would stay for ever. The specification has no expiry for the set.
    */
   function follow(...sessionIds: readonly string[]): void {
     send("SADD", CONNECTIONS, ...sessionIds);

@@ -6,10 +6,7 @@ export interface HeartbeatDeps {
   readonly workers: Workers;
   /** The description of this process. */
   readonly worker: () => WorkerInfo;
-  /**
-   * Whether another owner is a process of this host that has ended. Only an ended process proves that the owner is
-   * dead; silence does not.
-   */
+  /** Whether another owner is a process of this host that has ended. A silent process may still run. */
   readonly isDead: (owner: string) => boolean;
   /** Called when leases of a dead worker were freed, so that its sessions can be claimed. */
   readonly onFreed: () => void;
@@ -29,10 +26,7 @@ export interface Heartbeat {
 const BEAT_MS = 400;
 /** A worker that missed this many heartbeats counts as dead. */
 const MISSED = 3;
-/**
- * A silent worker's leases that last longer than this are not freed. They expire, because they protect effects that no
- * fence can stop.
- */
+/** Longer leases of a silent worker are not freed but expire, because they protect effects that no fence can stop. */
 const FENCED_MS = 5000;
 /** A worker that was silent for this long is removed from the list. */
 const FORGET_MS = 60_000;
@@ -44,11 +38,18 @@ const FORGET_MS = 60_000;
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { store, workers, worker, beatMs = BEAT_MS, now = () => performance.now() } = deps;
   const { owner, role } = worker();
-  // The process that frees the leases of a dead worker must continue its sessions, which an api process cannot do.
+  // Only a process that can continue the sessions of a dead worker frees its leases. An api process cannot drive
+  // sessions.
   const drives = role !== "api";
-  /** For each other worker: when this process first saw the worker's last heartbeat, and how often since then. */
+  /**
+   * The last heartbeat of every other worker, and the time at which this process first saw it. `looks` counts the
+   * checks since then.
+   */
   const seen = new Map<string, { readonly beat: number; readonly at: number; looks: number; freed: boolean }>();
-  /** The slowest recent heartbeat of this process: on a slow disk, the heartbeats of other workers are slow as well. */
+  /**
+   * The duration of the slowest recent heartbeat of this process. On a slow disk, the heartbeats of other workers are
+   * slow as well.
+   */
   let slowest = 0;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;

@@ -33,7 +33,7 @@ export interface LocalEngineDeps {
 }
 
 const SWEEP_MS = 1000;
-/** How many sessions of one tenant are queued together. */
+/** How many due sessions of one tenant are queued at a time. */
 const PER_TENANT = 64;
 /** The most sessions that wait in this process. Further due sessions stay in the store. */
 const LONGEST_LINE = 1000;
@@ -41,9 +41,9 @@ const LONGEST_LINE = 1000;
 const SHORT_LINE = 16;
 
 /**
- * Drives sessions in this process. The store announces due sessions, and a sweep each second finds those that were not
- * announced. While places are free and there is one tenant, due sessions are claimed immediately. Otherwise sessions wait in a
- * queue, and tenants take turns.
+ * Drives sessions in this process. The store announces due sessions, and a search every second finds due sessions that
+ * were not announced. While places are free and the store has one tenant, due sessions are claimed immediately. If not,
+ * sessions wait in a queue and tenants take turns.
  */
 export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const { store, runtime, owner, leaseMs = 4000, concurrency = 64, now = Date.now, report = () => {} } = deps;
@@ -52,7 +52,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const places = createFairQueue({ places: concurrency, isShared });
   const stopping = new AbortController();
   const reservations = createReservations({ runtime, states: deps.states, claim: { owner, leaseMs }, now });
-  /** Sessions that this process woke itself. They are claimed by id, which saves a search. */
+  /** Sessions that this process has woken. They are claimed by id, without a search. */
   const hinted = new Set<string>();
   /** Sessions that wait for a place, or are being claimed. */
   const inLine = new Set<string>();
@@ -77,7 +77,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     });
   }
 
-  /** Claims due sessions until none is left, or all places are taken. One pass at a time. */
+  /** Claims due sessions until no session is due, or all places are taken. Only one pass runs at a time. */
   function look(): void {
     if (looking) {
       lookAgain = true;
@@ -108,16 +108,16 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
     }
   }
 
-  /** Claims a session that this process woke, otherwise any session that is due. */
+  /** Claims a session that this process has woken. If no such session is known, claims any due session. */
   async function claimNext(giveBack: GiveBack): Promise<void> {
     const hint = nextHint();
     const everything = hint === undefined;
     if (everything) sweepDue = false;
-    // The search for due sessions is repeated until it finds none. Sessions that this process woke itself need no search.
+    // A search is repeated until it finds no due session. A session that this process has woken needs no search.
     if ((await claim(hint, giveBack)) && everything && hinted.size === 0) sweepDue = true;
   }
 
-  /** Claims the session with this id; without an id, any due session. Frees the place if nothing was claimed. */
+  /** Claims a session by its id. Without an id, claims any due session. Frees the place if no session was claimed. */
   async function claim(sessionId: string | undefined, giveBack: GiveBack): Promise<boolean> {
     const asked = now();
     try {
@@ -192,7 +192,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       look();
       return;
     }
-    // A session that is being driven gets new events from its own drive.
+    // The drive of a session notices new events without a wake-up.
     if (drives.find(sessionId) || reservations.has(sessionId) || !isWoken(events)) return;
     hinted.add(sessionId);
     look();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
 /**
- * This process as an owner of leases: the host, the process id, and the start time of the process, because process ids
+ * Returns the owner name of this process: host, process id and start time. The start time is needed because process ids
  * are reused.
  */
 export function thisOwner(): string {
@@ -22,7 +22,7 @@ export function isDeadOwner(owner: string): boolean {
   return running !== undefined && start !== "?" && running !== start;
 }
 
-/** When a process started, in ticks since the machine started. Only available on Linux. */
+/** Returns when a process started, in ticks since the start of the machine. Only available on Linux. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

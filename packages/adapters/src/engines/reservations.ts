@@ -18,7 +18,7 @@ interface Settled {
   readonly hasNews: boolean;
 }
 
-/** The sessions whose lease this process takes in the same step as it appends a prompt. */
+/** The sessions for which one append stores a prompt and takes the lease. */
 export interface Reservations {
   has(sessionId: string): boolean;
   /** Must be called for all new events. The events of reserved sessions are remembered. */

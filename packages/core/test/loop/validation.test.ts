@@ -62,7 +62,7 @@ test("a check that throws counts as failed: the model is told, and the run does 
   expect(JSON.stringify(result.conversationHistory)).toContain("The checker is down.");
 });
 
-test("answers with calls are not checked before their calls are done, and refusals are not checked at all", async () => {
+test("a refusal is not checked", async () => {
   const seen: string[] = [];
   const { agent } = await simulatedAgent({
     validate: (answer) => {

@@ -187,7 +187,7 @@ describe("a policy in plain words", () => {
     expect(text({ folders: [] })).toContain("Other folders that a request can name: none.");
   });
 
-  test("policy explain says what all keys of the tenant may use together", () => {
+  test("policy explain says which limits all keys of the tenant share", () => {
     const tenantRules = { concurrentRuns: 9, spendPerDayUsd: 0.5, spendAskAtPercent: false } as const;
     const text = explainPolicy({ ...key, sandbox: required, tenantRules }).join("\n");
     expect(text).toContain('All keys of the tenant "acme" together: Runs at the same time: at most 9.');

@@ -351,7 +351,7 @@ describe("a prompt for an idle session only", () => {
     await expect(late).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("a prompt with whenIdle that is sent again with the same key gets the same response, also while its own run makes the session busy", async () => {
+  test("a repeated prompt with whenIdle and the same key gets the same response, even while its run is in progress", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const key = { id: "k", fingerprint: "f" };

@@ -11,7 +11,7 @@ test.each([
   ["America/St_Johns", "2026-01-01T03:29:00.000Z", "2025-12-31"],
   ["Pacific/Kiritimati", "2026-01-01T10:00:00.000Z", "2026-01-02"],
   ["UTC", "2026-01-01T23:59:59.999Z", "2026-01-01"],
-])("in %s the moment %s is on %s", (zone, at, day) => {
+])("in the time zone %s, the moment %s is on the day %s", (zone, at, day) => {
   expect(dayOf(at, zoneShifts(zone))).toBe(day);
 });
 

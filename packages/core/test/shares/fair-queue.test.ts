@@ -29,7 +29,7 @@ function line(queue: FairQueue) {
 }
 
 describe("a fair queue", () => {
-  test("a fair queue gives one tenant every place while there is no other tenant", async () => {
+  test("a fair queue gives every place to a single tenant", async () => {
     const queue = createFairQueue({ places: 4 });
     const { ask, served } = line(queue);
     ask("a", 6);
@@ -92,7 +92,7 @@ describe("a fair queue", () => {
     expect(served).toEqual(["a", "a", "a", "b", "a"]);
   });
 
-  test("small requests do not overtake a large one of a tenant that has no place", async () => {
+  test("small requests wait behind a large request of a tenant without a place", async () => {
     const queue = createFairQueue({ places: 10 });
     const { ask, served, endOne } = line(queue);
     ask("a", 10);
@@ -139,7 +139,7 @@ describe("a fair queue", () => {
     expect(queue.figures()).toEqual({ places: 1, taken: 1, waiting: 0, tenants: 0 });
   });
 
-  test("tryTake overtakes nobody, and respects the shares", async () => {
+  test("tryTake takes no place while a request waits, and respects the shares", async () => {
     const queue = createFairQueue({ places: 4, isShared: () => true });
     const held = [queue.tryTake("a"), queue.tryTake("a"), queue.tryTake("a"), queue.tryTake("a")];
     expect(held.map((giveBack) => giveBack !== undefined)).toEqual([true, true, true, false]);
@@ -149,7 +149,7 @@ describe("a fair queue", () => {
     expect(await waits).toBeTypeOf("function");
   });
 
-  test("while hasRoom returns false, requests wait, but the only place is never denied", async () => {
+  test("while hasRoom returns false, requests wait unless every place is free", async () => {
     let room = false;
     const queue = createFairQueue({ places: 8, hasRoom: async () => room });
     const { ask, served, endOne } = line(queue);

@@ -14,15 +14,12 @@ import { expect, test } from "vitest";
 
 const ids = createIds();
 const MIB = 1024 * 1024;
-/**
- * Lets everything continue that waits only for promises. The store, the states and the queue are in memory, so this is
- * enough.
- */
+/** Lets waiting promises continue. This is enough, because the store, the states and the queue are in memory. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A process with room for sessions of 10 MiB together. Each drive runs until the test ends it. */
+/** Creates a process with room for 10 MiB of sessions. Every drive runs until the test ends the drive. */
 function world() {
   const store = createMemoryStore();
   const states = createStateCache({ store });

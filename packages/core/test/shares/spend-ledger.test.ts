@@ -15,7 +15,7 @@ const cap: Cap = {
   askAtPercent: undefined,
 };
 
-test("days of spending are removed when their retention is over, not earlier; today's amount stays", async () => {
+test("days of spending are removed only after their retention, and today's amount stays", async () => {
   const { records } = createMemoryStore();
   const today = Date.parse("2026-06-30T12:00:00Z");
   let time = today;

@@ -13,7 +13,10 @@ import { beforeAll, describe, expect, test } from "vitest";
 /** A copy that the test may change. */
 type Draft<Value> = { -readonly [Key in keyof Value]: Draft<Value[Key]> };
 
-/** One session with one turn and one tool call, and a fork of it. Everything was acknowledged and followed. */
+/**
+ * Returns the history of a session with one tool call, and of its fork. Clients got every answer, and readers got every
+ * event.
+ */
 async function goodHistory(): Promise<History> {
   const store = createMemoryStore({ now: () => 1000 });
   const ids = createIds({ now: () => 1000 });
@@ -74,7 +77,10 @@ async function goodHistory(): Promise<History> {
   };
 }
 
-/** A copy in which the end of the run has the totals of its calls. The script leaves out the tokens of the cache. */
+/**
+ * Returns a copy in which the end of the run has the totals of the calls. The script leaves out the tokens of the
+ * cache.
+ */
 function corrected(events: readonly Event[]): Event[] {
   const copy = structuredClone(events) as Event[];
   for (const event of copy)

@@ -5,7 +5,10 @@ import { describe, expect, test } from "vitest";
 
 const MODES: readonly SimulationMode[] = ["safety", "liveness"];
 
-/** How many seeds are played. `npm run simulate` plays as many as wanted; `SKEIN_LONG=1` four times as many here. */
+/**
+ * Returns how many seeds are played. `SKEIN_LONG=1` plays four times as many. `npm run simulate` plays any number of
+ * seeds.
+ */
 const seeds = (short: number): number => (process.env["SKEIN_LONG"] ? short * 4 : short);
 
 describe("the seeded simulation", () => {
@@ -45,7 +48,7 @@ describe("planted bugs are found", () => {
   // the simulation has become worse.
   const budgets: Partial<Record<Mutant, number>> = { "lost-wake-up": 600, "no-poison": 200 };
 
-  /** These bugs prevent something that should happen. This shows only after the end of the faults. */
+  /** These bugs prevent something that should happen. They show only after the end of the faults. */
   const onlyLiveness: ReadonlySet<Mutant> = new Set<Mutant>(["lost-wake-up", "no-poison"]);
 
   test.each(Object.entries(MUTANTS))("the planted bug %s is found: %s", async (name) => {
@@ -83,7 +86,7 @@ describe("faults that the simulation found", () => {
     data: { message_id: messageId, run_id: runId, mode, content: "hi", model: null, max_cost_micros: null },
   });
 
-  test("a run that crashes every worker in its model call makes no progress by calling again", () => {
+  test("a repeated model call is no progress for a run that crashes every worker", () => {
     const taken = [
       { event_type: "run.resumed", data: { run_id: runId, fence: 2 } },
       { event_type: "step.abandoned", data: { run_id: runId, step: 1, usage: {}, cost: null } },

@@ -18,8 +18,8 @@ export interface Deployment {
 }
 
 /**
- * Tells Restate where the workers are. If Restate knows the address, it reads the description there again. Another
- * address is a new version: new wake-ups go to it, and wake-ups in progress end at the old one.
+ * Tells Restate the address of the workers. At a known address, Restate reads the description again. A new address is a
+ * new version, which gets all new wake-ups. Wake-ups in progress end at the old address.
  */
 export async function registerDeployment(admin: RestateAdmin, uri: string): Promise<string> {
   try {
@@ -34,7 +34,7 @@ export async function registerDeployment(admin: RestateAdmin, uri: string): Prom
   }
 }
 
-/** The versions of a service. The version that gets new wake-ups comes last. */
+/** Lists the versions of a service. The version that gets new wake-ups comes last. */
 export async function listDeployments(admin: RestateAdmin, service: string): Promise<readonly Deployment[]> {
   const { deployments } = (await ask(admin, "/deployments")) as {
     deployments: { id: string; uri: string; created_at: string; services: { name: string; revision: number }[] }[];
@@ -61,7 +61,7 @@ export async function listDeployments(admin: RestateAdmin, service: string): Pro
     }));
 }
 
-/** Removes a version even if it still has wake-ups to handle, so callers check first that it has none. */
+/** Removes a version, even if it still has wake-ups. Callers check first that it has no wake-ups. */
 export async function removeDeployment(admin: RestateAdmin, id: string): Promise<void> {
   await ask(admin, `/deployments/${encodeURIComponent(id)}?force=true`, { method: "DELETE" });
 }

@@ -20,7 +20,10 @@ type DriveSlice = (sessionId: string, attemptOver: AbortSignal) => Promise<void>
 /** The endpoint at which Restate gives sessions to this worker: a virtual object per session, over HTTP/2. */
 export interface RestateEndpoint {
   readonly port: number;
-  /** Sets the function that drives. Before that, every attempt is rejected, and Restate retries it. */
+  /**
+   * Sets the function that drives sessions. Before this call, every attempt is rejected, and Restate retries the
+   * attempt.
+   */
   serve(drive: DriveSlice): void;
   close(): Promise<void>;
 }
@@ -37,7 +40,7 @@ export async function listenForRestate(options: EndpointOptions): Promise<Restat
     handlers: {
       drive: restate.handlers.object.exclusive(
         {
-          // Only the session's log counts, so Restate keeps no journal: it only stores that a drive is due.
+          // Restate keeps no journal, because only the log of the session counts.
           journalRetention: 0,
           idempotencyRetention: { minutes: 5 },
           inactivityTimeout: SILENCE,
