@@ -129,7 +129,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
       const ofTenant = [...waiting].filter(([, other]) => other === tenant).map(([id]) => id);
       return {
         place: ofTenant.indexOf(sessionId) + 1,
-        reason: `This process drives sessions with at most ${places / 1024 / 1024} MiB of long texts in total at the same time, over all tenants.`,
+        reason: `The sessions that this process drives may have ${places / 1024 / 1024} MiB of long texts in total, over all tenants.`,
       };
     },
   };

@@ -224,7 +224,7 @@ function problemOf(cap: Cap, day: Day): Extract<Reserved, { kind: "ask" | "refus
 }
 
 function reservedByOthers({ of }: Cap): string {
-  return `The rest of what the ${of} may spend today is reserved for calls that are under way.`;
+  return `The ${of} cannot spend more for now: calls in progress have reserved the rest of its daily cap.`;
 }
 
 function question({ of, spend = 0n }: Cap, { spent }: Day): string {
