@@ -3,8 +3,8 @@ import { readFile, readdir } from "node:fs/promises";
 const PAGE_BYTES = 4096;
 
 /**
- * The memory of these processes and of everything that they started, in bytes. Shared pages are counted once, because
- * two thirds of a Claude Code process are its program. Undefined if the system does not report it.
+ * Returns the memory of these processes and their descendants, in bytes. Counts shared pages once, because two thirds
+ * of a Claude Code process are its program. Returns undefined if the system does not report memory.
  */
 export async function memoryOf(pids: readonly number[]): Promise<number | undefined> {
   const sizes = await Promise.all(pids.map(sizeOfTree));
@@ -33,7 +33,7 @@ async function childrenOf(pid: number): Promise<readonly number[]> {
   return lists.flatMap((list) => list.split(" ").filter(Boolean).map(Number));
 }
 
-/** The text of a file; empty if the process has ended. */
+/** Reads a file. Returns an empty text if the process has ended. */
 async function textOf(path: string): Promise<string> {
   return readFile(path, "utf8").catch(() => "");
 }

@@ -1,7 +1,10 @@
 import { urlsIn } from "../../sandboxes/model-broker/provider-refusal.ts";
 import { type Transcript, blocksIn } from "./transcript.ts";
 
-/** The addresses of images and documents in the prompts of a session: the provider of its model may fetch these. */
+/**
+ * Remembers the addresses of images and documents in the prompts of a session. The model's provider may fetch these
+ * addresses.
+ */
 export interface PromptUrls {
   note(content: unknown): void;
   noteTranscript(transcript: Transcript): void;
@@ -17,7 +20,7 @@ export function createPromptUrls(): PromptUrls {
     note,
     noteTranscript(transcript) {
       for (const entry of transcript.get("") ?? [])
-        // A model can control the results of tools, which are in messages of the user too. So results are left out.
+        // A tool result is also in a message of the user. It is left out, because a model can control its content.
         if (entry.type === "user") note(blocksIn(entry).filter(({ type }) => type !== "tool_result"));
     },
     allowsUrl: (url) => known.has(url),

@@ -8,24 +8,24 @@ import { permissionOf } from "./permission.ts";
 export interface QuestionsDeps {
   readonly log: DriverLog;
   readonly answers: Answers;
-  /** Resolves to true when the start of the call is in the log, or to false if it could not be stored. */
+  /** Waits until the log has the start of the call. Resolves to false if the start could not be stored. */
   readonly begins: (toolUseId: string) => Promise<boolean>;
-  /** Called when a question has waited for `parkAfterMs` and the process of Claude Code has nothing else to do. */
+  /** Ends the process after a question has waited for `parkAfterMs`, if the process has nothing else to do. */
   readonly park: () => void;
   /**
-   * Called if a question could not be stored. Ends the process of Claude Code, because any answer, even an error, would
-   * make Claude Code call the model again.
+   * Ends the process if a question could not be stored. Any answer, even an error, would make Claude Code call the
+   * model again.
    */
   readonly failed: (error: unknown) => void;
   readonly parkAfterMs: number;
 }
 
-/** What Claude Code wants to know from people: whether a call may run, and the questions of AskUserQuestion. */
+/** Asks people for Claude Code: whether a call may run, and the questions of AskUserQuestion. */
 export interface Questions {
   readonly canUseTool: CanUseTool;
-  /** Whether a question to a person or a client is open. */
+  /** True while a question waits for a person or a client. */
   readonly isOpen: boolean;
-  /** Continues the questions whose answer is now in the log. */
+  /** Continues the calls whose question now has an answer in the log. */
   wake(): void;
   close(): void;
 }
@@ -33,7 +33,8 @@ export interface Questions {
 type Context = Parameters<CanUseTool>[2];
 
 /**
- * What Claude Code reports about a call that needs permission; `suggestions` can be sent back as `updatedPermissions`.
+ * Collects Claude Code's information about a call that needs permission. A client can send `suggestions` back as
+ * `updatedPermissions`.
  */
 function aboutOf({ suggestions, title, description, blockedPath, decisionReason }: Context): { about?: JsonObject } {
   const about = {
@@ -52,12 +53,12 @@ const NEVER = new Promise<never>(() => {});
 
 export function createQuestions({ log, answers, begins, park, failed, parkAfterMs }: QuestionsDeps): Questions {
   const open = new Map<string, () => void>();
-  /** The decisions by call. A resumed child asks twice about the call that it resumes, and gets the same decision. */
+  /** The decisions by call. A resumed child asks again about its call and gets the same decision. */
   const decided = new Map<string, Promise<PermissionResult>>();
   const ofSubagents = new Set<string>();
   let closed = false;
 
-  /** Whether a call that people have answered is still running. */
+  /** Returns true if an answered call is still running. */
   function isAtWork(): boolean {
     const calls = log.state.run?.calls ?? [];
     return calls.some(({ toolUseId, phase }) => phase !== "done" && decided.has(toolUseId) && !open.has(toolUseId));
@@ -107,8 +108,8 @@ export function createQuestions({ log, answers, begins, park, failed, parkAfterM
       const inMain = agentID === undefined;
       if (!inMain) ofSubagents.add(toolUseID);
       const timer = setInterval(() => {
-        // A process with other work is kept. A process whose subagent asks is kept too, because that question could not
-        // be resumed.
+        // A process with other work is kept. If a subagent asks, the process is also kept, because its question could
+        // not be resumed.
         if (open.has(toolUseID) && [...open.keys()].every((id) => !ofSubagents.has(id)) && !isAtWork()) park();
       }, parkAfterMs).unref();
       const asking = (inMain ? begins(toolUseID) : Promise.resolve(true))

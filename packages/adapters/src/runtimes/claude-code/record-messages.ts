@@ -21,13 +21,13 @@ import type { ClaudeMessage } from "./sdk-messages.ts";
 import type { CallTerms, SessionModels } from "./session-models.ts";
 
 export interface RecordOptions {
-  /** What the answers of a model cost. */
+  /** Returns the price of a model's answers. */
   readonly termsOf: SessionModels["termsOf"];
-  /** The token limit of an answer; undefined if unknown. */
+  /** Returns the token limit of an answer, or undefined if it is unknown. */
   readonly mostOutput?: (apiMessageId: string) => number | undefined;
-  /** Whether the run continues in another process, where a new answer replaces the interrupted one. */
+  /** True if the run continues in another process. A new answer then replaces the interrupted answer. */
   readonly goesOn?: boolean;
-  /** The reason why the last call was rejected for lack of money, as a sentence; undefined if it was allowed. */
+  /** Returns why the last call was rejected. Returns undefined if the money was enough. */
   readonly unpaid?: () => string | undefined;
 }
 
@@ -65,7 +65,7 @@ export function recordSteered(messageId: string, batch: Batch): void {
   if (batch.state.run && isQueued) batch.add(messageEntered(batch.state, messageId));
 }
 
-/** Records the cost of an answer that never entered the transcript. */
+/** Records the cost of an answer that is not in the transcript. */
 export function recordLost(message: ClaudeMessage, batch: Batch, options: RecordOptions): void {
   const { state, add } = batch;
   if (message.kind === "broken") return recordBroken(message, batch, options);
@@ -77,7 +77,7 @@ export function recordLost(message: ClaudeMessage, batch: Batch, options: Record
 
 /**
  * Records an answer whose stream was interrupted. Its text stays visible to people, unless the model is called again.
- * Reasons: decision 100.
+ * Decision 100 has the reasons.
  */
 function recordBroken(
   { apiMessageId, model, usage, estimated, content }: Extract<ClaudeMessage, { kind: "broken" }>,
@@ -108,7 +108,7 @@ function recordBroken(
 }
 
 function recordReply(reply: Extract<ClaudeMessage, { kind: "reply" }> & CallTerms, run: RunState, batch: Batch): void {
-  // If an answer requests more calls while others are open, the open calls will get no result.
+  // Open calls of the previous answer get no result any more.
   closeCalls(batch, () => LOST_RESULT);
   const { sessionId, transcript, contextTokens } = batch.state;
   const place = nextStep(run);
@@ -126,7 +126,7 @@ function recordReply(reply: Extract<ClaudeMessage, { kind: "reply" }> & CallTerm
   batch.add(...calls.map(({ id, name, input }) => toolStarted(place, { toolUseId: id, name, input })));
 }
 
-/** Claude Code reports a model call only with its answer, so the answer belongs to the next step. */
+/** Returns the next step. Claude Code reports a model call only with its answer, so the step has not begun before. */
 function nextStep({ runId, step }: RunState) {
   return { runId, step: step + 1 };
 }

@@ -25,7 +25,7 @@ export interface RecorderDeps {
   readonly store: Store;
   readonly child: Child;
   readonly log: DriverLog;
-  /** The run that is recorded; null for a child that only changes the session's files. */
+  /** The run to record. Null for a child that only changes files. */
   readonly runId: string | null;
   readonly now: () => number;
   readonly ids: Ids;
@@ -34,35 +34,32 @@ export interface RecorderDeps {
   readonly unpaid?: RecordOptions["unpaid"];
   readonly heard: (message: ClaudeMessage) => void;
   readonly written: (message: ClaudeMessage) => void;
-  /** Called when the child has ended but the transcript lacks entries for some of its messages. */
+  /** Handles a run whose end has arrived although the transcript still lacks entries for some messages. */
   readonly starved: () => void;
 }
 
 /**
- * Records the messages and the transcript entries of a child, in one append if they arrive together. A message becomes
- * a fact only when its entries are stored, so that a resumed child remembers everything that the log has.
+ * Records messages and transcript entries of a child, in one append if they arrive together. A message becomes a fact
+ * only after its entries are stored, so that a resumed child knows everything in the log.
  */
 export interface Recorder {
   hear(message: SDKMessage): Promise<void>;
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
-  /** Resolves to true when the start of this call is in the log, or to false if it could not be stored. */
+  /** Waits until the log has the start of a call. Resolves to false if the start could not be stored. */
   begins(toolUseId: string): Promise<boolean>;
-  /** Releases the calls that are in the log by now. */
+  /** Lets the waiting calls continue whose start is now in the log. */
   openGates(): void;
-  /** Ends the run without a message from the child. */
+  /** Ends the run with an error, without a message from the child. */
   fail(error: Failure): Promise<void>;
-  /**
-   * Records the known part of the current answer: the child is ended during the answer, and the run continues in
-   * another process.
-   */
+  /** Records the known part of an unfinished answer. The child is ended, and the run continues in another process. */
   handOver(): Promise<void>;
-  /** Resolves when everything received is stored. */
+  /** Waits until everything that was received is stored. */
   flushed(): Promise<void>;
   /** Rejects all calls that still wait. */
   close(): void;
 }
 
-/** How long the end of a run waits for the transcript of earlier messages. */
+/** The end of a run waits at most this long for transcript entries of earlier messages. */
 const ENTRIES_MS = 5000;
 
 export function createRecorder(deps: RecorderDeps): Recorder {
@@ -88,7 +85,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
 
   async function writeNow(): Promise<void> {
     const { transcript, ready } = takeReady();
-    // Entries normally come before the result. The entries of a failing process may come later, or not at all.
+    // The entries normally arrive before the result. If a process fails, they may arrive later or never.
     if (unrecorded.hasEnded) starving ??= setTimeout(deps.starved, ENTRIES_MS).unref();
     if (ready.length === 0 && transcript.length === 0) return;
     await log.write((batch) => {
@@ -105,7 +102,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     for (const message of ready) deps.written(message);
   }
 
-  /** Records prompts that are in the transcript, but that Claude Code did not report. */
+  /** Records prompts in the transcript that Claude Code did not report. */
   function recordTakenIn(batch: Batch): void {
     for (const { message_id } of batch.state.queue) if (stored.has(message_id)) recordSteered(message_id, batch);
   }
@@ -116,7 +113,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     add(checkpointCreated({ checkpointId: deps.ids(), userMessageId, filesModified: changes.files() }));
   }
 
-  /** If the beginning of a run was rejected, no part of the run is stored. */
+  /** False until the log has the beginning of the run. If that append was rejected, no part of the run is recorded. */
   let isRecorded = runId === null;
   function records({ run }: SessionState): boolean {
     isRecorded ||= run?.runId === runId;
@@ -152,7 +149,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       const awaits = await deps.store.awaits(child.sessionId);
       unrecorded.addMessages(reader.breakOff());
       const { transcript, ready } = takeReady();
-      // A resumed child will not remember this answer, so it does not enter the transcript. Its cost is recorded.
+      // A resumed child will not know this answer, so only its cost is recorded.
       const lost = unrecorded.takeLost();
       await log.write((batch) => {
         if (!records(batch.state)) return;
@@ -187,12 +184,12 @@ export function createRecorder(deps: RecorderDeps): Recorder {
   };
 }
 
-/** How long the last answer waits for the end of its run, so that both are in one append. */
+/** The last answer waits at most this long for the end of its run, so that both are in one append. */
 const LAST_WORD_MS = 25;
 
 /**
- * Waits a moment, so that several messages are appended together. The last entries of a child arrive almost together
- * with its result. With one append for both, the end of a run is known in half the time.
+ * Waits a moment, so that messages are appended together. The last entries of a child arrive shortly before its result.
+ * With one append for both, clients see the end of a run in half the time.
  */
 function createAppendTiming(unrecorded: UnrecordedMessages, append: () => Promise<void>) {
   let coming: Promise<void> | undefined;
@@ -220,7 +217,7 @@ function createAppendTiming(unrecorded: UnrecordedMessages, append: () => Promis
   };
 }
 
-/** The copies of files that these entries name, as separate entries. */
+/** Returns facts with the copies of files that these entries name. */
 function backups(entries: readonly Entry[], { stored, configDir, sessionId }: Child) {
   return backupNames(entries).flatMap((name) => {
     const subpath = BACKUPS + name;
@@ -231,11 +228,11 @@ function backups(entries: readonly Entry[], { stored, configDir, sessionId }: Ch
   });
 }
 
-/** The prompt that Claude Code begins to process. The message is not part of the SDK's types. */
+/** Returns the prompt that Claude Code begins to process. The SDK's types do not have this message. */
 function steeredIn(message: SDKMessage, { queue }: SessionState): readonly PendingMessage[] | undefined {
   const { type, state, command_uuid } = message as { type: string; state?: unknown; command_uuid?: unknown };
   if (type !== "command_lifecycle" || state !== "started" || typeof command_uuid !== "string") return undefined;
   if (!queue.some(({ message_id, mode }) => mode === "steer" && message_id === command_uuid)) return undefined;
-  // From the moment at which Claude Code reads the prompt, the transcript has it under a new id.
+  // The transcript has the prompt under a new id, and links it to this id.
   return [{ message: { kind: "steered", messageId: command_uuid }, uuids: [command_uuid] }];
 }

@@ -26,7 +26,7 @@ import type { SessionModels } from "./session-models.ts";
 import { type Entry, type Transcript, blocksIn, readTranscript, steeredBy } from "./transcript.ts";
 import type { TurnEnd } from "./turn.ts";
 
-/** How long a resumed child may take to continue by itself. */
+/** The time limit until a resumed child continues, and the error of the run if it does not. */
 const FIRST_WORD = {
   ms: 60_000,
   code: "interrupted",
@@ -36,13 +36,13 @@ const FIRST_WORD = {
 const NOT_RUN =
   "This call was not run: the session was paused while another call waited for its answer. Ask for it again if it is still needed.";
 
-/** Continues an open run that has no child: its server died, or it waited for an answer while no child was running. */
+/** Continues an open run without a child. Its server died, or the run waited for an answer. */
 export async function resumeRun(drive: Drive): Promise<TurnEnd> {
   const { log, deps, lease } = drive;
   const transcript = await readTranscript(deps.store, lease.sessionId);
   const before = log.state.run as RunState;
   const waits = before.calls.some(isWaiting) && !isCancelled(log.state, before);
-  // The model gets all results of its answer together, so nothing can be done until every question is answered.
+  // The model gets all results of a step together, so the run waits until every question has an answer.
   if (waits && before.calls.some(isUnanswered)) return putAside(drive);
   const awaits = await deps.store.awaits(lease.sessionId);
   const { termsOf } = await modelOfRun(drive, before.prompt);
@@ -71,7 +71,7 @@ export async function resumeRun(drive: Drive): Promise<TurnEnd> {
 const isWaiting = ({ phase }: CallState): boolean => phase === "waiting";
 const isUnanswered = (call: CallState): boolean => isWaiting(call) && call.answer === null;
 
-/** Leaves the session waiting without a child; the next answer wakes it. */
+/** Lets the session wait without a child. The next answer wakes it. */
 async function putAside({ log }: Drive): Promise<TurnEnd> {
   await log.write(({ state }) =>
     state.run?.cancelRequested || !state.run?.calls.some(isUnanswered) ? undefined : { dueAt: null },
@@ -79,11 +79,11 @@ async function putAside({ log }: Drive): Promise<TurnEnd> {
   return "ended";
 }
 
-/** Marks the call that a resumed process runs, and gives all other calls their results. */
+/** Marks the call that the resumed process will run. All other open calls get their results. */
 function deferCall(transcript: Transcript, batch: Batch): void {
   const open = (batch.state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
   const waiting = open.filter(isWaiting);
-  // A process resumes only one call. A call that has to run comes first: a call that only waited for an answer needs no
+  // A process resumes only one call. A call that must still run has priority, because an answered question needs no
   // process.
   const next = waiting.find((call) => !ownResult(call)) ?? waiting[0];
   const entries: Entry[] = [];
@@ -104,7 +104,7 @@ function deferCall(transcript: Transcript, batch: Batch): void {
 
 type MadeResult = CallResult & { readonly content: string };
 
-/** The result of a call that a person has answered or denied; undefined if a tool has to run first. */
+/** Returns the result of a call that a person has answered or denied. Returns undefined if a tool must run first. */
 function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResult | undefined {
   if (!answer || (awaiting !== "question" && awaiting !== "approval")) return undefined;
   const decision = permissionOf(answer, awaiting, input as JsonObject);
@@ -115,7 +115,7 @@ function ownResult({ toolUseId, answer, awaiting, input }: CallState): MadeResul
   return { toolUseId, content: `The user has answered. ${said.join(", ")}`, isError: false };
 }
 
-/** A run that this worker has resumed. `over` is set if the run must end now. */
+/** A run that this worker resumes. If `over` is set, the run must end now. */
 interface Resumed {
   readonly run: RunState;
   readonly over: RunEnd | undefined;
@@ -128,8 +128,8 @@ function resume({ state, add }: Batch, fence: number): Resumed | undefined {
 }
 
 /**
- * The child ended in the middle of a turn. Each open call gets the result from the transcript; if there is none, the
- * result is unknown.
+ * Closes the calls of a turn that was interrupted. An open call gets its result from the transcript. Without such a
+ * result, the result is unknown.
  */
 function closeRun(
   transcript: Transcript,
@@ -162,13 +162,13 @@ function recordAllSteered(transcript: Transcript, batch: Batch): void {
   for (const { message_id } of batch.state.queue) if (steered.has(message_id)) recordSteered(message_id, batch);
 }
 
-/** Whether the model has given its final answer: then only the end of the run was not recorded. */
+/** Returns true if the run has its final answer, so that only the end of the run is missing. */
 function hasAnswered(state: SessionState): boolean {
   const last = state.transcript.at(-1);
   return state.run !== null && state.run.step > 0 && state.run.calls.length === 0 && last?.role === "assistant";
 }
 
-/** A final answer that is in the transcript but never became a fact. */
+/** Returns a final answer in the transcript that never became a fact. */
 function lastReply(transcript: Transcript, state: SessionState): Extract<ClaudeMessage, { kind: "reply" }> | undefined {
   const entries = transcript.get("") ?? [];
   const last = entries.findLast(({ type }) => type === "assistant" || type === "user");

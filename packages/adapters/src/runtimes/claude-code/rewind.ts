@@ -7,7 +7,7 @@ import { type Drive, childFor, recording } from "./session-child.ts";
 type Requested = FactData<"rewind.requested">;
 type Completed = FactData<"rewind.completed">;
 
-/** A placeholder: without a prompt, the child uses the session's own options. */
+/** An empty prompt. With it, the child uses the options of the session. */
 const NO_PROMPT: QueuedPrompt = {
   run_id: "",
   message_id: "",
@@ -17,7 +17,7 @@ const NO_PROMPT: QueuedPrompt = {
   max_cost_micros: null,
 };
 
-/** Restores the files as they were at a message, or reports what that would change. This needs a child process. */
+/** Restores the files as they were at a message. For a dry run, only reports the changes. Needs a child process. */
 export async function rewind(drive: Drive, request: Requested): Promise<void> {
   const { log, deps } = drive;
   const completed = await perform(drive, request).catch((error: unknown) => notDone(request, error));
@@ -32,7 +32,7 @@ async function perform(drive: Drive, request: Requested): Promise<Completed> {
   const { rewind_id, checkpoint_id, dry_run, user_message_uuid } = request;
   const stopRecording = recording(drive, { child, options });
   try {
-    // Only a dry run reports the changes.
+    // The SDK reports changes only in a dry run.
     const {
       canRewind,
       filesChanged = [],

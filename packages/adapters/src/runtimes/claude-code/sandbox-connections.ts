@@ -9,14 +9,14 @@ import type { OwnServer } from "./options.ts";
 import { BROKER_SOCKET } from "./process-guard/index.ts";
 import type { SessionModels } from "./session-models.ts";
 
-/** The options of a process, and what it can connect to if it is in a sandbox. */
+/** The options of a process, and its connections if it is in a sandbox. */
 export interface WaysOutStart {
   readonly options: Options;
-  /** The sandbox of the process. Without it the process has the rights of this server's user. */
+  /** The sandbox of the process. Without a sandbox, the process has the rights of this server's user. */
   readonly walls?: ClaudeWalls | undefined;
   /**
-   * The broker, through which the process reaches the model. Without a broker the process calls the server's own model itself,
-   * and has the real key.
+   * The broker through which the process calls the model. Without a broker, the process calls the model directly and
+   * has the real key.
    */
   readonly broker?: ModelBroker | undefined;
   readonly models: SessionModels;
@@ -24,25 +24,25 @@ export interface WaysOutStart {
   readonly hosts?: readonly string[];
   /** Reserves money for each model call under the operator's caps. */
   readonly pay?: PassRules["pay"];
-  /** Whether the operator's rules allow this tool. */
+  /** Returns true if the operator's rules allow this tool. */
   readonly allowsTool?: (name: string) => boolean;
-  /** Which MCP servers of the process are the operator's. */
+  /** The operator's MCP servers among the servers of the process. */
   readonly ownServers?: Readonly<Record<string, OwnServer>> | undefined;
-  /** The reason why the process may not call this model, as a sentence. `current` is the model that was set last. */
+  /** Returns a sentence if the process may not call this model. `current` is the model that was set last. */
   readonly modelRefusal?: (model: string, current: string | undefined) => string | undefined;
 }
 
-/** The session for which the process currently works. */
+/** Functions of the current session. */
 interface Current {
   readonly model: () => string | undefined;
   readonly budget: () => BudgetMeter | undefined;
-  /** Called at the beginning of each answer, with its token limit. */
+  /** Handles the beginning of an answer. `maxTokens` is the token limit of the answer. */
   readonly onBegun: (apiMessageId: string, maxTokens: number) => void;
-  /** Whether a prompt of the session has an image or a document at this address. */
+  /** Returns true if a prompt of the session has an image or a document at this address. */
   readonly allowsUrl: (url: string) => boolean;
 }
 
-/** The connections of one process: to the model, and out of its sandbox to allowed hosts and to its MCP servers. */
+/** The connections of a process: to the model, to MCP servers, and to the allowed hosts. */
 interface WaysOut {
   readonly pass: ModelPass;
   /** The options of the process, with the addresses of these connections. */
@@ -51,7 +51,7 @@ interface WaysOut {
   close(): Promise<void>;
 }
 
-/** Opens the connections of a process. Undefined if the process makes its connections itself. */
+/** Opens the connections of a process. Returns undefined if the process connects directly. */
 export async function openWays(start: WaysOutStart, current: Current): Promise<WaysOut | undefined> {
   const { options, walls, broker, hosts = [], ownServers = {} } = start;
   if (!broker) return undefined;
@@ -87,13 +87,14 @@ export async function openWays(start: WaysOutStart, current: Current): Promise<W
 }
 
 /**
- * The environment variables with which a process reaches the model through the broker. The token is valid only for this
- * process, and only while the session is driven.
+ * Returns the environment variables for a process that calls the model through the broker. The token is valid only for
+ * this process, and only while the session is driven.
  */
 function wayToModel(token: string, socket: string): Record<string, string> {
   return {
     ANTHROPIC_UNIX_SOCKET: socket,
-    // The real address is not used: Claude Code would first resolve its name, which takes 18 s without a network.
+    // This is not the real address, because Claude Code would first resolve its name. Without a network, that takes 18
+    // s.
     ANTHROPIC_BASE_URL: "http://broker",
     ANTHROPIC_API_KEY: token,
   };

@@ -2,12 +2,12 @@ import { type ArrivingAnswer, createArrivingAnswer } from "@skein/core";
 import type { Content, ContentBlock, Failure, JsonObject, ModelStreamEvent, Usage } from "@skein/protocol";
 import type { SDKMessage, SDKResultMessage } from "@anthropic-ai/claude-agent-sdk";
 
-/** One message of Claude Code in our format. */
+/** A message of Claude Code, in Skein's format. */
 export type ClaudeMessage =
   | { readonly kind: "started"; readonly info: JsonObject }
   | {
       readonly kind: "reply";
-      /** The Messages API's own id of the answer. */
+      /** The id of the answer in the Messages API. */
       readonly apiMessageId: string;
       readonly content: readonly ContentBlock[];
       readonly model: string;
@@ -15,17 +15,17 @@ export type ClaudeMessage =
       readonly stopReason: string | null;
       readonly durationMs: number;
     }
-  /** An answer whose stream was interrupted: the usage that was reported, and the text that had arrived. */
+  /** An interrupted answer, with the text and usage until then. */
   | {
       readonly kind: "broken";
       readonly apiMessageId: string;
       readonly content: readonly ContentBlock[];
       readonly model: string;
       readonly usage: Usage;
-      /** Whether the number of output tokens was estimated from the text that arrived. */
+      /** True if the number of output tokens is estimated from the text. */
       readonly estimated: boolean;
     }
-  /** A prompt was read during the current turn. */
+  /** A prompt that was read during the current turn. */
   | { readonly kind: "steered"; readonly messageId: string }
   | { readonly kind: "results"; readonly results: readonly CallResult[] }
   | {
@@ -47,21 +47,24 @@ export interface CallResult {
   readonly isError: boolean;
 }
 
-/** A message, and the transcript entries that must be stored before it may become a fact. */
+/**
+ * A message, and the uuids of its transcript entries. The message may become a fact only after these entries are
+ * stored.
+ */
 export interface PendingMessage {
   readonly message: ClaudeMessage;
   readonly uuids: readonly string[];
 }
 
-/** Turns the SDK's messages into ours. It collects the blocks of an answer, which arrive one by one. */
+/** Converts the SDK's messages to Skein's format. Collects the blocks of an answer, which arrive separately. */
 export interface MessageReader {
   read(message: SDKMessage, now: number): readonly PendingMessage[];
   /**
-   * Returns the answer that is being assembled. Called when calls of the answer begin, so the answer is complete.
-   * Returns nothing while the answer is streamed.
+   * Returns the assembled answer when one of its calls begins, because the answer is then complete. Returns nothing
+   * while the answer is streamed.
    */
   settle(now: number): readonly PendingMessage[];
-  /** Returns the answer that is being streamed as an interrupted answer, because nothing more will come. */
+  /** Ends the streamed answer, because nothing more will arrive. Returns it as an interrupted answer. */
   breakOff(): readonly PendingMessage[];
 }
 
@@ -74,7 +77,7 @@ interface Gathered {
   stopReason: string | null;
 }
 
-/** Messages that are only of interest while they happen, or whose content is repeated by later messages. */
+/** Messages that are not stored: they only matter when they arrive, or later messages repeat them. */
 const NOT_KEPT: ReadonlySet<string> = new Set([
   "init",
   "status",
@@ -96,7 +99,7 @@ export function createMessageReader(): MessageReader {
     | { readonly id: string; readonly answer: ArrivingAnswer; usage: Usage; stopReason: string | null }
     | undefined;
   let startedAt = 0;
-  /** Answers of subagents whose usage was counted. */
+  /** The answers of subagents whose usage is already counted. */
   const counted = new Set<string>();
 
   function whole(now: number): readonly PendingMessage[] {
@@ -127,7 +130,7 @@ export function createMessageReader(): MessageReader {
     return before;
   }
 
-  /** The stream was interrupted. Its answer, which people saw as a draft, ends here. */
+  /** Ends an interrupted answer, which people saw as a draft. */
   function breakOff(): readonly PendingMessage[] {
     if (!streaming) return [];
     const { id: apiMessageId, answer } = streaming;
@@ -162,7 +165,7 @@ export function createMessageReader(): MessageReader {
       case "message_delta":
         if (streaming) {
           streaming.answer.add(event as unknown as ModelStreamEvent);
-          // This event may lack counters. The counters that it lacks are in the first event.
+          // This event may have only some counters. The first event has the others.
           const known = Object.entries(event.usage ?? {}).filter(([, value]) => value !== null);
           streaming.usage = usageOf({ ...streaming.usage, ...Object.fromEntries(known) });
           streaming.stopReason = event.delta.stop_reason;
@@ -171,8 +174,7 @@ export function createMessageReader(): MessageReader {
       case "message_stop": {
         const ended = streaming;
         streaming = undefined;
-        // After a broken stream Claude Code calls the model again without streaming. That answer comes later and has
-        // another id.
+        // If a stream breaks, Claude Code calls the model again without streaming. The new answer has another id.
         if (!ended || gathered?.apiMessageId !== ended.id) return [];
         gathered.usage = ended.usage;
         gathered.stopReason = ended.stopReason;

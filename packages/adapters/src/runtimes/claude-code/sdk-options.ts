@@ -1,13 +1,13 @@
 /**
- * This file is separate from `options.ts`, because the types there are part of the library and must not need the SDK,
- * which not every user has installed.
+ * This file needs the SDK. The types in `options.ts` are part of the library and must work without the SDK, because not
+ * every user has it.
  */
 import { type ClaudeOptions, JsonObject, KnownError } from "@skein/protocol";
 import { readFileSync } from "node:fs";
 import type { Options, Settings } from "@anthropic-ai/claude-agent-sdk";
 import type { ResolvedOptions } from "./options.ts";
 
-/** The Claude API's options in the format of the SDK. The driver adds its own. */
+/** Converts the Claude API's options to options of the SDK. The driver adds further options. */
 export function sdkOptions(options: ResolvedOptions): Options {
   const { allowed_tools, permission_mode, setting_sources, max_turns, model, add_dirs, output_format } = options;
   const settings = settingsOf(options);
@@ -23,8 +23,8 @@ export function sdkOptions(options: ResolvedOptions): Options {
     systemPrompt: systemPromptOf(options),
     ...newerOptions(options),
     ...(settings !== undefined && { settings }),
-    // This option is always set: without it the SDK would load all setting sources, and files in the working folder
-    // could decide what runs.
+    // Without this option, the SDK would load all setting sources. Files in the working folder could then decide what
+    // runs.
     settingSources: setting_sources ?? [],
     ...(options.agents && { agents: agentsOf(options.agents) }),
     ...(options.mcp_servers && { mcpServers: mcpServersOf(options.mcp_servers), strictMcpConfig: true }),
@@ -33,28 +33,31 @@ export function sdkOptions(options: ResolvedOptions): Options {
       .map(({ path }) => ({ type: "local", path: path as string })),
     ...(output_format && { outputFormat: { type: "json_schema", schema: schemaOf(output_format) } }),
     ...(options.sandbox && { sandbox: sandboxOf(options.sandbox) }),
-    // The SDK's own option `allowedTools` is not used: at every start it prints a warning that nobody is asked about these tools.
+    // With the SDK's option `allowedTools`, Claude Code would print a warning at every start.
     extraArgs: { ...options.extra_args, ...(allowed_tools.length > 0 && { allowedTools: allowed_tools.join(",") }) },
     includePartialMessages: true,
     forwardSubagentText: true,
   };
 }
 
-/** Default: Claude Code's own prompt. Without this option the SDK would send a prompt of one line. */
+/**
+ * Returns the system prompt. Default: Claude Code's prompt. Without this option, the SDK would send a prompt of one
+ * line.
+ */
 function systemPromptOf({
   system_prompt,
   system_prompt_append,
 }: ResolvedOptions): NonNullable<Options["systemPrompt"]> {
   const own = { type: "preset", preset: "claude_code" } as const;
   if (!system_prompt && !system_prompt_append) return own;
-  // The prompt is not recorded in the session, because a resumed session would keep its first prompt even if its next run has
-  // another prompt.
+  // `snapshot: false` keeps the prompt out of the transcript. A resumed session would otherwise keep its first prompt,
+  // even if the next run has another prompt.
   if (!system_prompt) return { ...own, append: system_prompt_append ?? "", snapshot: false };
   const prompt = system_prompt_append ? `${system_prompt}\n\n${system_prompt_append}` : system_prompt;
   return { type: "custom", prompt, snapshot: false };
 }
 
-/** Options of newer clients under the SDK's names. The budget is left out, because the run enforces it. */
+/** Converts newer options to the SDK's names. Leaves out the budget, because the run enforces it. */
 function newerOptions({ effort, thinking, betas, fallback_model, skills }: ResolvedOptions): Partial<Options> {
   return {
     ...(effort && { effort }),
@@ -78,8 +81,8 @@ function thinkingOf({
 }
 
 /**
- * An output style is a setting, not an option. The SDK does not accept a settings file together with a sandbox, so the file
- * is read here.
+ * Adds the output style to the settings. Reads a settings file here, because the SDK does not accept a file together
+ * with a sandbox.
  */
 function settingsOf({ settings, output_style }: ResolvedOptions): Settings | undefined {
   const own = typeof settings === "string" ? readSettings(settings) : (settings ?? undefined);
@@ -113,12 +116,15 @@ function mcpServersOf(servers: NonNullable<ClaudeOptions["mcp_servers"]>): NonNu
   );
 }
 
-/** `json` is any JSON object; the SDK only accepts schemas. */
+/**
+ * Returns the schema of the output format. For `json`, returns a schema for any object, because the SDK only accepts
+ * schemas.
+ */
 function schemaOf({ type, schema }: NonNullable<ClaudeOptions["output_format"]>): JsonObject {
   return type === "json_schema" && schema ? schema : { type: "object" };
 }
 
-/** Strict: if the sandbox is not available, the run ends instead of running commands outside of it. */
+/** Converts the sandbox options. If the sandbox is not available, the run ends, so no command runs outside of it. */
 function sandboxOf(sandbox: NonNullable<ClaudeOptions["sandbox"]>): NonNullable<Options["sandbox"]> {
   const { enabled, allowed_paths, network_access } = sandbox;
   return {
@@ -126,7 +132,7 @@ function sandboxOf(sandbox: NonNullable<ClaudeOptions["sandbox"]>): NonNullable<
     failIfUnavailable: true,
     allowUnsandboxedCommands: false,
     filesystem: { allowWrite: allowed_paths },
-    // Strict: an address that is not allowed is rejected without asking anybody.
+    // Addresses that are not allowed are rejected without a question.
     network: { allowedDomains: network_access ? ["*"] : [], strictAllowlist: true },
   };
 }

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import type * as Sdk from "@anthropic-ai/claude-agent-sdk";
 
-/** The Claude Agent SDK. It is large and not open source, so it is loaded when the first session needs it. */
+/** The Claude Agent SDK. It is large and not open source, so only the first session with Claude Code loads it. */
 export type ClaudeSdk = Pick<typeof Sdk, "query" | "startup">;
 
 export async function loadSdk(): Promise<ClaudeSdk> {

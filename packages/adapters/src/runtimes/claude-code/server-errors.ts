@@ -3,10 +3,10 @@ import type { Query, SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 
 type Init = Extract<SDKMessage, { type: "system"; subtype: "init" }>;
 
-/** How long the beginning of a run may wait for the reasons why MCP servers failed. */
+/** The beginning of a run waits at most this long for the errors of failed MCP servers. */
 const ASKED_MS = 2000;
 
-/** Whether the message says that an MCP server failed. The message does not say why. */
+/** Returns true if the message reports a failed MCP server. The message does not contain the reason. */
 export function hasFailedServers(message: SDKMessage): message is Init {
   return (
     message.type === "system" &&
@@ -15,7 +15,7 @@ export function hasFailedServers(message: SDKMessage): message is Init {
   );
 }
 
-/** The message with the reason of each server that failed, as reported by the process. */
+/** Adds the reasons of failed MCP servers to the message. The process reports the reasons. */
 export async function withServerErrors(message: Init, query: Pick<Query, "mcpServerStatus">): Promise<SDKMessage> {
   const asked = query.mcpServerStatus().catch(() => []);
   const known = (await Promise.race([asked, delay(ASKED_MS, undefined, { ref: false })])) ?? [];

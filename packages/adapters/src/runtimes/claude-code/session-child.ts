@@ -46,16 +46,16 @@ export interface DriveDeps extends DriverLogDeps {
   readonly firstWordMs: number;
   readonly executable: string | undefined;
   readonly configDirOf: (tenant: string, sessionId: string) => string;
-  /** The sandbox of children, if they are in one. */
+  /** Returns the sandbox of children, or undefined if they run without a sandbox. */
   readonly walls: (mode: SandboxMode) => Promise<ClaudeWalls | undefined>;
   readonly apiEnv: Readonly<Record<string, string>>;
-  /** Whether the built-in simulation answers at that address. */
+  /** True if `apiEnv` leads to the built-in simulation. */
   readonly simulated: boolean;
-  /** Models that have an address and a key of their own. */
+  /** The models with their own address and key. */
   readonly ownModels?: OwnModels | undefined;
   readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
-  /** Called when a run cannot begin because of the operator's rules or the sandbox. */
+  /** Handles a run that cannot begin because of the operator's rules or the sandbox. */
   readonly refused?: ((session: RefusedSession, why: string) => Promise<void>) | undefined;
 }
 
@@ -64,14 +64,14 @@ interface RefusedSession {
   readonly sessionId: string;
 }
 
-/** What a hook needs to know about its session. */
+/** The data of a session for its hooks. */
 export interface HookSession extends HookBridge {
   readonly sessionId: string;
   readonly tenant: string;
   readonly options: ResolvedOptions;
 }
 
-/** Everything that the functions of one drive share. */
+/** Data that the functions of a drive share. */
 export interface Drive {
   readonly claimed: Claimed;
   readonly lease: Lease;
@@ -79,11 +79,11 @@ export interface Drive {
   readonly answers: Answers;
   readonly signal: AbortSignal;
   readonly deps: DriveDeps;
-  /** How many entries the transcript had when the session was claimed. */
+  /** The number of transcript entries when the session was claimed. */
   readonly entriesBefore: number;
 }
 
-/** Ends a run that cannot begin. The error says what to do about it. */
+/** Ends a run that cannot begin. The error says how to solve the problem. */
 export async function cannotStart({ log, deps, lease }: Drive, error: unknown): Promise<TurnEnd> {
   const message = error instanceof Error ? error.message : String(error);
   const code = isKnownError(error) ? error.code : "agent_error";
@@ -94,15 +94,14 @@ export async function cannotStart({ log, deps, lease }: Drive, error: unknown): 
   return "ended";
 }
 
-/** A child and its options. */
 export interface SessionChild {
   readonly child: Child;
   readonly options: ResolvedOptions;
 }
 
 /**
- * A child for a run: the idle child of the session if nothing has changed, otherwise a new one that resumes from the
- * log.
+ * Returns a child for a run. If nothing has changed, this is the idle child of the session. If not, a new child resumes
+ * from the log.
  */
 export async function childFor(
   drive: Drive,
@@ -139,10 +138,10 @@ export async function childFor(
   return { child, options };
 }
 
-/** Claude Code silently uses its default style if it does not know the requested one. */
+/** Rejects an unknown output style, because Claude Code would silently use its default style. */
 async function checkOutputStyle(child: Child, style: string): Promise<void> {
   const up = await Promise.race([child.query.initializationResult(), child.ended]);
-  // If a process did not start, it reports the reason itself.
+  // A process that did not start reports its reason elsewhere.
   if (!("available_output_styles" in up) || up.available_output_styles.includes(style)) return;
   child.end();
   const names = up.available_output_styles.join(", ");
@@ -152,7 +151,10 @@ async function checkOutputStyle(child: Child, style: string): Promise<void> {
   );
 }
 
-/** The model that a run names, so that its price is known. A model that cannot be used is an error only when the run starts. */
+/**
+ * Looks up the model of a run, so that its price is known. Ignores a model that cannot be used: the start of the run
+ * reports it.
+ */
 export async function modelOfRun({ log, deps }: Drive, prompt: QueuedPrompt): Promise<SessionModels> {
   const models = createSessionModels(log.state.tenant, deps);
   const named = modelNameOf(log.state, prompt);
@@ -165,22 +167,22 @@ export async function modelOfRun({ log, deps }: Drive, prompt: QueuedPrompt): Pr
   return models;
 }
 
-/** Starts a process in advance for the next session of the same kind, because this session is new. */
+/** Starts a process in advance, for the next session of the same kind. */
 export async function prepareNext({ log, deps }: Drive, prompt: QueuedPrompt): Promise<void> {
   const { tenant, agent } = log.state;
   const sessionId = crypto.randomUUID();
-  // A working folder that belongs to one session cannot be shared.
+  // A new id gives the next session its own working folder.
   const options = await deps.optionsOf({ ...log.state, sessionId }, prompt);
   const start = await startOf({ sessionId, tenant, options, env: {} }, deps);
   deps.children.prepare(kindOf(tenant, agent?.extras["claude"]), { ...start, transcript: async () => null });
 }
 
-/** The kind of a session: sessions with equal options are of the same kind. */
+/** Returns the kind of a session. Sessions of a tenant with equal options are of the same kind. */
 export function kindOf(tenant: string, options: unknown): string {
   return JSON.stringify([tenant, ClaudeOptions.safeParse(options ?? {}).data ?? null]);
 }
 
-/** The options with which a process for a session is started. */
+/** Returns the options for starting a process of a session. */
 export async function startOf(
   session: Pick<HookSession, "sessionId" | "tenant" | "options"> & { readonly env: Record<string, string> },
   deps: DriveDeps,
@@ -194,8 +196,7 @@ export async function startOf(
   const apiEnv = broker ? withoutCredentials(deps.apiEnv) : deps.apiEnv;
   const own = options.model ? await models.reach(options.model) : undefined;
   const onlyModel = own && options.model ? onlyModelEnvironment(options.model, own) : {};
-  // Options that can be changed while a process runs do not need a new process. `bypassPermissions` cannot be set
-  // later.
+  // The key has no options that can change while a process runs. It has `bypassPermissions`, which cannot be set later.
   const {
     model: _model,
     permission_mode,
@@ -220,7 +221,7 @@ export async function startOf(
     ownServers: options.ownServers,
     modelRefusal: (model, current) => modelRefusal(options, { model, current, isOwn: models.termsOf(current).isOwn }),
     options: {
-      // Claude Code's own sandbox does not work inside ours, which is stricter.
+      // Claude Code's sandbox does not work inside Skein's sandbox, which is stricter.
       ...sdkOptions(walls ? { ...options, sandbox: null } : options),
       ...onlyTools(options),
       ...(deps.executable !== undefined && { pathToClaudeCodeExecutable: deps.executable }),
@@ -237,14 +238,15 @@ export async function startOf(
   };
 }
 
-/** Removes the credentials: where the model is called through the broker, the process has no secret. */
+/** Removes the credentials. A process that calls the model through the broker has no secret. */
 function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(apiEnv).filter(([name]) => !/KEY|TOKEN/.test(name)));
 }
 
 /**
- * The hosts that a session may call: those of the operator, limited by the rules of its key and by the session itself.
- * Hosts of its MCP servers, which the policy has checked, are included only if the process calls them itself.
+ * Returns the hosts that a session may call: the operator's hosts, limited by the rules of the key and by the session's
+ * sandbox option. Includes hosts of MCP servers only if the process calls them directly. The policy has checked these
+ * hosts.
  */
 function hostsOf(
   { mcp_servers, rules, sandbox }: ResolvedOptions,
@@ -258,13 +260,13 @@ function hostsOf(
   return [...own, ...servers];
 }
 
-/** Claude Code's own tools that the rules allow. Calls of other tools are rejected. */
+/** Returns the built-in tools that the rules allow. Calls of other tools are rejected. */
 function onlyTools({ rules }: ResolvedOptions): Pick<Options, "tools"> {
   if (!rules?.tools) return {};
   return { tools: CLAUDE_TOOLS.filter((name) => isAmong(rules.tools, name)) };
 }
 
-/** Gives hooks the log of the current driver. */
+/** Connects hooks with the log of the current driver. */
 function bridge(log: DriverLog): HookBridge {
   return {
     runId: () => log.state.run?.runId ?? null,
@@ -308,7 +310,7 @@ export async function turn(
   return how;
 }
 
-/** Stores transcript entries that a child writes between turns. */
+/** Stores the transcript entries of a child outside of a turn. */
 export function recording({ log, deps }: Drive, { child, options }: SessionChild): () => void {
   const recorder = createRecorder({
     ...deps,
@@ -332,7 +334,10 @@ export function recording({ log, deps }: Drive, { child, options }: SessionChild
   return () => child.detach();
 }
 
-/** Secrets that no error may contain. Short values are left out, because they would hide parts of ordinary words. */
+/**
+ * Returns the values that must not appear in errors. Leaves out short values, because they would hide parts of ordinary
+ * words.
+ */
 function secretsOf({ env, mcp_servers }: ResolvedOptions, apiEnv: Readonly<Record<string, string>>): readonly string[] {
   const servers = Object.values(mcp_servers ?? {});
   const all = [apiEnv, env, ...servers.flatMap((server) => [server.env, server.headers])];

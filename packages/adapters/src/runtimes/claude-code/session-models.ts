@@ -2,36 +2,38 @@ import type { ModelPrice } from "@skein/protocol";
 import type { BrokeredModel, ModelBroker } from "../../sandboxes/model-broker/index.ts";
 import type { ResolvedOptions } from "./options.ts";
 
-/** Models that have an address and a key of their own. Claude Code reaches them through the broker, in a sandbox or not. */
+/**
+ * The models with their own address and key. Claude Code always calls them through the broker, even without a sandbox.
+ */
 export interface OwnModels {
   /**
-   * How the model of this name is reached; undefined if it is a model of the server's own address. Throws an error if
-   * Claude Code cannot use the model.
+   * Returns how to call a model, or undefined for a model at the server's address. Throws if Claude Code cannot use the
+   * model.
    */
   readonly reach: (tenant: string, name: string) => Promise<BrokeredModel | undefined>;
   readonly broker: ModelBroker;
 }
 
-/** What the answers of a model cost. */
+/** The terms by which a model's answers are priced. */
 export interface CallTerms {
   /** Whether the built-in simulation answers instead of a model. */
   readonly simulated: boolean;
-  /** The price that the operator set. If it is missing, the table of known prices is used. */
+  /** The operator's price. Default: the price in the table of known prices. */
   readonly price?: ModelPrice | undefined;
-  /** Whether the model has an address of its own. */
+  /** True if the model has its own address. */
   readonly isOwn: boolean;
 }
 
-/** The models of one session. */
+/** The models of a session. */
 export interface SessionModels {
-  /** How a model is reached now. Remembers the answer for `termsOf`. */
+  /** Returns how to call a model now. Remembers the result for `termsOf`. */
   reach(name: string): Promise<BrokeredModel | undefined>;
   termsOf(name: string | null | undefined): CallTerms;
 }
 
 export interface SessionModelsDeps {
   readonly ownModels?: OwnModels | undefined;
-  /** Whether the built-in simulation answers at the server's own address. */
+  /** True if the server's address leads to the built-in simulation. */
   readonly simulated: boolean;
 }
 
@@ -51,7 +53,7 @@ export function createSessionModels(tenant: string, { ownModels, simulated }: Se
   };
 }
 
-/** The models that the options of a session name. */
+/** Returns the models in the options of a session. */
 export function namedModels({
   model,
   fallback_model,
@@ -62,8 +64,8 @@ export function namedModels({
 }
 
 /**
- * Makes Claude Code use one model for everything: for its titles and summaries, and for subagents that name a family.
- * Otherwise it would call models of the server's own address for them.
+ * Returns variables that make Claude Code use one model for everything, such as titles, summaries and subagents.
+ * Without them, Claude Code would call models at the server's address.
  */
 export function onlyModelEnvironment(
   name: string,
@@ -72,7 +74,7 @@ export function onlyModelEnvironment(
   const families = ["HAIKU", "SONNET", "OPUS", "FABLE"];
   return {
     ...Object.fromEntries(families.map((family) => [`ANTHROPIC_DEFAULT_${family}_MODEL`, name])),
-    // Servers that are not Anthropic's reject betas that they do not know.
+    // Only Anthropic's servers accept unknown betas.
     CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS: "1",
     ...(lacks.includes("caching") && { DISABLE_PROMPT_CACHING: "1" }),
     ...(lacks.includes("thinking") && { MAX_THINKING_TOKENS: "0" }),

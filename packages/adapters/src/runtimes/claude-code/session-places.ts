@@ -5,13 +5,13 @@ import type { ResolvedOptions } from "./options.ts";
 import { isWithin } from "./policy/folders.ts";
 
 /**
- * What a session may see in addition to its configuration. Read-only folders come last, because a later mount covers an
- * earlier one.
+ * Returns the paths of a session in its sandbox, besides its configuration. Read-only folders come last, because a
+ * later mount covers an earlier mount.
  */
 export function placesOf(options: ResolvedOptions): readonly SandboxPlace[] {
   const { cwd, identities = {} } = options;
-  // Every process sees its working folder. A working folder that the session named is listed here, so that it is
-  // checked.
+  // The sandbox adds the working folder. If the request named the folder, it is also listed here, so that its identity
+  // is checked.
   const named = foldersOf(options).filter((path) => path !== cwd || Object.hasOwn(identities, path));
   const commands = Object.values(options.ownServers ?? {}).flatMap(({ reads }) => reads);
   const plugins = (options.plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));
@@ -26,8 +26,8 @@ function foldersOf({ cwd, add_dirs, sandbox }: ResolvedOptions): readonly string
 }
 
 /**
- * The folders that a session may only read: its own folders inside a read-only folder, and read-only folders inside its
- * own.
+ * Returns the read-only folders of a session: its folders inside a read-only folder, and read-only folders inside its
+ * folders.
  */
 function readOnlyOf(options: ResolvedOptions): readonly string[] {
   const { readOnly = [] } = options;
@@ -37,11 +37,11 @@ function readOnlyOf(options: ResolvedOptions): readonly string[] {
   ]);
 }
 
-/** Rejects a session without a sandbox if it has a folder that it may only read. */
+/** Rejects a session with read-only folders if it has no sandbox. */
 export function checkReadOnly(options: ResolvedOptions, walls: ClaudeWalls | undefined): void {
   if (walls || readOnlyOf(options).length === 0) return;
   throw new KnownError(
     "not_allowed",
-    "The operator allows only reading in this folder. Skein can enforce that only in a sandbox, but this session runs without one.",
+    "The operator allows only reading in this folder. Skein can enforce that only in a sandbox, but this session has no sandbox.",
   );
 }

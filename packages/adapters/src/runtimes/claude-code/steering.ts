@@ -2,14 +2,14 @@ import type { SessionState } from "@skein/core";
 import { type Child, hasEffect } from "./claude-child.ts";
 import { userMessage } from "./inbox.ts";
 
-/** Prompts that a child is given in the middle of its turn. */
+/** Passes prompts to a child during its turn. */
 export interface Steering {
   /**
    * Passes the prompts for this turn to the child. Claude Code reads them together with the next tool result. If no
-   * tool result follows, the prompts get a separate run. Reasons: decision 084.
+   * tool result follows, the prompts get a separate run. Decision 084 has the reasons.
    */
   handOver(state: SessionState): void;
-  /** Whether a prompt was passed to the child and is still unread. */
+  /** Returns true if the child has not yet read a prompt of this turn. */
   isUnread(state: SessionState): boolean;
 }
 

@@ -1,13 +1,13 @@
 import type { Store } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 
-/** Claude Code's transcript of a session as stored in the log: entries by subpath, where `""` is the session's own transcript. */
+/** Claude Code's transcript of a session, from the log. The keys are subpaths. The key `""` is the main transcript. */
 export type Transcript = ReadonlyMap<string, readonly Entry[]>;
 
-/** One line of the transcript. Most have a uuid. */
+/** A line of the transcript. Most lines have a uuid. */
 export type Entry = JsonObject & { readonly type: string };
 
-/** The subpath of file copies that a rewind needs. They are not part of the transcript, but are stored with it. */
+/** The subpath of file copies for a rewind. The copies are stored with the transcript, but are not part of it. */
 export const BACKUPS = "file-history/";
 
 export async function readTranscript(store: Store, sessionId: string): Promise<Transcript> {
@@ -26,7 +26,7 @@ export function uuidOf(entry: JsonObject): string | undefined {
   return typeof entry["uuid"] === "string" ? entry["uuid"] : undefined;
 }
 
-/** The prompt that Claude Code read during a turn, if this entry records that. */
+/** Returns the prompt that Claude Code read during a turn, if this entry records such a prompt. */
 export function steeredBy(entry: JsonObject): string | undefined {
   const { type, source_uuid } = (entry["attachment"] ?? {}) as {
     readonly type?: unknown;
@@ -35,7 +35,7 @@ export function steeredBy(entry: JsonObject): string | undefined {
   return type === "queued_command" && typeof source_uuid === "string" ? source_uuid : undefined;
 }
 
-/** The blocks of an entry that contains a message. */
+/** Returns the blocks of an entry's message. */
 export function blocksIn(entry: JsonObject): readonly JsonObject[] {
   const message = entry["message"] as { readonly content?: unknown } | undefined;
   return Array.isArray(message?.content) ? (message.content as JsonObject[]) : [];

@@ -21,7 +21,7 @@ import { hasFailedServers, withServerErrors } from "./server-errors.ts";
 import { createSteering } from "./steering.ts";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 
-/** How a turn ended: with the end of its run, or with the run still open. */
+/** The end of a turn. After "ended", the run has ended too. In all other cases, the run is still open. */
 export type TurnEnd = "ended" | "parked" | "stopped" | "lost";
 
 export interface TurnDeps {
@@ -29,7 +29,7 @@ export interface TurnDeps {
   readonly live: Live;
   readonly now: () => number;
   readonly ids: Ids;
-  /** How long a child is kept while a question waits for its answer. */
+  /** If a question waits longer for its answer, the child ends. */
   readonly parkAfterMs: number;
 }
 
@@ -47,27 +47,30 @@ export interface Turn {
   readonly signal: AbortSignal;
   readonly cwd: string;
   readonly checkpoints: boolean;
-  /** The reason why the last call of the session was rejected for lack of money. */
+  /** Returns why the last call was rejected. Returns undefined if the money was enough. */
   readonly unpaid?: () => string | undefined;
-  /** The session's own limit for messages of the child, in bytes; null if it has none. */
+  /** The session's limit for messages of the child, in bytes. Null for no limit. */
   readonly maxMessageBytes: number | null;
-  /** Values that no report about the child may contain. */
+  /** Values that must not appear in reports about the child. */
   readonly secrets: readonly string[];
-  /** How long the child may take for its first message, and the error of the run if it sends none. */
+  /** The time limit for the first message of the child, and the error if no message arrives. */
   readonly firstWord: Failure & { readonly ms: number };
   readonly bridge: HookBridge;
   /** Sends the child its prompt. */
   readonly begin: () => void;
 }
 
-/** A child that was interrupted and sends nothing more is ended after this time. */
+/** If an interrupted child sends nothing more for this time, it is ended. */
 const INTERRUPT_MS = 5000;
-/** How long a turn may continue when the process has to stop. */
+/** When this process stops, a turn may continue for this time. */
 const GRACE_MS = 5000;
-/** If the store has not answered for this share of a lease, the child is ended. */
+/** If the store does not answer for this part of a lease, the child is ended. */
 const SILENCE = 0.7;
 
-/** Follows a child through one turn and records its messages, until the run ends or must be left open. */
+/**
+ * Follows a child through a turn and records its messages. Returns when the run ends, or when another process must
+ * continue it.
+ */
 export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   const { child, log, lease, clock, signal, maxMessageBytes } = turn;
   const { now, live } = deps;
@@ -110,7 +113,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   function finish(how: TurnEnd): void {
     if (isOver) return;
     isOver = true;
-    // If a prompt came too late for this turn, the child would begin another turn that nobody follows.
+    // If the child has not read a prompt, it would begin another turn that nobody follows.
     if (steering.isUnread(log.state)) child.kill();
     child.detach();
     live.clear(sessionId);
@@ -125,12 +128,12 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   }
 
   /**
-   * Ends the child, so that the run continues in another process. Records the usage of the unfinished answer first,
-   * because only this process knows it.
+   * Ends the child, so that the run continues in another process. Before that, records the usage of the unfinished
+   * answer, because only this process knows it.
    */
   async function stop(): Promise<void> {
     if (isOver || isStopping) return;
-    // The call of an open question stays open.
+    // An open question stays open.
     if (questions.isOpen) return leave("stopped");
     isStopping = true;
     child.kill();
@@ -176,12 +179,13 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 
   const stopping = (): void => {
     if (signal.reason === LEASE_LOST) leave("lost");
-    // An answer may take long, so the session waits without a process.
+    // A person may need long to answer, so the session waits without a process.
     else if (questions.isOpen) later(0, () => leave("stopped"));
     else later(GRACE_MS, () => void stop().catch(abandon));
   };
   const stopListening = log.onNews(() => void log.catchUp().then(react, abandon));
-  // A worker that cannot renew its lease must stop: another worker may take the session when the lease expires.
+  // If a worker cannot renew its lease, it must stop before the lease expires. Another worker may then take the
+  // session.
   let heldMs = turn.claimedMs;
   const goodUntil = (): number => clock.validUntil - heldMs * (1 - SILENCE);
   const watch = setInterval(() => void (now() > goodUntil() && leave("lost")), 1000).unref();
@@ -190,8 +194,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   function hear(message: SDKMessage): void {
     if (isOver || isStopping) return;
     if (!isOfTurnBefore(message)) clearTimeout(silent);
-    // This limit is checked here and not where the lines of the process are read: some lines are transcript entries,
-    // not messages.
+    // The limit is only for messages. The reader of the process's lines cannot check it, because some lines are
+    // transcript entries.
     if (maxMessageBytes !== null && Buffer.byteLength(JSON.stringify(message)) > maxMessageBytes) {
       const sentence = `Claude Code sent a message of more than ${maxMessageBytes} bytes (max_buffer_size).`;
       void fail({ code: "buffer_exceeded", message: sentence }).catch(abandon);
@@ -203,7 +207,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
 
   function hasBegun(): void {
     heldMs = lease.leaseMs;
-    // The prompt may have been cancelled while the process was started.
+    // The run may have been cancelled while the process was started.
     if (log.state.run?.runId !== turn.runId) leave(log.state.run ? "lost" : "ended");
   }
 
@@ -218,15 +222,15 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
         secrets: turn.secrets,
       },
       message(message) {
-        // While the process is asked why a server failed, new messages wait in their order.
+        // While the process reports why a server failed, new messages wait in their order.
         if (hasFailedServers(message)) asking = withServerErrors(message, child.query).then(hear);
         else if (asking) asking = asking.then(() => hear(message));
         else hear(message);
       },
       async append(entries, subpath) {
-        // The SDK sends its result only after these entries are acknowledged, and the result belongs in the same
-        // append. So the entries are acknowledged before they are stored. Until the entries are stored, nobody sees
-        // them. If the append is rejected, the child is ended.
+        // The SDK sends its result only after these entries are acknowledged. The entries and the result belong in one
+        // append, so the entries are acknowledged before they are stored. If the append is rejected, the child is
+        // ended. Nobody sees the entries before.
         recorder.append(entries, subpath).catch(abandon);
       },
       begins: recorder.begins,
@@ -255,15 +259,15 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   }
 }
 
-/** The reason why a run must end now; undefined while it may continue. */
+/** Returns the end of a run that must end now, or undefined. */
 function wantedEnd(state: SessionState, terms: Parameters<typeof budgetEnd>[1]): RunEnd | undefined {
   const { run } = state;
   if (!run) return undefined;
-  // A run with a final answer ends by itself.
+  // A run with a final answer ends without this check.
   return cancellation(state, run) ?? (run.calls.length > 0 ? budgetEnd(state, terms) : undefined);
 }
 
-/** Claude Code may report the end of a prompt after the next prompt has arrived: such a report must not end the next prompt. */
+/** Recognises the report of a prompt's end. It may arrive after the next prompt and must not end that prompt. */
 function isOfTurnBefore(message: object): boolean {
   const { type, state } = message as { readonly type?: unknown; readonly state?: unknown };
   return type === "command_lifecycle" && state !== "queued" && state !== "started";

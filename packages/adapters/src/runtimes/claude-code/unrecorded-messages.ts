@@ -5,20 +5,22 @@ import type { ClaudeMessage, PendingMessage } from "./sdk-messages.ts";
 export interface UnrecordedMessages {
   addMessages(messages: readonly PendingMessage[]): void;
   addTranscript(facts: readonly Fact[]): void;
-  /** Whether the end of the run is among the messages. */
+  /** True if the messages contain the end of the run. */
   readonly hasEnded: boolean;
   /**
-   * Whether the last message is a final answer and all entries have arrived, so that the end of the run follows
-   * immediately.
+   * True if the last message is a final answer and has all its entries. The end of the run then follows immediately.
    */
   readonly isLastAnswer: boolean;
-  /** Removes and returns the transcript, and the messages before the first one whose entries are not stored yet. */
+  /**
+   * Removes and returns the transcript. Also removes and returns messages, up to the first message with missing
+   * entries.
+   */
   take(): { readonly transcript: readonly Fact[]; readonly ready: readonly ClaudeMessage[] };
-  /** Removes and returns the remaining messages: a resumed child will not remember them. */
+  /** Removes and returns the remaining messages. A resumed child will not know them. */
   takeLost(): readonly ClaudeMessage[];
 }
 
-/** `stored` has the ids of the entries that the log has, or will have with the next append. */
+/** Uses `stored`, the uuids of entries in the log or in the next append, to decide which messages are ready. */
 export function createUnrecordedMessages(stored: ReadonlySet<string>): UnrecordedMessages {
   let messages: PendingMessage[] = [];
   let transcript: Fact[] = [];

@@ -99,7 +99,7 @@ function writtenBy(result: JsonObject): Pick<Change, "path" | "before" | "known"
   const after =
     replaceAll === true
       ? original.split(oldString).join(newString)
-      : // The replacement is a function, because a text may contain `$&`.
+      : // A function is needed, because `$&` in a string would be a pattern.
         original.replace(oldString, () => newString);
   return { path: filePath, before, known: before !== null || oldString === "", after };
 }

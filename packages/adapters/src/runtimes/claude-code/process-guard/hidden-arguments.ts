@@ -74,10 +74,10 @@ function makeOwn(folder: string): void {
   const found = lstatSync(folder);
   const isOwn = found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o077) === 0;
   if (!isOwn || !found.isDirectory())
-    throw new Error(`${folder} must be a folder that only this user can look into (0700). Remove it and try again.`);
+    throw new Error(`${folder} must be a folder that only this user can read (0700). Remove it and try again.`);
 }
 
-/** Removes the files of killed processes from the folder, and then the folder if it is empty. */
+/** Removes files of killed processes from the folder. If the folder is then empty, removes it. */
 export function sweepHidden(folder: string): void {
   const left = namesIn(folder).filter((name) => isDeadOwner(decodeURIComponent(name.slice(0, name.lastIndexOf("-")))));
   for (const name of left) rmSync(join(folder, name), { recursive: true, force: true });
@@ -88,7 +88,7 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // The folder does not exist: no arguments were stored.
+    // If the folder does not exist, no arguments were stored.
     return [];
   }
 }

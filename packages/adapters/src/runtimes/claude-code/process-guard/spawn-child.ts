@@ -8,22 +8,27 @@ import { type ChildRequest, type ChildRoom, claudeRoom } from "./claude-places.t
 import { type HiddenArguments, hideArguments, sweepHidden } from "./hidden-arguments.ts";
 import { createTail, limitLines } from "./child-output.ts";
 
-/** The limits of a child. All can change while it runs: a child that was started in advance gets its session later. */
+/**
+ * The limits of a child. They can change while it runs, because a child that was started in advance gets its session
+ * later.
+ */
 export interface ChildTerms {
-  /** How long the child may run from now without another message from this server. Shorter than the lease. */
+  /**
+   * Returns how long the child may run without another message from this server. This time is shorter than the lease.
+   */
   readonly goodForMs?: () => number;
   /** The largest message of the child, in bytes. */
   readonly maxMessageBytes?: number;
-  /** Whether an answer of the child is expected, and how long the child may be silent during that time. */
+  /** Returns true if the child owes an answer. It may then be silent for at most `quietMs`. */
   readonly isBusy?: () => boolean;
   readonly quietMs?: number;
-  /** Values that no report about the child may contain. */
+  /** Values that must not appear in reports about the child. */
   readonly secrets?: readonly string[];
 }
 
 /** Why a child ended. */
 export type ChildCause =
-  /** The child ended without being told to. */
+  /** The child ended although nobody ended it. */
   | "exited"
   /** The child could not be started. */
   | "not_started"
@@ -31,37 +36,37 @@ export type ChildCause =
   | "killed"
   /** The child sent nothing after its start. */
   | "start_timeout"
-  /** An answer was expected and the child was silent for too long. */
+  /** The child was silent for too long while it owed an answer. */
   | "quiet"
   /** A message of the child was larger than allowed. */
   | "message_too_large"
   /** The child exceeded a limit of its sandbox. */
   | "limit"
-  /** The guard ended the child: this server was stopped or busy for longer than its lease allows. */
+  /** The guard ended the child, because this server was paused or busy for longer than its lease allows. */
   | "guard";
 
 export interface ChildEnd {
   readonly cause: ChildCause;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** What happened, as a sentence without secrets. */
+  /** A sentence about the cause, without secrets. */
   readonly message: string;
   /** The last part of the child's stderr, without secrets. */
   readonly stderr: string;
 }
 
-/** A child in the SDK's form (`SpawnedProcess`), with information about its end. */
+/** A child for the SDK (`SpawnedProcess`). It also reports why it ended. */
 export interface GuardedChild {
-  /** The id of the outermost process, which is also the id of its process group. */
+  /** The id of the outermost process and of the process group. */
   readonly pid: number | undefined;
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly killed: boolean;
   readonly exitCode: number | null;
   readonly signalCode: NodeJS.Signals | null;
-  /** SIGKILL immediately ends the child and everything that it started. Other signals leave it some time first. */
+  /** Ends the child and everything that it started. SIGKILL ends it immediately, other signals after `graceMs`. */
   kill(signal: NodeJS.Signals): boolean;
-  /** Changes limits from now on. Omitted limits stay as they are. */
+  /** Changes the given limits and keeps all others. */
   agree(terms: ChildTerms): void;
   readonly ended: Promise<ChildEnd>;
   on<Name extends keyof ChildEvents>(event: Name, listener: Listener<Name>): void;
@@ -78,24 +83,24 @@ type Listener<Name extends keyof ChildEvents> = (...args: ChildEvents[Name]) => 
 export interface SpawnChildDeps {
   readonly sandbox: Sandbox;
   readonly limits?: SandboxLimits;
-  /** The folder for files with secrets while their child runs; created with mode 0700. */
+  /** The folder for files with the secrets of running children. It is created with mode 0700. */
   readonly folder: string;
   readonly terms?: ChildTerms;
-  /** How long a child may take to end by itself after it was asked to end. */
+  /** After a request to end, a child has this time. Then it is killed. */
   readonly graceMs?: number;
-  /** How long a child may take to send its first message. */
+  /** The time limit for a child's first message. */
   readonly startMs?: number;
 }
 
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
-/** 0.7 of the 30 s for which the runtime holds its lease. */
+/** 70 % of the runtime's lease of 30 s. */
 const GOOD_FOR_MS = 21_000;
 const QUIET_MS = 30 * 60_000;
 const GRACE_MS = 2000;
 const START_MS = 120_000;
-/** How long to wait, after the end of a child, for its last output on stderr. */
+/** The wait for the last output on stderr after the end of a child. */
 const LAST_WORDS_MS = 500;
-/** The longest time between two messages to the guard, so that a server that hangs is noticed. */
+/** The longest time between messages to the guard. The guard so notices a server that hangs. */
 const MAX_BEAT_MS = 2000;
 
 const SENTENCES: Record<ChildCause, string> = {
@@ -110,8 +115,8 @@ const SENTENCES: Record<ChildCause, string> = {
 };
 
 /**
- * Starts child processes that end with this server, even if it is killed, stopped, or too busy to renew its lease. The
- * result is an SDK `spawnClaudeCodeProcess`.
+ * Starts child processes for the SDK (`spawnClaudeCodeProcess`). A child ends with this server, even if the server is
+ * killed, stopped, or too busy to renew its lease.
  */
 export function createSpawnChild(
   deps: SpawnChildDeps,
@@ -121,7 +126,7 @@ export function createSpawnChild(
 }
 
 interface SpawnDeps extends SpawnChildDeps {
-  /** What the child sees in addition to its own folders, if it is in a sandbox. */
+  /** The paths that the child sees in its sandbox, besides its folders. */
   readonly places: readonly SandboxPlace[];
 }
 
@@ -213,7 +218,7 @@ function spawnChild(request: ChildRequest, deps: SpawnDeps): GuardedChild {
     },
     agree(next) {
       terms = { ...terms, ...next };
-      // The guard gets the new limits immediately, because it applies the old limits until its next message.
+      // Without this message, the guard would still apply the old limits.
       if (!end) beat();
     },
     on: (event, listener) => void events.on(event, listener as () => void),
@@ -231,7 +236,7 @@ interface Start {
 function startInRoom(request: ChildRequest, { deps, hidden, goodForMs }: Start): SandboxedProcess {
   const { cwd = process.cwd(), env } = request;
   try {
-    // Without this check the error would say that the program is missing.
+    // Without this check, the error would say that the program is missing.
     if (!statSync(cwd).isDirectory()) throw new Error("It is not a folder.");
     const { sandbox, limits, places } = deps;
     const { before = [], ...room }: ChildRoom = sandbox.walls.files
@@ -262,7 +267,7 @@ function definedOf(env: ChildRequest["env"]): Record<string, string> {
 
 function causeOf(code: number | null, signal: NodeJS.Signals | null, wasSilent: boolean): ChildCause {
   if (code === null && signal === null) return "not_started";
-  // The exit codes of a shell for a program that is missing or cannot be run.
+  // A shell exits with these codes if the program is missing or cannot be run.
   if (code === 126 || code === 127) return "not_started";
   const isKilled = signal === "SIGKILL" || code === 128 + 9;
   return isKilled && wasSilent ? "guard" : "exited";
