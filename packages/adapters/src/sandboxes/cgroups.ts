@@ -4,35 +4,34 @@ import type { SandboxLimits } from "@skein/core";
 import { taskLimit } from "./guard.ts";
 
 /**
- * Control groups: the kernel counts memory and processes of everything in a group together, enforces limits, and shares
- * CPU time between groups. The user of this server must own a folder of the group tree: root does, and so does a
- * service with `Delegate=yes`. Reasons: decision 179.
+ * Limits sandboxes with control groups. The kernel counts memory and processes of a group, enforces limits, and shares
+ * CPU time between groups. The user of this server must own a folder of the group tree, as root does, or a service with
+ * `Delegate=yes`. Decision 179 has the reasons.
  */
 export interface Cgroups {
   readonly version: 1 | 2;
-  /** Makes a group for one sandbox. */
   create(limits: SandboxLimits): Cgroup;
 }
 
 export interface Cgroup {
-  /** A process joins the group by writing its id to these files. */
+  /** The files of the group to which a process writes its id to join. */
   readonly joins: readonly string[];
-  /** The limit that was hit, as part of a sentence; undefined if none was. */
+  /** Returns the limit that was exceeded, as part of a sentence, or undefined. */
   exceeded(): string | undefined;
-  /** Removes the group once its processes have ended. */
+  /** Removes the group as soon as its processes have ended. */
   remove(): void;
 }
 
 const CONTROLLERS = ["memory", "pids", "cpu"] as const;
 type Controller = (typeof CONTROLLERS)[number];
 
-/** The folder of each controller in which groups can be made. In version 2 it is the same folder for all. */
+/** The parent folder for new groups, by controller. In version 2, all controllers have the same folder. */
 type Parents = Readonly<Record<Controller, string>>;
 
-/** Whether the removal at the end of this process is already registered. */
+/** True if the groups will be removed at the end of this process. */
 let tidied = false;
 
-/** Finds the groups of this process and tests them. `files` replaces `/proc/self` in tests. */
+/** Finds the groups of this process and tests them. Tests replace `/proc/self` by `files`. */
 export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem: string } {
   try {
     const found = findParents(readFileSync(`${files}/mountinfo`, "utf8"), readFileSync(`${files}/cgroup`, "utf8"));
@@ -45,7 +44,7 @@ export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem:
     for (const folder of new Set(Object.values(parents))) sweep(folder);
     prepare(version, own);
     const cgroups = createCgroups(version, own);
-    // Only limits that were tested are used.
+    // A test group shows whether the limits can be set.
     cgroups.create({ totalMemoryBytes: 1024 ** 3, processes: 16 }).remove();
     if (!tidied) process.once("exit", () => removeAll([...new Set(Object.values(own))], 1));
     tidied = true;
@@ -56,7 +55,10 @@ export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem:
   }
 }
 
-/** The group of all sandboxes of this process. Together they get as much CPU time as eight processes outside of groups. */
+/**
+ * Makes the group for all sandboxes of this process. The sandboxes together get as much CPU time as eight processes
+ * outside of groups.
+ */
 function prepare(version: 1 | 2, own: Parents): void {
   for (const folder of new Set(Object.values(own))) make(folder);
   if (version === 2) write(own.memory, "cgroup.subtree_control", "+memory +pids +cpu");
@@ -64,7 +66,7 @@ function prepare(version: 1 | 2, own: Parents): void {
   else write(own.cpu, "cpu.shares", 8192);
 }
 
-/** The number of groups that this process has made. Each group gets the next number. */
+/** The number of groups so far. It becomes the name of the next group. */
 let made = 0;
 
 function createCgroups(version: 1 | 2, own: Parents): Cgroups {
@@ -89,7 +91,8 @@ function limit(version: 1 | 2, folders: Parents, { totalMemoryBytes, processes }
   const { memory, pids } = folders;
   if (totalMemoryBytes !== undefined) {
     write(memory, version === 2 ? "memory.max" : "memory.limit_in_bytes", totalMemoryBytes);
-    // If memory runs out, the kernel kills all processes of the group together. Otherwise those that remain would hang.
+    // If memory runs out, the kernel kills all processes of the group. If it killed only some of them, the others would
+    // hang.
     if (version === 2) write(memory, "memory.oom.group", 1);
   }
   if (processes !== undefined) write(pids, "pids.max", taskLimit(processes));
@@ -106,9 +109,8 @@ function exceeded(version: 1 | 2, { memory, pids }: Parents, limits: SandboxLimi
 }
 
 /**
- * The folder in which version 2 allows new groups: the group of this process. A group that contains groups may not
- * contain processes, so this process moves to a new group inside its group. Throws an error if its group has other
- * processes.
+ * Returns the folder in which version 2 allows new groups: the group of this process. A group must not contain both
+ * groups and processes, so this process moves to a new group inside it. Throws if the group has other processes.
  */
 function delegated(group: string): Parents {
   const others = readFileSync(join(group, "cgroup.procs"), "utf8").split("\n").filter(Boolean).map(Number);
@@ -120,7 +122,10 @@ function delegated(group: string): Parents {
   return { memory: group, pids: group, cpu: group };
 }
 
-/** The folders of the controllers of this process, from its `mountinfo` and its `cgroup`. */
+/**
+ * Returns the folders of the controllers for this process. `mountinfo` and `memberships` are the contents of its files
+ * in `/proc`.
+ */
 export function findParents(
   mountinfo: string,
   memberships: string,
@@ -135,7 +140,7 @@ export function findParents(
     return controllers === undefined || path === undefined ? [] : [{ controllers: controllers.split(","), path }];
   });
   const placeOf = (mount: (typeof mounts)[number] | undefined, path: string | undefined): string | undefined =>
-    // A container sees its own group as the root of the mount.
+    // In a container, the root of the mount is the container's group.
     mount && path !== undefined
       ? join(mount.place, mount.root === "/" ? path : path.replace(mount.root, ""))
       : undefined;
@@ -176,9 +181,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/**
- * Removes groups, inner ones first. The removal of a group with processes is retried, because they may still be ending.
- */
+/** Removes groups, inner groups first. If a group still has processes, the removal is retried. */
 function removeAll(folders: readonly string[], tries = REMOVE_TRIES): void {
   const left = folders.filter((folder) => !isRemoved(folder));
   if (left.length > 0 && tries > 1) setTimeout(() => removeAll(left, tries - 1), REMOVE_MS).unref();
@@ -204,7 +207,7 @@ function write(folder: string, file: string, value: string | number): void {
   writeFileSync(join(folder, file), String(value));
 }
 
-/** The number after a name in a file of names and numbers. */
+/** Returns the number after a name in a file of names and numbers. */
 function count(folder: string, file: string, name: string): number {
   try {
     const text = readFileSync(join(folder, file), "utf8");

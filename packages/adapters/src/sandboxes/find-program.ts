@@ -1,10 +1,10 @@
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 
-/** Where the programs of a sandbox are looked for. The PATH variable is not used. */
+/** The folders in which programs for a sandbox are searched. The variable PATH is not used. */
 const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-/** The path of a program of the system; undefined if it is not installed. */
+/** Returns the path of a system program, or undefined if it is not installed. */
 export function findProgram(name: string): string | undefined {
   return FOLDERS.map((folder) => join(folder, name)).find((path) => {
     try {

@@ -2,17 +2,20 @@ import type { Stats } from "node:fs";
 import { lstat, opendir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The size of a disk block in `stat`, in bytes. */
+/** The size in bytes of the blocks that `stat` counts. */
 const BLOCK_BYTES = 512;
 /**
- * The size that is counted for an empty file, in bytes: its name and its entry in the table of files use disk space.
+ * The smallest size that is counted for a file, in bytes. Even an empty file uses disk space for its name and its entry
+ * in the file system.
  */
 const FILE_BYTES = 4096;
 
 /**
- * The bytes on disk of everything in a folder. Counting stops above `most`. Links are not followed, and files that are
- * deleted in the meantime count as 0. Infinity if a path is too long for this system: programs can make such paths step
- * by step, and what is below them cannot be measured.
+ * Returns the disk usage of a folder with its content, in bytes. Stops counting above `most`. Does not follow links.
+ * Deleted files count as 0.
+ *
+ * Returns Infinity if a path is too long for this system. Programs can make such paths step by step, and their content
+ * cannot be measured.
  */
 export async function folderBytesAbove(folder: string, most: number, signal: AbortSignal): Promise<number> {
   let bytes = 0;
@@ -32,12 +35,14 @@ export async function folderBytesAbove(folder: string, most: number, signal: Abo
   return bytes;
 }
 
-/** 0 for a file that was deleted or that this server may not read; Infinity for a path that is too long. */
+/**
+ * Returns 0 for a file that was deleted or that this server may not read. Returns Infinity for a path that is too long.
+ */
 function unmeasured(error: unknown): number {
   return (error as NodeJS.ErrnoException).code === "ENAMETOOLONG" ? Infinity : 0;
 }
 
-/** The bytes on disk of files that these processes have open and that are in no folder any more. */
+/** Returns the disk usage of deleted files that these processes still have open. */
 export async function deletedBytes(processes: readonly number[]): Promise<number> {
   const files = new Map<string, number>();
   for (const pid of processes) {

@@ -1,16 +1,15 @@
 import type { SandboxLimits, SandboxPlace } from "@skein/core";
 
 /**
- * The guard of a sandboxed program: a small shell between this server and the program, the first process of its
- * namespace.
+ * Returns the command of a guard, a small shell that starts a program. The guard is the first process of the namespace.
  *
- * The server writes messages to descriptor 3: the number of seconds that the program may run without a further message,
- * or the name of a signal for it. When that time is over, or when the server has ended (the pipe closes), everything in
- * the group is killed. When the program ends, so does the guard, with its exit code; in a namespace the kernel then
- * ends whatever is left.
+ * The server writes messages to descriptor 3. A message is the number of seconds until the next message is due, or the
+ * name of a signal for the program. If this time is over, or if the server has ended (the pipe closes), the guard kills
+ * the whole group. When the program ends, the guard ends with the same exit code, and the kernel ends all other
+ * processes of the namespace.
  *
- * The shell runs no file that the program's environment names: neither `BASH_ENV` (`-p`) nor `.bashrc`, which bash
- * would read because its standard input is a socket (`--norc`). Reasons: decision 080.
+ * The shell must not run files from the program's environment: `-p` ignores `BASH_ENV`, and `--norc` ignores `.bashrc`.
+ * Without `--norc`, bash would read `.bashrc` because its standard input is a socket. Decision 080 has the reasons.
  */
 export function guardOf(
   bash: string,
@@ -23,11 +22,11 @@ export function guardOf(
 interface Guarded {
   readonly goodForMs?: number | undefined;
   readonly limits?: SandboxLimits | undefined;
-  /** Files and folders in the sandbox. A folder with an identity must still be the same folder. */
+  /** The paths in the sandbox. If a folder has an identity, the guard checks it. */
   readonly places?: readonly SandboxPlace[];
 }
 
-/** Ends the guard before its program starts if the folder at this path is not the expected one. */
+/** Returns commands that end the guard if the folder was replaced. The program is then not started. */
 function sameFolder({ path, inside = path, identity }: SandboxPlace): string {
   if (identity === undefined) return "";
   const place = `'${inside.replaceAll("'", "'\\''")}'`;
@@ -40,17 +39,20 @@ fi
 
 const PROGRAMS = "/usr/bin:/bin:/run/current-system/sw/bin";
 
-/** A time limit in the format of the guard. */
+/** Converts a time limit to the format of the guard. */
 export const seconds = (ms: number): string => (ms / 1000).toFixed(3);
 
 const AS_LONG_AS_THE_SERVER_MS = 365 * 24 * 3600 * 1000;
 
-/** The largest number of tasks in a sandbox. The kernel counts threads too, so this is higher than the limit of processes. */
+/**
+ * Returns the largest number of tasks in a sandbox. It is larger than the limit of processes, because the kernel also
+ * counts threads.
+ */
 export const taskLimit = (processes: number): number => 4 * processes + 64;
 
 /**
- * Limits apply to the guard and to everything that it starts. They are set inside, where processes are counted per
- * sandbox.
+ * Returns commands that set limits for the guard and its descendants. The guard sets them inside the sandbox, where
+ * processes are counted per sandbox.
  */
 function ulimits({ memoryBytes, processes, fileBytes, cpuSeconds }: SandboxLimits): string {
   const kibibytes = (bytes: number): number => Math.ceil(bytes / 1024);
@@ -58,8 +60,8 @@ function ulimits({ memoryBytes, processes, fileBytes, cpuSeconds }: SandboxLimit
     "ulimit -c 0\n",
     memoryBytes === undefined ? "" : `ulimit -d ${kibibytes(memoryBytes)}\n`,
     fileBytes === undefined ? "" : `ulimit -f ${kibibytes(fileBytes)}\n`,
-    // Usually `watchLimits` ends all processes together, and reports why. This limit ends a single process that is over the
-    // limit between two checks.
+    // `watchLimits` usually ends all processes and reports why. This limit ends a process that exceeds the limit
+    // between two checks.
     cpuSeconds === undefined ? "" : `ulimit -t ${Math.ceil(cpuSeconds) + 5}\n`,
     // The kernel does not enforce this limit for root.
     processes === undefined ? "" : `ulimit -u ${taskLimit(processes)}\n`,

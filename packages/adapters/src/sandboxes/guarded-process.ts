@@ -5,14 +5,14 @@ import type { Cgroup } from "./cgroups.ts";
 import { seconds } from "./guard.ts";
 import { type WatchedFolder, watchLimits } from "./watch-limits.ts";
 
-/** A command line that ends with the guard and the guarded program. */
+/** A command that starts the guard and its program. */
 export interface GuardedCommand {
   readonly command: readonly string[];
   readonly cwd?: string;
   readonly env: Readonly<Record<string, string>>;
   /** Limits that this server checks while the command runs. */
   readonly limits?: SandboxLimits | undefined;
-  /** Folders whose size is limited. */
+  /** The folders with a size limit. */
   readonly folders?: readonly WatchedFolder[];
   /** The control group that the command joins. */
   readonly cgroup?: Cgroup | undefined;
@@ -20,7 +20,7 @@ export interface GuardedCommand {
   readonly inputs?: readonly (string | Uint8Array)[];
 }
 
-/** The first descriptor of `inputs`; descriptor 3 has the messages for the guard. */
+/** The file descriptor of the first input. Descriptor 3 has the messages for the guard. */
 export const FIRST_INPUT = 4;
 
 /** Starts a guarded command. Throws the errors of `spawn`, such as E2BIG for arguments that are too large. */
@@ -36,8 +36,8 @@ export function startGuarded({
   const child = spawn(program, args, {
     ...(cwd !== undefined && { cwd }),
     env,
-    // The program gets a separate process group: signals of this server's terminal do not reach it, and the whole group
-    // can be killed with one signal.
+    // The program gets a separate process group. Signals from this server's terminal then do not reach it, and one
+    // signal can kill the whole group.
     detached: true,
     stdio: ["pipe", "pipe", "pipe", "pipe", ...inputs.map(() => "pipe" as const)],
   });
@@ -47,7 +47,7 @@ export function startGuarded({
     Readable,
     ...Writable[],
   ];
-  // Write errors of a program that has ended are ignored; `ended` reports how it ended.
+  // If the program has ended, write errors are ignored, because `ended` reports its end.
   for (const stream of [stdin, words, ...pipes]) stream?.on("error", () => {});
   for (const [index, input] of inputs.entries()) pipes[index]?.end(input);
 
@@ -68,9 +68,9 @@ export function startGuarded({
       stopWatching();
       // The kernel may have killed the program between two checks.
       limit ??= cgroup?.exceeded();
-      // In a namespace the kernel has ended all other processes. In a process group, some may still run.
+      // In a namespace, the kernel has ended all other processes. In a process group, other processes may still run.
       killAll(child, words);
-      // Runs in the background: the end of the program does not wait for it.
+      // The group is removed later, so that the end of the program is reported without delay.
       if (cgroup) setImmediate(() => cgroup.remove());
       resolve({ code, signal, ...(limit !== undefined && { limit }) });
     });
@@ -96,6 +96,6 @@ function killAll(child: ChildProcess, words: Writable | undefined): void {
   } catch {
     // The process has ended already.
   }
-  // Closes the guard's pipe, which ends the remaining processes of the program.
+  // Without its pipe, the guard ends the remaining processes of the program.
   words?.destroy();
 }

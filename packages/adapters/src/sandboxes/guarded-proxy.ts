@@ -5,26 +5,29 @@ import type { Duplex } from "node:stream";
 import { type GuardedRequestOptions, checkUrl, guardedLookup } from "../tools/guarded-request.ts";
 import { isPublicAddress } from "../tools/public-address.ts";
 
-/** A proxy for child processes, on loopback or a socket. Requests without its password are rejected. */
+/** A proxy for child processes. It listens on loopback or on a socket, and rejects requests without its password. */
 export interface GuardedProxy {
   /**
-   * `http://user:password@127.0.0.1:port`, for HTTP_PROXY and HTTPS_PROXY. With a socket, the port is that of the forwarder in the sandbox.
+   * The address for HTTP_PROXY and HTTPS_PROXY: `http://user:password@127.0.0.1:port`. With a socket, this is the port
+   * of the forwarder in the sandbox.
    */
   readonly url: string;
   close(): void;
 }
 
 export interface ProxyOptions extends Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup"> {
-  /** Whether a host may be called, by name. Default: every public host. */
+  /** Returns true if a host with this name may be called. Default: every public host. */
   readonly allowsHost?: (host: string) => boolean;
-  /** Listens on this Unix socket instead of a port. */
+  /** The Unix socket to listen on, instead of a port. */
   readonly socket?: string;
 }
 
-/** The port of the forwarder in a sandbox: programs can only use a proxy with a port. */
+/**
+ * The port of the forwarder in a sandbox. The forwarder is needed because programs can only use a proxy with a port.
+ */
 export const FORWARDER_PORT = 3128;
 
-/** Headers about the connection, not about the message. They are not forwarded. */
+/** Headers that only concern the connection. They are not forwarded. */
 const OF_THE_CONNECTION = new Set([
   "connection",
   "keep-alive",
@@ -37,8 +40,8 @@ const OF_THE_CONNECTION = new Set([
 ]);
 
 /**
- * A proxy that resolves a name, checks the address, and connects to exactly that address. Claude Code calls MCP servers
- * itself, and without the proxy a name could resolve to another address after the check.
+ * Creates a proxy that resolves a name, checks the address, and connects to the checked address. Claude Code calls MCP
+ * servers directly. Without the proxy, a name could resolve to another address after the check.
  */
 export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedProxy> {
   const { allowsAddress = isPublicAddress } = places;
@@ -52,7 +55,7 @@ export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedP
     return given.length === expected.length && timingSafeEqual(given, expected);
   }
 
-  /** The target of a request; undefined if its URL is not allowed. The name is not resolved yet. */
+  /** Returns the target of a request, or undefined if its URL is not allowed. Does not resolve the name. */
   function target(text: string): URL | undefined {
     if (!URL.canParse(text)) return undefined;
     const url = new URL(text);
@@ -71,7 +74,7 @@ export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedP
     const url = target(incoming.url ?? "");
     if (url?.protocol !== "http:") return void answer.writeHead(403).end();
     const kept = Object.entries(incoming.headers).filter(([name]) => !OF_THE_CONNECTION.has(name));
-    // The URL decides the target, not the Host header, which may differ.
+    // The URL decides the target. The Host header may differ and is replaced.
     const headers = { ...Object.fromEntries(kept), host: url.host };
     const outgoing = request(url, { method: incoming.method, headers, lookup, agent: false }, (response) => {
       const answered = Object.entries(response.headers).filter(([name]) => !OF_THE_CONNECTION.has(name));
@@ -105,7 +108,7 @@ export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedP
 
   function hold(socket: Duplex): void {
     open.add(socket);
-    // The close event reports the end of the connection.
+    // The handler of `close` handles the end of the connection.
     socket.on("error", () => {}).on("close", () => open.delete(socket));
   }
 
@@ -115,7 +118,7 @@ export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedP
     if (places.socket === undefined) server.listen(0, "127.0.0.1", resolve);
     else server.listen(places.socket, resolve);
   });
-  // The proxy alone does not keep this process alive.
+  // The proxy must not keep this process running.
   server.unref();
   const port = places.socket === undefined ? (server.address() as AddressInfo).port : FORWARDER_PORT;
   return {

@@ -6,12 +6,12 @@ import { KnownError } from "@skein/protocol";
 import { findProgram } from "./find-program.ts";
 import { FORWARDER_PORT, type ProxyOptions, createGuardedProxy } from "./guarded-proxy.ts";
 
-/** The path of a gate's socket in the sandbox. */
+/** The path of the proxy's socket in the sandbox. */
 export const PROXY_SOCKET = "/run/proxy.sock";
 
 /**
- * Programs need a port for a proxy, but the sandbox has only a socket. This command forwards the port to the socket,
- * and then runs the program that follows.
+ * Forwards a port to the proxy's socket, and then runs the program in the arguments. Programs need a port for a proxy,
+ * but the sandbox has only a socket.
  */
 const FORWARD = `
 socat TCP-LISTEN:${FORWARDER_PORT},bind=127.0.0.1,fork,nodelay UNIX-CONNECT:${PROXY_SOCKET} &
@@ -22,16 +22,16 @@ done
 exec "$@"
 `;
 
-/** A command whose program reaches the gate of its sandbox at the address in `HTTP_PROXY`. */
+/** Wraps a command so that its program can use the proxy at the address in `HTTP_PROXY`. */
 export const withForwarder = (command: string): { readonly command: string; readonly before: readonly string[] } => ({
   command: "/bin/bash",
   before: ["-c", FORWARD, "forward", command],
 });
 
-/** The addresses that a gate allows besides public ones, and the function that resolves names. */
+/** The addresses that are allowed besides public addresses, and the function that resolves names. */
 export type GatePlaces = Pick<ProxyOptions, "allowsAddress" | "allowsPort" | "lookup">;
 
-/** Opens a connection from one sandbox to these hosts only; undefined if there are none. */
+/** Opens a connection from a sandbox that reaches only these hosts. Returns undefined for an empty list. */
 export async function openHosts(hosts: readonly string[], places: GatePlaces = {}): Promise<HostGate | undefined> {
   if (hosts.length === 0) return undefined;
   if (findProgram("socat") === undefined)
@@ -49,7 +49,7 @@ export async function openHosts(hosts: readonly string[], places: GatePlaces = {
       HTTPS_PROXY: proxy.url,
       http_proxy: proxy.url,
       https_proxy: proxy.url,
-      // The model has a separate socket.
+      // Calls of the model go through the broker's socket.
       NO_PROXY: "127.0.0.1,localhost,::1,broker",
     },
     close() {

@@ -4,12 +4,13 @@ import { guardOf } from "./guard.ts";
 import { startGuarded } from "./guarded-process.ts";
 
 /**
- * `--kill-child`: when `unshare` dies, the kernel kills the first process of the namespace, and then all others in it.
+ * With `--kill-child`, the death of `unshare` kills the first process of the namespace. The kernel then kills all its
+ * other processes.
  */
 const PID = ["--pid", "--fork", "--kill-child=KILL"];
 /**
- * The arguments of `unshare`, tried in this order, best first. An ordinary user needs a user namespace; some containers
- * forbid a new /proc, and some forbid namespaces.
+ * The arguments of `unshare` that are tried, best first. An ordinary user needs a user namespace. Some containers
+ * forbid a new /proc, and some forbid all namespaces.
  */
 const NAMESPACES = [
   [...PID, "--mount-proc"],
@@ -22,11 +23,11 @@ const PROBE_MS = 10_000;
 const PROBE_CODE = 7;
 
 /**
- * No walls: a program can see and do everything that this server's user can. The only guarantee is that the program
- * ends with its server: it runs in a process namespace if the system allows one, otherwise in a process group, which a
- * program can leave.
+ * Opens a sandbox without walls: a program has all rights of this server's user. The only guarantee is that the program
+ * ends with its server. For this, it runs in a process namespace if the system allows that, or else in a process group.
+ * A program can leave a process group.
  *
- * Undefined if there is no bash for the guard.
+ * Returns undefined if bash for the guard is missing.
  */
 export async function openNone(find = findProgram): Promise<Sandbox | undefined> {
   const [bash, setpriv, unshare] = [find("bash"), find("setpriv"), find("unshare")];
@@ -65,7 +66,7 @@ function createNone(
       ...found,
     },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
-      // The size of folders is not limited here: these folders are the machine's own, and existed before.
+      // The size of these folders is not limited, because they belong to the machine and existed before.
       startGuarded({
         command: [...prefix, ...guardOf(bash, { goodForMs, limits }), command, ...args],
         cwd,
@@ -75,7 +76,7 @@ function createNone(
   };
 }
 
-/** Whether the guard works with this prefix: it must pass on the exit code of its program. */
+/** Tests the guard with this prefix. It must pass on the exit code of its program. */
 async function holds(prefix: readonly string[], bash: string): Promise<boolean> {
   const probe = startGuarded({
     command: [...prefix, ...guardOf(bash, { goodForMs: PROBE_MS }), "/bin/sh", "-c", `exit ${PROBE_CODE}`],

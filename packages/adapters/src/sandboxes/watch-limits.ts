@@ -4,11 +4,11 @@ import type { Cgroup } from "./cgroups.ts";
 import { deletedBytes, folderBytesAbove } from "./folder-size.ts";
 
 /**
- * Checks every second how much a sandboxed program and everything that it started use together, and whether its control
- * group has hit a limit. Rlimits alone are not enough, because they apply to each process separately, and control
- * groups need rights that an ordinary user does not have.
+ * Checks every second the usage of a program and its descendants, and whether its control group has exceeded a limit.
+ * Rlimits are not enough, because they apply to each process separately. Control groups need rights that an ordinary
+ * user does not have.
  *
- * Without a control group a program can exceed a limit between two checks, but not for longer.
+ * Without a control group, a program can exceed a limit between two checks.
  */
 export function watchLimits(
   pid: number,
@@ -32,10 +32,10 @@ export function watchLimits(
   };
 }
 
-/** A folder whose size is limited. */
+/** A folder with a size limit. */
 export interface WatchedFolder {
   readonly path: string;
-  /** Whether it is a folder of the operator, which may be large already. */
+  /** True for a folder of the operator. Such a folder may already be large. */
   readonly isNamed: boolean;
 }
 
@@ -47,9 +47,9 @@ interface Watched {
 
 const LOOK_MS = 1000;
 const PAGE_BYTES = 4096;
-/** Clock ticks per second in /proc, on every Linux. */
+/** The clock ticks per second in /proc. They are the same on every Linux. */
 const TICKS_PER_SECOND = 100;
-/** The most processes that are counted: a program that forks without end is stopped long before. */
+/** The largest number of processes that are counted. A program that forks without end is stopped much earlier. */
 const MOST = 20_000;
 
 const mebibytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);
@@ -73,11 +73,12 @@ interface Watching {
   readonly signal: AbortSignal;
 }
 
-/** Measuring a large folder takes time. All measurements together may take at most this fraction of the time. */
+/** The largest part of the time for measuring folders, because a large folder takes long. */
 const LOOKING_SHARE = 0.05;
 
 /**
- * Checks the size of folders. If the operator's folders are above the limit at the start, they may grow by the limit.
+ * Checks the size of folders. If the operator's folders are larger than the limit at the start, they may grow by the
+ * limit.
  */
 async function watchFolders(
   pid: number,
@@ -122,8 +123,8 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * All descendants of a process, including those that left their process group: in a namespace they stay below its first
- * process.
+ * Returns a process and all its descendants, even if they left its process group. In a namespace, they remain
+ * descendants of its first process.
  */
 function descendantsOf(pid: number): readonly number[] {
   const found = [pid];
@@ -139,12 +140,12 @@ function childrenOf(pid: number): readonly number[] {
       readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
     );
   } catch {
-    // The process has ended in the meantime.
+    // The process has ended.
     return [];
   }
 }
 
-/** The private memory of a process, such as its heap, without its program and libraries. */
+/** Returns the private memory of a process, without its program and libraries. */
 function ownMemoryOf(pid: number): number {
   try {
     const [, resident = "0", shared = "0"] = readFileSync(`/proc/${pid}/statm`, "utf8").split(" ");
@@ -154,7 +155,7 @@ function ownMemoryOf(pid: number): number {
   }
 }
 
-/** The CPU time of a process and of its children that have ended. */
+/** Returns the CPU time of a process and its ended children. */
 function cpuSecondsOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -15,16 +15,18 @@ import {
 import { join } from "node:path";
 
 /**
- * The server uses these functions for files in a folder that a sandboxed program writes to. The server is outside of
- * the sandbox: a symbolic link that the program created could make it read files that the program must not see.
+ * Functions for files in a folder that a sandboxed program can write to. The server is outside of the sandbox. A
+ * symbolic link of the program could make the server read files that the program must not see.
  *
- * No component of a path may be a link, not even one that is created during the access: each folder is opened relative
- * to the folder that was opened before.
+ * No component of a path may be a link, not even a link that is created during the access. Each folder is therefore
+ * opened relative to the previous open folder.
  */
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_TRUNC } = constants;
 
-/** The content of a plain file; undefined if it is missing, not a plain file, too large, or has a link in its path. */
+/**
+ * Reads a plain file. Returns undefined if the file is missing, not a plain file, too large, or has a link in its path.
+ */
 export function readWithoutLinks(root: string, path: readonly string[], maximumBytes: number): Uint8Array | undefined {
   return within(root, path, (place) => {
     // Without O_NONBLOCK, a pipe would block the server until somebody writes to it.
@@ -38,7 +40,7 @@ export function readWithoutLinks(root: string, path: readonly string[], maximumB
   });
 }
 
-/** Writes a file and creates its folders. Returns whether it succeeded. */
+/** Writes a file and creates its folders. Returns false if this failed. */
 export function writeWithoutLinks(root: string, path: readonly string[], data: Uint8Array | string): boolean {
   const isWritten = within(
     root,
@@ -58,7 +60,7 @@ export function writeWithoutLinks(root: string, path: readonly string[], data: U
   return isWritten ?? false;
 }
 
-/** At most `most` of the names in a folder; none if the folder is missing or has a link in its path. */
+/** Returns at most `most` names in a folder. Returns no names if the folder is missing or has a link in its path. */
 export function namesWithoutLinks(root: string, path: readonly string[], most: number): readonly string[] {
   return (
     within(root, [...path, "."], (place) => {
@@ -75,7 +77,10 @@ export function namesWithoutLinks(root: string, path: readonly string[], most: n
   );
 }
 
-/** Device and inode of a folder, as `66:1234`; undefined if it is missing or a component of its path is a link. */
+/**
+ * Returns device and inode of a folder, such as `66:1234`. Returns undefined if the folder is missing or has a link in
+ * its path.
+ */
 export function folderIdentity(path: string): string | undefined {
   const names = path.split("/").filter((name) => name !== "");
   return within("/", [...names, "."], (place) => {
@@ -84,17 +89,14 @@ export function folderIdentity(path: string): string | undefined {
   });
 }
 
-/** Removes a file or a folder with its content. Links are removed, not followed. */
+/** Removes a file, or a folder with its content. Removes a link but does not follow it. */
 export function removeWithoutLinks(root: string, path: readonly string[]): void {
   within(root, path, (place) => {
     rmSync(place, { recursive: true, force: true, maxRetries: 3 });
   });
 }
 
-/**
- * Calls `work` with the last component of a path, in a folder that is kept open during the call. Undefined if the path
- * does not exist.
- */
+/** Calls `work` with a path whose folder is kept open during the call. Returns undefined if the path does not exist. */
 function within<Result>(
   root: string,
   path: readonly string[],
@@ -119,7 +121,10 @@ function within<Result>(
   }
 }
 
-/** The path of an open folder that nobody can replace. On systems without such paths, the folder is checked instead. */
+/**
+ * Opens a folder and returns a path for it that nobody can replace. On systems without such paths, checks the folder
+ * instead.
+ */
 function heldPlace(folder: string, held: number[]): string {
   const number = openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   held.push(number);

@@ -1,4 +1,4 @@
-/** The fields of the YAML block at the beginning of a SKILL.md, and the text after it. */
+/** The fields at the beginning of a SKILL.md, and the text after them. */
 export interface FrontMatter {
   readonly fields: ReadonlyMap<string, string>;
   readonly body: string;
@@ -7,8 +7,8 @@ export interface FrontMatter {
 const KEY = /^([A-Za-z][\w-]*):(?:[ \t]+(.*)|[ \t]*)$/;
 
 /**
- * Reads the part of YAML that skills use: fields of the first level with a plain, quoted or block text. Nested values (`metadata`) are
- * kept as text. Throws an error whose message says what is wrong.
+ * Reads the part of YAML that skills use: fields of the first level with a plain, quoted or block text. Keeps nested
+ * values (`metadata`) as text. Throws if the text cannot be read.
  */
 export function readFrontMatter(text: string): FrontMatter {
   const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
@@ -48,14 +48,14 @@ function valueOf(key: string, first: string, more: readonly string[]): string {
     if (inside === undefined) throw new Error(`The quoted text of "${key}" has no closing quote.`);
     return inside.replaceAll("''", "'");
   }
-  // In YAML, ": " in a plain text begins another field, so other programs would read the file differently.
+  // In YAML, ": " in a plain text begins another field. Other programs would read such a file differently.
   const isNested = /^[[{]/.test(first);
   if (first !== "" && !isNested && /:(?:\s|$)/.test(text))
     throw new Error(`The text of "${key}" has a colon followed by a space. Put it into quotes.`);
   return text.replace(/\s+#.*$/, "");
 }
 
-/** Empty lines separate paragraphs in every text style. */
+/** Joins lines. In every text style, an empty line separates paragraphs. */
 function joined(lines: readonly string[], by: string): string {
   return lines.reduce(
     (text, line) => (line === "" ? `${text}\n` : text === "" || text.endsWith("\n") ? text + line : text + by + line),

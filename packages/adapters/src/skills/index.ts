@@ -6,22 +6,21 @@ import { AgentSkill, KnownError } from "@skein/protocol";
 import { bytesOf, createConfinedFolder, placeInside } from "../tools/confined-folder.ts";
 import { type FrontMatter, readFrontMatter } from "./front-matter.ts";
 
-/** A skill, and the folders by which it can be named. */
+/** A skill, and its folders. A configuration can name either folder. */
 export interface FoundSkill extends Skill {
-  /** The folder of the skill itself. */
+  /** The folder with the SKILL.md. */
   readonly folder: string;
-  /** The configured folder that contains it. */
+  /** The configured folder. It contains the skill's folder or is the same folder. */
   readonly root: string;
 }
 
 const FILE = "SKILL.md";
-/** The most bytes of a file, which is also the limit of one tool result. */
+/** The largest file of a skill, in bytes. A tool result has the same limit. */
 const MOST_BYTES = 100_000;
 
 /**
- * The skills of folders, by name: each folder is a skill (with a SKILL.md) or contains skills. Throws `invalid` for an
- * invalid skill, so that an error is found at the start instead of when the model needs the skill. Instructions are
- * read when they are loaded.
+ * Finds the skills in folders. A folder is a skill (with a SKILL.md) or contains skills. Throws `invalid` for an
+ * invalid skill at the start, not only when the model needs the skill. Instructions are read when they are loaded.
  */
 export function findSkills(folders: readonly string[]): readonly FoundSkill[] {
   const found = folders.flatMap((folder) => skillsIn(folder));
@@ -51,7 +50,7 @@ function skillsIn(folder: string): readonly FoundSkill[] {
   });
 }
 
-/** Folders that are not hidden, and links, which are rejected. Other files, such as a README, are ignored. */
+/** Selects visible folders and links. Links are rejected later. Other files, such as a README, are ignored. */
 function isCandidate(entry: Dirent): boolean {
   return !entry.name.startsWith(".") && (entry.isDirectory() || entry.isSymbolicLink());
 }
@@ -71,7 +70,7 @@ function rootOf(folder: string): string {
 function skillOf(folder: string, root: string): FoundSkill {
   const file = join(folder, FILE);
   const status = statusOf(file);
-  if (!status) throw invalid(`${folder} has no ${FILE}. Add one, or move the folder elsewhere.`);
+  if (!status) throw invalid(`${folder} has no ${FILE}. Add this file, or move the folder elsewhere.`);
   if (status.isSymbolicLink()) throw invalid(`${file} is a link. Links are not followed: copy the file.`);
   if (!status.isFile()) throw invalid(`${file} is not a regular file.`);
   if (status.size > MOST_BYTES) throw invalid(tooLarge(file, status.size));
@@ -101,7 +100,7 @@ function parsed(file: string, bytes: Uint8Array): FrontMatter {
   }
 }
 
-/** The content of a file for the model, or an error whose sentence contains no paths of this machine. */
+/** Reads a file for the model. Errors contain no paths of this machine. */
 async function load(folder: string, path: string = FILE): Promise<string> {
   const confined = createConfinedFolder(folder);
   const place = placeInside({ given: folder, base: folder }, path);

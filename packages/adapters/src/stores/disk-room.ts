@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { KnownError } from "@skein/protocol";
 
-/** With fewer free bytes than this, the next prompt and its answer may not fit. */
+/** The smallest free space in bytes. With less, the next prompt and its answer may not fit. */
 const ROOM_BYTES = 1024 * 1024;
 
 /** Rejects with `disk_full` if a folder's disk has no room for appends. */

@@ -2,10 +2,10 @@ import { lstatSync, readlinkSync } from "node:fs";
 import type { SandboxedProgram } from "@skein/core";
 
 /**
- * The arguments of bubblewrap for one program. The order counts: a later mount covers an earlier one.
+ * Returns the arguments of bubblewrap for a program. Their order counts, because a later mount covers an earlier mount.
  *
- * The arguments are passed through a pipe (`--args`), because every user of the machine can read the arguments of a
- * process, and they contain the environment of the program.
+ * The arguments contain the environment of the program, and every user of the machine can read the arguments of a
+ * process. They are therefore passed through a pipe (`--args`).
  */
 export function bubblewrapArguments(program: SandboxedProgram, pipes: BubblewrapPipes): readonly string[] {
   const { places, cwd, env, limits = {} } = program;
@@ -14,8 +14,8 @@ export function bubblewrapArguments(program: SandboxedProgram, pipes: Bubblewrap
     NAMESPACES,
     systemFolders(),
     ["--proc", "/proc"],
-    // If the server runs as root, the program inside is root for the kernel too, and these files could change the whole
-    // machine.
+    // If the server runs as root, the kernel also treats the program in the sandbox as root. With these files, it could
+    // change the whole machine.
     READ_ONLY_PROC.flatMap((name) => ["--ro-bind-try", `/proc/${name}`, `/proc/${name}`]),
     ["--dev", "/dev", "--size", String(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
     ["--perms", "1777", "--size", String(temporaryBytes), "--tmpfs", "/tmp"],
@@ -31,7 +31,7 @@ export function bubblewrapArguments(program: SandboxedProgram, pipes: Bubblewrap
   ].flat();
 }
 
-/** The descriptors from which bubblewrap reads. */
+/** The file descriptors of bubblewrap's inputs. */
 export interface BubblewrapPipes {
   readonly passwd: number;
   readonly group: number;
@@ -39,7 +39,7 @@ export interface BubblewrapPipes {
   readonly filter: number | undefined;
 }
 
-/** Inside the sandbox, the program runs as an ordinary user. */
+/** The user of the program in the sandbox. It is an ordinary user. */
 export const USER_FILES = {
   passwd: "agent:x:1000:1000:agent:/tmp:/bin/bash\n",
   group: "agent:x:1000:\n",
@@ -48,17 +48,14 @@ export const USER_FILES = {
 
 const NAMESPACES = [
   ..."--unshare-user --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net".split(" "),
-  // `--new-session` is not used: with it, if a group was killed within 7 ms of its start, orphans remained in 5 of 60
-  // cases.
+  // `--new-session` is not used. With this option, a group that was killed within 7 ms of its start left orphans in 5
+  // of 60 cases.
   ..."--disable-userns --die-with-parent --as-pid-1 --uid 1000 --gid 1000 --hostname session --cap-drop ALL".split(" "),
 ];
 
 const READ_ONLY_PROC = ["sys", "sysrq-trigger", "irq", "bus"];
 
-/**
- * Files in /etc without secrets: certificates, the links of `alternatives`, the cache of libraries, time zone, locale
- * and MIME types.
- */
+/** Files in /etc without secrets, such as certificates, the links of `alternatives` and the time zone. */
 const ETC = [
   "ssl/certs",
   "ca-certificates",
@@ -75,8 +72,8 @@ const SHARED_MEMORY_BYTES = 64 * 1024 * 1024;
 const TEMPORARY_BYTES = 256 * 1024 * 1024;
 
 /**
- * The programs and libraries of the system. If `/bin` is a link into `/usr`, as on most systems, it is a link in the
- * sandbox too.
+ * Returns arguments for the programs and libraries of the system. If `/bin` is a link into `/usr`, as on most systems,
+ * the sandbox gets the same link.
  */
 function systemFolders(): readonly string[] {
   return [
@@ -86,7 +83,7 @@ function systemFolders(): readonly string[] {
       if (target === "missing") return [];
       return target === "folder" ? ["--ro-bind", `/${name}`, `/${name}`] : ["--symlink", target.link, `/${name}`];
     }),
-    // On NixOS the programs of the system are outside of /usr.
+    // NixOS has its programs outside of /usr.
     ...["/nix/store", "/run/current-system"].map((folder) => ["--ro-bind-try", folder, folder]),
   ].flat();
 }

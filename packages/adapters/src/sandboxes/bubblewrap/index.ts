@@ -8,14 +8,14 @@ import { FIRST_INPUT, startGuarded } from "../guarded-process.ts";
 import { USER_FILES, bubblewrapArguments } from "./bubblewrap-arguments.ts";
 import { proveWalls } from "./prove-walls.ts";
 
-/** A sandbox, or the reason why there is none: what happened and what to do, in sentences. */
+/** A sandbox, or the problem that prevents it. The problem is a text for people and says how to solve it. */
 export type OpenedSandbox = { readonly sandbox: Sandbox } | { readonly problem: string };
 
 /**
- * A sandbox of kernel namespaces: bubblewrap, with a filter of kernel calls. Needs no root and no container engine.
+ * Opens a sandbox of kernel namespaces: bubblewrap, with a filter of kernel calls. It needs neither root nor a
+ * container engine.
  *
- * The sandbox is tested before it is returned: a program inside looks for things that it must not find. Reasons:
- * decision 170.
+ * Tests the sandbox with a program that looks for things which it must not find. Decision 170 has the reasons.
  */
 export async function openBubblewrap(find = findProgram, arch: string = process.arch): Promise<OpenedSandbox> {
   if (process.platform !== "linux") return { problem: "The sandbox needs bubblewrap, which runs on Linux only." };
@@ -36,8 +36,8 @@ export async function openBubblewrap(find = findProgram, arch: string = process.
 let opened: Promise<OpenedSandbox> | undefined;
 
 /**
- * The sandbox of this process, tested once. If there is none, the next call tries again, because bubblewrap may have
- * been installed in the meantime.
+ * Returns the sandbox of this process, and tests it at the first call. After a problem, the next call tries again,
+ * because bubblewrap may have been installed.
  */
 export async function openSandbox(): Promise<OpenedSandbox> {
   const found = (opened ??= openBubblewrap());
@@ -49,7 +49,7 @@ interface Programs {
   readonly bwrap: string;
   readonly bash: string;
   readonly setpriv: string;
-  /** The processor, whose kernel calls are filtered. */
+  /** The processor architecture, which decides the filter of kernel calls. */
   readonly arch: string;
 }
 
@@ -85,7 +85,7 @@ function createBubblewrap({ bwrap, bash, setpriv, arch }: Programs, found: Retur
         ...program.args,
       ],
       cwd: "/",
-      // The environment is empty, because bubblewrap's own environment can be read inside the sandbox.
+      // Programs in the sandbox can read bubblewrap's environment, so it is empty.
       env: {},
       limits: program.limits,
       folders: program.places
@@ -119,8 +119,8 @@ function limitsSentence(found: ReturnType<typeof openCgroups>): string {
 }
 
 /**
- * Joins the control groups, and closes every descriptor that this server inherited from its parent. Node closes only
- * its own descriptors, bubblewrap closes none, and with a descriptor of an outside folder a program could leave the
+ * Joins the control groups, and closes every file descriptor that this server got from its parent process. Node and
+ * bubblewrap do not close these descriptors. With the descriptor of an outside folder, a program could leave the
  * sandbox.
  */
 const LAUNCH = `

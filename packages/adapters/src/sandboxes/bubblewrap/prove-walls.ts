@@ -7,7 +7,10 @@ import { type Sandbox, bubblewrapRefusal } from "@skein/core";
 const PROOF_MS = 10_000;
 const DONE = "looked everywhere";
 
-/** Why the sandbox does not work on this machine; undefined if it does. A program inside looks for things that it must not find. */
+/**
+ * Runs a program in the sandbox that looks for things which it must not find. Returns why the sandbox does not work, or
+ * undefined.
+ */
 export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> {
   const outside = mkdtempSync(join(tmpdir(), "skein-walls-"));
   const inside = mkdtempSync(join(outside, "inside-"));
@@ -33,8 +36,8 @@ export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> 
 }
 
 /**
- * Prints a line for each hole. The test changes nothing even if a wall is missing: it checks whether a file could be
- * written, without writing it.
+ * Prints a line for each hole in the sandbox. The test only checks whether a file could be written. It changes nothing,
+ * even if a wall is missing.
  */
 const LOOK = `
 [ -e "$1" ] && echo "reads files outside"

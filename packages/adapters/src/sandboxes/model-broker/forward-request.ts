@@ -13,20 +13,17 @@ export interface Forwarded extends AnswerTap {
   readonly path: string;
   readonly asked: AskedAnswer;
   readonly signal: AbortSignal;
-  /**
-   * The name by which the program knows the model, if the server uses another name: it replaces the server's name in
-   * the answer.
-   */
+  /** The model's name for the program, if its server uses another name. It replaces the server's name in the answer. */
   readonly nameInAnswer?: string | undefined;
 }
 
 /**
- * Headers of a request that are forwarded. Other headers could have a meaning for the provider or for a gateway in
- * front of it, for example which account pays.
+ * The headers of a request that are forwarded. Another header could have a meaning for the provider or a gateway, for
+ * example which account pays.
  */
 const PASSED_ON = /^(?:accept|content-type|user-agent|x-app|anthropic-.*|x-stainless-.*|x-claude-.*)$/;
 
-/** Headers of an answer that belong to its connection or to the account. */
+/** The headers of an answer that are removed, because they are about the connection or the account. */
 const NOT_RETURNED = new Set([
   "connection",
   "keep-alive",
@@ -37,7 +34,7 @@ const NOT_RETURNED = new Set([
   "set-cookie",
 ]);
 
-/** Forwards a request with the real credentials, and passes the answer back as it arrives. */
+/** Forwards a request with the real credentials. Streams the answer back. */
 export async function forwardRequest(forwarded: Forwarded, upstream: Upstream): Promise<void> {
   const { request, response, body, path, signal, asked, nameInAnswer } = forwarded;
   const gone = new AbortController();
@@ -47,7 +44,7 @@ export async function forwardRequest(forwarded: Forwarded, upstream: Upstream): 
     answer = await upstream({
       path,
       body,
-      // An uncompressed answer is requested, because its usage is read while it passes.
+      // The answer must not be compressed, because its usage is read on the way.
       headers: { ...passedOn(request), "accept-encoding": "identity" },
       signal: AbortSignal.any([signal, gone.signal]),
     });

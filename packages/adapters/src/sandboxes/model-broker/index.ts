@@ -13,59 +13,59 @@ import type { ReportedUsage } from "./usage-of-answer.ts";
 export { type BrokeredModel, type Upstream, createHttpUpstream } from "./upstream.ts";
 
 /**
- * Connects sandboxes to the model. The real key stays in this process: a sandboxed program gets a socket and a token
- * that is valid for one session, for the models of that session, and only while the pass is open.
+ * Connects sandboxes to the model. The real key stays in this process. A sandboxed program gets a socket and a token.
+ * The token is valid only for the models of its session, and only while the pass is open.
  *
- * The broker reads requests of the Messages API, and forwards what it has read and checked. Answers pass unchanged,
- * except for the name of a model that has an address of its own.
+ * The broker reads and checks requests of the Messages API, and forwards only checked content. It does not change
+ * answers, except the name of a model with its own address.
  */
 export interface ModelBroker {
-  /** Makes a socket and a token for one program. They do not work until the pass is opened. */
+  /** Makes a socket and a token for a program. They work only after the pass is opened. */
   issue(rules: PassRules): Promise<ModelPass>;
   /** Ends every pass. */
   close(): Promise<void>;
 }
 
 export interface PassRules extends ProviderRules {
-  /** The reason why this model may not be called now, as a sentence; undefined if it may. Called before each call. */
+  /** Returns a sentence if this model may not be called now. Called before each call. */
   readonly refusal?: (model: string) => string | undefined;
   /**
-   * How a model with an address and a key of its own is reached; undefined for a model of the broker's own server.
-   * Called before each call. An error that it throws rejects the call.
+   * Returns how to call a model with its own address and key. Returns undefined for a model of the broker's server.
+   * Called before each call. An error rejects the call.
    */
   readonly reach?: (model: string) => Promise<BrokeredModel | undefined>;
-  /** Called when a streamed answer begins, with its id and the token limit of its request. */
+  /** Handles the beginning of a streamed answer. `maxTokens` is the token limit of the request. */
   readonly onBegun?: (id: string, maxTokens: number) => void;
-  /** Called with the usage of each call: as the model reported it, or estimated if the call was cut off. */
+  /** Gets the usage of a call. The usage comes from the model, or is estimated if the call was cut off. */
   readonly onUsage?: (model: string, usage: ReportedUsage, own: BrokeredModel | undefined) => void;
   /**
-   * Called before each call. If it returns a sentence, the call is rejected. Otherwise `settle` gets the usage of the
-   * call.
+   * Reserves money for a call. If it returns a sentence, the call is rejected. If it returns an object, `settle` later
+   * gets the usage.
    */
   readonly pay?: (call: BrokeredCall) => Promise<PaidFor | string>;
 }
 
-/** A call that a sandboxed program wants to make. */
+/** A model call of a sandboxed program, before it is forwarded. */
 export interface BrokeredCall {
   readonly model: string;
   readonly maxTokens: number;
   readonly bytes: number;
-  /** The model, if it has an address and a key of its own. */
+  /** The model, if it has its own address and key. */
   readonly own: BrokeredModel | undefined;
 }
 
-/** Called once, when the call is over, with its usage. The usage is undefined if the model did not answer. */
+/** Gets the usage once, at the end of the call. The usage is undefined if the model did not answer. */
 export interface PaidFor {
   settle(usage: ReportedUsage | undefined): void;
 }
 
 export interface ModelPass {
-  /** The socket, outside of the sandbox. */
+  /** The path of the socket outside of the sandbox. */
   readonly socket: string;
   readonly token: string;
   /** Allows calls from now on. */
   open(): void;
-  /** Rejects calls from now on, and aborts those in progress. */
+  /** Rejects calls from now on, and aborts calls in progress. */
   shut(): void;
   /** Removes the socket. */
   close(): Promise<void>;
@@ -75,10 +75,10 @@ const MAXIMUM_BODY_BYTES = 48 * 1024 * 1024;
 const TOO_LARGE = `A request may have at most ${MAXIMUM_BODY_BYTES} bytes.`;
 const ROUTES = new Set(["/v1/messages", "/v1/messages/count_tokens"]);
 
-/** `server` is used for models that have no address of their own. */
+/** Creates a broker. `server` answers calls of models without their own address. */
 export function createModelBroker(server: HttpUpstream): ModelBroker {
   const upstream = createHttpUpstream(server);
-  // The folder of the sockets is not in the data folder, whose path may be too long for a socket (108 bytes).
+  // The sockets have a separate folder, because the path of the data folder may be too long for a socket (108 bytes).
   let folder: string | undefined;
   let issued = 0;
   const passes = new Set<ModelPass>();
@@ -147,7 +147,10 @@ async function createPass(socket: string, rules: PassRules, server: Upstream): P
     ).finally(() => paid?.settle(usage));
   }
 
-  /** Returns the model if it has an address of its own, or a sentence if the model cannot be used. */
+  /**
+   * Returns a model with its own address. Returns undefined for other models, or a sentence if the model cannot be
+   * used.
+   */
   async function reached(model: string): Promise<BrokeredModel | string | undefined> {
     try {
       return await rules.reach?.(model);
@@ -159,7 +162,7 @@ async function createPass(socket: string, rules: PassRules, server: Upstream): P
 
   const listener = createServer((request, response) => {
     answer(request, response).catch(() => {
-      // The program has closed the connection, or sent an incomplete request.
+      // This happens if the program has closed the connection or sent an incomplete request.
       response.destroy();
     });
   });
@@ -197,7 +200,7 @@ function isToken({ headers }: IncomingMessage, token: string): boolean {
   return timingSafeEqual(Buffer.from(given), Buffer.from(token));
 }
 
-/** The body of a request, with or without an announced length; undefined if the body is too large. */
+/** Reads the body of a request. Returns undefined if the body is too large. */
 async function bodyOf(request: IncomingMessage): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (Number(request.headers["content-length"] ?? 0) > MAXIMUM_BODY_BYTES) return undefined;
   const chunks: Uint8Array[] = [];
@@ -212,7 +215,10 @@ async function bodyOf(request: IncomingMessage): Promise<Uint8Array<ArrayBuffer>
 
 const Call = z.looseObject({ model: z.string(), max_tokens: z.int().min(0).optional() });
 
-/** The call in a body, or what is wrong with it. A call that costs money has to limit its answer. */
+/**
+ * Reads the call in a body, or returns its problem as a sentence. If the call costs money, its answer must have a
+ * limit.
+ */
 function callIn(body: Uint8Array, costs: boolean): z.infer<typeof Call> | string {
   let json: unknown;
   try {
@@ -229,14 +235,14 @@ function callIn(body: Uint8Array, costs: boolean): z.infer<typeof Call> | string
 }
 
 /**
- * A call as it was checked. The bytes of the program are not forwarded: if a member of the JSON occurs twice, the
- * model's server could read the one that was not checked.
+ * Returns the checked call as JSON. The original bytes are not forwarded. If a JSON key occurs twice in them, the
+ * model's server could use the value that was not checked.
  */
 function checked(call: z.infer<typeof Call>): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(call));
 }
 
-/** An error in the format of the Messages API, which its clients understand. */
+/** Sends an error in the format of the Messages API. */
 function refuse(response: ServerResponse, status: number, type: string, message: string): void {
   response.writeHead(status, { "content-type": "application/json", "x-should-retry": "false" });
   response.end(JSON.stringify({ type: "error", error: { type, message } }));

@@ -1,18 +1,18 @@
-/** The actions that a sandboxed program may request from the provider of its model. */
+/** Rules for the actions that a program may request from its model's provider. */
 export interface ProviderRules {
-  /** Whether the provider may fetch this address: an image or document of a prompt. Default: no address. */
+  /** Returns true if the provider may fetch this image or document. Default: no address is allowed. */
   readonly allowsUrl?: ((url: string) => boolean) | undefined;
-  /** Whether the operator's rules allow a tool of Claude Code. Default: every tool. */
+  /** Returns true if the operator's rules allow a tool of Claude Code. Default: every tool is allowed. */
   readonly allowsTool?: ((name: string) => boolean) | undefined;
 }
 
-/** Types of tools that the provider does not run, and the type of the provider's search in the tools of the request. */
+/** Matches types of tools that the provider does not run, and of the search for tools. */
 const HARMLESS = /^(?:custom$|bash_|text_editor_|computer_|memory_|tool_search_tool_)/;
 
 /**
- * Why a request may not be forwarded, as a sentence; undefined if it may. A program without a network could otherwise
- * have the provider make connections for it: to MCP servers, to addresses of images and documents, by tools that the
- * provider runs. Reasons: decision 170.
+ * Returns why a request may not be forwarded, or undefined if it may. Without this check, a program without a network
+ * could connect through the provider. The provider calls MCP servers, fetches images and documents, and runs tools.
+ * Decision 170 has the reasons.
  */
 export function providerRefusal(
   { mcp_servers, tools, messages }: Readonly<Record<string, unknown>>,
@@ -29,7 +29,7 @@ export function providerRefusal(
   return `A session in a sandbox cannot have its provider fetch ${url.slice(0, 200)}: the address is not in one of its prompts.`;
 }
 
-/** The addresses of images and documents in messages or in the content of a message. */
+/** Returns the addresses of images and documents in messages, or in the content of a message. */
 export function urlsIn(blocks: unknown): readonly string[] {
   return listOf(blocks).flatMap((block) => {
     const source = (block["source"] ?? {}) as Readonly<Record<string, unknown>>;

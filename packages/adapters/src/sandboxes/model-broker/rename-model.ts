@@ -1,12 +1,12 @@
 import { Transform } from "node:stream";
 import { parsedOrUndefined } from "@skein/core";
 
-/** The most bytes of an answer that wait in memory until the name of the model is found. */
+/** The largest part of an answer in memory until the model's name is found, in bytes. */
 const MOST_HELD = 32 * 1024 * 1024;
 
 /**
- * Passes an answer through with another name for its model. The name is in the first event of a stream, or in the whole
- * of an answer that is not streamed. An answer that is not in the format of the Messages API passes unchanged.
+ * Replaces the model's name in an answer. A stream has the name in its first event. An answer in another format than
+ * the Messages API passes unchanged.
  */
 export function renameModel(contentType: string, name: string): Transform {
   const isStream = contentType.startsWith("text/event-stream");
@@ -36,13 +36,13 @@ export function renameModel(contentType: string, name: string): Transform {
   });
 }
 
-/** The index after the empty line that ends the first event. */
+/** Returns the index after the first event. */
 function endOfFirstEvent(bytes: Buffer): number | undefined {
   const found = /\r?\n\r?\n/.exec(bytes.toString("latin1"));
   return found ? found.index + found[0].length : undefined;
 }
 
-/** The lines of the first event, with the name in its data. */
+/** Returns the first event with the new name in its data. */
 function renamedEvent(event: string, name: string): string {
   return event.replace(/^data:(.*)$/m, (line: string, data: string) => {
     const said: { message?: { model?: unknown } } | undefined = parsedOrUndefined(data);

@@ -1,6 +1,6 @@
 import type { ModelPrice } from "@skein/protocol";
 
-/** A request to a server that speaks the Messages API, without credentials. */
+/** A request to a server with the Messages API. It has no credentials. */
 interface UpstreamRequest {
   /** Path and query. */
   readonly path: string;
@@ -9,23 +9,23 @@ interface UpstreamRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends a request to the server of a model, with the real credentials. */
+/** Sends a request to a model's server, with the real credentials. */
 export type Upstream = (request: UpstreamRequest) => Promise<Response>;
 
-/** A model with an address and a key of its own. */
+/** A model with its own address and key. */
 export interface BrokeredModel {
-  /** The name that its server has for the model. */
+  /** The server's name for the model. */
   readonly modelName: string;
   readonly upstream: Upstream;
-  /** The price that the operator set for the model. If it is missing, the table of known prices is used. */
+  /** The operator's price. Default: the price in the table of known prices. */
   readonly price?: ModelPrice | undefined;
-  /** Abilities that the model lacks although Claude has them. */
+  /** The abilities of Claude that the model does not have. */
   readonly lacks?: readonly ("caching" | "thinking")[];
 }
 
-/** The address and the credentials of a server that speaks the Messages API. */
+/** The address and the credentials of a server with the Messages API. */
 export interface HttpUpstream {
-  /** Such as `https://api.anthropic.com`. */
+  /** Example: `https://api.anthropic.com`. */
   readonly baseUrl: string;
   /** The headers that carry the real credentials. */
   readonly credentials: Readonly<Record<string, string>>;

@@ -2,13 +2,13 @@ import { Transform } from "node:stream";
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
 
-/** The usage of one answer, as its server reported it. */
+/** The usage that a server reported for an answer. */
 export const ReportedUsage = z.object({
   input_tokens: z.number().nullish(),
   output_tokens: z.number().nullish(),
   cache_creation_input_tokens: z.number().nullish(),
   cache_read_input_tokens: z.number().nullish(),
-  // Tokens that are cached for 5 minutes and tokens that are cached for 1 hour have different prices.
+  // The price of cached tokens depends on the cache duration: 5 minutes or 1 hour.
   cache_creation: z
     .object({ ephemeral_5m_input_tokens: z.number().optional(), ephemeral_1h_input_tokens: z.number().optional() })
     .nullish(),
@@ -23,30 +23,29 @@ const WithUsage = z.object({
 });
 
 export interface AnswerTap {
-  /** Called when a streamed answer begins, with its id. */
+  /** Handles the beginning of a streamed answer. */
   readonly onBegun: (id: string) => void;
-  /** Called when the answer has ended or was cut off, with the usage that it contained. */
+  /** Gets the usage when the answer has ended or was cut off. */
   readonly onUsage: (usage: ReportedUsage) => void;
 }
 
-/** The parts of a sent request that decide what a lost answer may have cost. */
+/** The parts of a request from which the cost of a lost answer is estimated. */
 export interface AskedAnswer {
   readonly bytes: number;
-  /** The longest answer that the request asks for. */
+  /** The token limit of the answer. */
   readonly maxTokens: number;
-  /** Whether the answer is streamed. */
   readonly isStream: boolean;
 }
 
 /** The average number of bytes in a token. */
 const BYTES_PER_TOKEN = 4;
-/** The size of one event of a stream without its text. */
+/** The size of an event without its text. */
 const EMPTY_PIECE = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}`.length;
 
 /**
- * The usage of an answer that was cut off before it reported its usage. Without an estimate, a program could avoid all
- * cost by disconnecting early. A stream costs the part that arrived. An answer that is not streamed costs as much as
- * the longest possible answer, because nothing of it is known.
+ * Estimates the usage of an answer that was cut off before it reported its usage. Without an estimate, a program could
+ * avoid the cost by disconnecting early. For a stream, counts the part that arrived. For any other answer, counts the
+ * longest possible answer, because the real length is unknown.
  */
 export function usageOfCut(
   { bytes, maxTokens, isStream }: AskedAnswer,
@@ -57,7 +56,7 @@ export function usageOfCut(
   return { ...input, output_tokens: Math.max(output, told.output_tokens ?? 0) };
 }
 
-/** Passes an answer through unchanged, and reports its usage. */
+/** Passes on an answer unchanged, and reports its usage. */
 export function tapAnswer(
   { headers, ok }: Pick<Response, "headers" | "ok">,
   { onBegun, onUsage, asked }: AnswerTap & { readonly asked: AskedAnswer },
@@ -70,7 +69,7 @@ export function tapAnswer(
     const found = WithUsage.safeParse(parsed(json)).data;
     if (isStream && found?.message?.id !== undefined) onBegun(found.message.id);
     const told = found?.usage ?? found?.message?.usage;
-    // A stream reports its input first and its output repeatedly: the last value counts.
+    // A stream reports its output several times. The last value counts.
     if (told) usage = { ...usage, ...told };
   };
   const parser = createParser({

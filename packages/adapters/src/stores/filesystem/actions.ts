@@ -6,7 +6,10 @@ export interface Action extends Partial<ActionLog> {
   readonly run_id: string;
 }
 
-/** The rows of `agent_runs` for a fact. None if its run is not a UUID, because the id becomes a file name. */
+/**
+ * Returns the rows of `agent_runs` for a fact. Returns no rows if the id of the run is not a UUID, because the id
+ * becomes a file name.
+ */
 export function actionsOf(event: Event): readonly Action[] {
   const rows = actionLogs(event);
   if (rows.length === 0) return [];
@@ -15,12 +18,12 @@ export function actionsOf(event: Event): readonly Action[] {
   return rows.map((row) => ({ agent_uuid: event.session_id, run_id: runId.data, ...withoutNulls(row) }));
 }
 
-/** The line in the file, numbered from 1 inside its run. */
+/** Returns a row as a line of its file. `number` begins with 1 in each run. */
 export function actionLine(action: Action, number: number): string {
   return `${JSON.stringify({ log_id: number, ...action })}\n`;
 }
 
-/** Keys without a value are left out, as in the examples of the specification. */
+/** Leaves out keys without a value, as the examples of the specification do. */
 function withoutNulls(row: ActionLog): Partial<ActionLog> {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
 }

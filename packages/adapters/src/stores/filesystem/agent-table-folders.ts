@@ -6,26 +6,26 @@ import { conversationName, documentText, nameWidth } from "./documents.ts";
 import { addToFile, makeFolder, removeEntry, replaceFile } from "./durable-files.ts";
 import type { Documented } from "./heads.ts";
 
-/** What must be written for one session, as a consistent snapshot. */
+/** The documents to write for a session, as a consistent snapshot. */
 export interface AgentDocuments {
   /**
-   * Whether these are all documents of the session. If so, any other documents are removed, and documents that are
-   * equal to those on disk are not written again.
+   * True if these are all documents of the session. All other documents are then removed, and unchanged documents are
+   * not written again.
    */
   readonly anew: boolean;
   readonly runs: readonly { readonly runId: string; readonly text: string; readonly whole: boolean }[];
   readonly conversations: readonly { readonly number: number; readonly text: string }[];
   readonly config: string | undefined;
-  /** How many runs have ended. */
+  /** The number of ended runs. */
   readonly ended: number;
-  /** The last event that the documents show. */
+  /** The sequence of the last event in the documents. */
   readonly sequence: number;
 }
 
-/** The documents that were found in the three folders at open. */
+/** The documents in the three folders when the store was opened. */
 interface FoundDocuments {
   readonly ids: ReadonlySet<string>;
-  /** Whether a session's documents are unchanged: none was removed or added. */
+  /** Returns true if no document of a session was removed or added. */
   asLeft(sessionId: string, documents: Documented): boolean;
 }
 
@@ -76,7 +76,7 @@ export function createAgentTableFolders(folder: string): AgentTableFolders {
   };
 }
 
-/** A folder's modification time changes when a file is added or removed. */
+/** Returns the modification time of a folder. It changes when a file is added or removed. */
 function changedAt(folder: string): number | null {
   return lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? null;
 }
@@ -104,7 +104,10 @@ async function writeConversations(folder: string, { conversations, ended, anew }
   await put(join(folder, "index.json"), index, anew);
 }
 
-/** Replaces a document. A document that may be up to date is read first, which is much cheaper than writing a file. */
+/**
+ * Replaces a document. With `compare`, first reads the document, because reading is much cheaper than writing an
+ * unchanged file.
+ */
 async function put(path: string, text: string, compare: boolean): Promise<void> {
   if (compare && (await readFile(path, "utf8").catch(() => undefined)) === text) return;
   await replaceFile(path, text, false);
@@ -117,8 +120,8 @@ async function removeOthers(folder: string, expected: ReadonlySet<string>): Prom
 }
 
 /**
- * Names have at least three digits, and as many as the greatest number, so that they stay sorted. So all documents of a
- * folder are renamed when it gets number 1,000, 10,000 …
+ * Renames all documents of a folder when it gets number 1,000, 10,000 and so on. Names have the digits of the largest
+ * number, but at least three, so that they stay sorted.
  */
 async function widenNames(folder: string, width: number): Promise<void> {
   for (const name of await readdir(folder)) {

@@ -4,13 +4,13 @@ const NEWLINE = 10;
 const SEAL = /^,"crc":"[0-9a-f]{8}"\}$/;
 const SEAL_LENGTH = ',"crc":"00000000"}'.length;
 
-/** A line of JSON that ends with its own checksum. `json` is the text of an object with at least one key. */
+/** Returns a line of JSON with a checksum at its end. `json` is an object with at least one key. */
 export function withChecksum(json: string): Buffer {
   const body = Buffer.from(json.slice(0, -1));
   return Buffer.concat([body, Buffer.from(`${seal(crc32(body))}\n`)]);
 }
 
-/** The object of a line, or undefined if the line is damaged: its checksum does not match. */
+/** Returns the object of a line, or undefined if its checksum does not match. */
 export function checkedObject(line: Buffer): unknown {
   const body = line.subarray(0, -SEAL_LENGTH);
   const end = line.subarray(-SEAL_LENGTH).toString("latin1");
@@ -22,7 +22,9 @@ function seal(checksum: number): string {
   return `,"crc":"${checksum.toString(16).padStart(8, "0")}"}`;
 }
 
-/** A line and its position. The newline is missing if the file ends in the middle of the line. */
+/**
+ * A line and its position. `whole` is false if the newline is missing, because the file ends in the middle of the line.
+ */
 export interface Line {
   readonly text: Buffer;
   readonly offset: number;
@@ -40,9 +42,9 @@ export function* linesOf(bytes: Buffer): Generator<Line> {
 }
 
 /**
- * Whether a damaged line is the rest of a write that a crash interrupted: it has no newline, or zeros in place of
- * blocks that never reached the disk. It must be the last line. Our lines contain no zero byte, because JSON escapes
- * it.
+ * Returns true if a damaged line comes from a write that a crash interrupted. Such a line is the last line. It has no
+ * newline, or has zeros in place of blocks that never reached the disk. Valid lines have no zero byte, because JSON
+ * escapes it.
  */
 export function isTorn({ text, offset, whole }: Line, bytes: Buffer): boolean {
   return !whole || (offset + text.length + 1 === bytes.length && text.includes(0));

@@ -36,9 +36,7 @@ export interface CommitDeps {
   readonly now: () => number;
 }
 
-/**
- * The state that a session will have if the write of a batch succeeds. The appends of the batch are checked against it.
- */
+/** The state of a session if the write of a batch succeeds. The batch's appends are checked against this state. */
 interface PendingCommit {
   readonly head: Head | undefined;
   readonly log: LoadedLog | undefined;
@@ -58,25 +56,25 @@ interface Accepted {
   readonly changes: Changes;
   readonly line: Buffer;
   readonly key: KeptKey | undefined;
-  /** The fence of the lease that the append took. */
+  /** The fence, if the append took a lease. */
   readonly fence?: number;
 }
 
 type Decision =
   | { readonly kind: "accepted" }
-  /** The events are already in the log of a session. */
+  /** The log already has the events. */
   | { readonly kind: "stored"; readonly head: Head; readonly first: number; readonly last: number }
-  /** The same events occur earlier in this batch. */
+  /** An earlier append of this batch has the same events. */
   | { readonly kind: "together"; readonly events: readonly Event[] };
 
-/** Checks the waiting appends of one session one after the other, and stores them with one write and one sync. */
+/** Checks the waiting appends of a session in their order. Stores them with one write and one sync. */
 export function createCommit(deps: CommitDeps) {
   const { heads } = deps;
 
   return async function commit(sessionId: string, requests: readonly AppendRequest[]): Promise<void> {
     for (let rest = requests; rest.length > 0;) {
       const head = heads.find(sessionId);
-      // The append that creates a session is written alone: later appends are checked against the new session.
+      // The append that creates a session is written first. Later appends are then checked against the new session.
       const batch = head ? rest : rest.slice(0, 1);
       rest = rest.slice(batch.length);
       try {
@@ -139,7 +137,7 @@ export function createCommit(deps: CommitDeps) {
       event_type,
       body: JSON.stringify(data),
     }));
-    // Stored events are copies through JSON, so that callers cannot change them.
+    // The stored events are copies, so that callers cannot change them.
     const copies = written.map(({ id, event_type, body }) => ({ id, event_type, data: JSON.parse(body) }) as NewEvent);
     const [first, at] = [pending.last + 1, deps.now()];
     const created_at = new Date(at).toISOString();
@@ -218,7 +216,7 @@ export function createCommit(deps: CommitDeps) {
     return code === "ENOENT" ? sessionNotFound(sessionId) : error;
   }
 
-  /** Applies a successful write: from here on everybody sees it. */
+  /** Applies a successful write. All readers see its events after this call. */
   function apply(sessionId: string, pending: PendingCommit): Head {
     let { log } = pending;
     let place = pending.head?.bytes ?? 0;
@@ -247,7 +245,7 @@ export function createCommit(deps: CommitDeps) {
         log,
       );
     const { fence, owner } = pending;
-    // The lease may have been renewed during the write: the later time counts.
+    // The lease may have been renewed during the write. The later time counts.
     const leasedUntil = owner === null ? 0 : Math.max(head.leasedUntil, pending.leasedUntil);
     heads.change(head, { ...changed, fence, owner, leasedUntil });
     for (const { key } of pending.accepted) if (key) heads.keepKey(head, key);
@@ -266,7 +264,7 @@ export function createCommit(deps: CommitDeps) {
   }
 }
 
-/** The events that an earlier append with the same ids stored, or will store with this batch. */
+/** Returns the earlier append with the same event ids, from the log or from this batch. */
 function earlier(pending: PendingCommit, events: readonly NewEvent[]): Decision | undefined {
   const id = events[0]?.id ?? "";
   const stored = pending.log?.ids.get(id);
@@ -281,7 +279,7 @@ function earlier(pending: PendingCommit, events: readonly NewEvent[]): Decision 
   };
 }
 
-/** The tenant of an append's idempotency key. If the append creates a session, it is the session's tenant. */
+/** Returns the tenant of an append's idempotency key. If the append creates a session, returns the session's tenant. */
 function keyOwner({ events, options }: AppendRequest): string | null {
   const [created] = events;
   return (created?.event_type === "session.created" ? created.data.tenant : options.tenant) ?? null;
