@@ -1,6 +1,6 @@
 import type { Draft, Event } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
-import { distinctNames } from "../src/api/distinct-names.ts";
+import { datedNames, distinctNames } from "../src/api/distinct-names.ts";
 import { fold, foldDraft } from "../src/session/fold.ts";
 import { stateOfStep } from "../src/session/step-state.ts";
 import { type SessionView, emptyView, endOfStep, stepLabel, stepName } from "../src/session/view.ts";
@@ -205,8 +205,13 @@ describe("the view of a session", () => {
   });
 });
 
-test("agents with the same name are told apart by the end of their id and their time", () => {
+test("agents with the same name are told apart by the end of their id, and in menus also by their time", () => {
   const agent = (id: string, name: string) => ({ id, name, created_at: "2023-01-02T12:00:00.000Z" });
-  const names = distinctNames([agent(RUN, "Helper"), agent(SESSION, "Helper"), agent("one", "Fixer")]);
-  expect([...names.values()]).toEqual(["Helper …c128, made 2 Jan 2023", "Helper …c129, made 2 Jan 2023", "Fixer"]);
+  const agents = [agent(RUN, "Helper"), agent(SESSION, "Helper"), agent("one", "Fixer")];
+  expect([...distinctNames(agents).values()]).toEqual(["Helper …c128", "Helper …c129", "Fixer"]);
+  expect([...datedNames(agents).values()]).toEqual([
+    "Helper …c128, made 2 Jan 2023",
+    "Helper …c129, made 2 Jan 2023",
+    "Fixer",
+  ]);
 });

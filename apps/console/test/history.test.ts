@@ -1,8 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { HistoryMessage } from "../src/api/api.ts";
 import { continueCommand } from "../src/history/continue-command.ts";
 import { viewOfMessages } from "../src/history/history-view.ts";
 import { historySums } from "../src/history/history-sums.ts";
+import { rowsOf } from "../src/session/transcript-rows.ts";
 import { rowOfHistory, shortPath } from "../src/sessions/listed-row.ts";
 import { mergedPages } from "../src/sessions/merged-pages.ts";
 import type { Pages } from "../src/sessions/pages.ts";
@@ -160,6 +161,28 @@ describe("a transcript is converted to messages, steps and calls", () => {
     ]);
     expect(texts(true).filter((one) => one === "prompt")).toHaveLength(3);
   });
+});
+
+test("a transcript names each day where it begins, but not today at its beginning", () => {
+  vi.useFakeTimers({ now: new Date(2026, 10, 19, 12), toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const daysOf = (...times: readonly Date[]) => {
+    const messages = times.map((time, at) => prompt(at + 1, "Go on", { created_at: time.toISOString() }));
+    const { items } = viewOfMessages(messages, { withRewound: false, agent: "Codex" });
+    return rowsOf(items, undefined, new Set()).map(({ day }) => day);
+  };
+  const [morning, evening] = [new Date(2026, 7, 20, 0, 0), new Date(2026, 7, 20, 23, 59, 59)];
+  const yesterday = new Date(2026, 10, 18, 9);
+  const [today, later] = [new Date(2026, 10, 19, 0, 1), new Date(2026, 10, 19, 11)];
+  expect(daysOf(new Date(2025, 9, 2, 7), morning, evening, yesterday, today, later)).toEqual([
+    "2 Oct 2025",
+    "Thursday 20 August",
+    null,
+    "Yesterday",
+    "Today",
+    null,
+  ]);
+  expect(daysOf(today, later)).toEqual([null, null]);
 });
 
 test.each([

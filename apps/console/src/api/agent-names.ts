@@ -2,6 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useAgents, useApi } from "./context.tsx";
 import { distinctNames } from "./distinct-names.ts";
 
+/** The distinct name of an agent of this server; the given name for any other agent. */
+export function useDistinctName(): (id: string, name: string) => string {
+  const agents = useAgents();
+  const names = distinctNames(agents.data ?? []);
+  return (id, name) => names.get(id) ?? name;
+}
+
 interface AgentNames {
   nameOf(id: string): string;
   /** Whether this server has the agent. Only then does the agent have a page. */

@@ -1,12 +1,13 @@
 import { Link } from "wouter";
 import { serverNow } from "../api/server-clock.ts";
 import type { Agent, HistorySession, Session } from "../api/api.ts";
+import { distinctNames } from "../api/distinct-names.ts";
 import { useTitles } from "../api/titles.ts";
 import { type ListedRow, rowOfHistory, rowOfSession } from "../sessions/listed-row.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { Icon } from "../ui/icon.tsx";
 import { StateMark } from "../ui/status.tsx";
-import { when } from "../ui/times.ts";
+import { fullTime, when } from "../ui/times.ts";
 
 interface LastSessionsProps {
   readonly sessions: readonly Session[];
@@ -20,10 +21,10 @@ interface LastSessionsProps {
 export function LastSessions({ sessions, agents, history = [], most = 50 }: LastSessionsProps) {
   const now = serverNow();
   const titleOf = useTitles();
-  const nameOf = (agentId: string): string => agents.find(({ id }) => id === agentId)?.name ?? "";
+  const names = distinctNames(agents);
   const rows: readonly ListedRow[] = [
     ...sessions.map((session) =>
-      rowOfSession(session, { title: titleOf(session), agent: nameOf(session.agent_id) }, now),
+      rowOfSession(session, { title: titleOf(session), agent: names.get(session.agent_id) ?? "" }, now),
     ),
     ...history.map(rowOfHistory),
   ]
@@ -43,9 +44,13 @@ export function LastSessions({ sessions, agents, history = [], most = 50 }: Last
               <StateMark state={row.state} />
             )}
             <span className="strong cut grow">{visibleLine(row.title)}</span>
-            <span className="faint cut desk-only w-place">{visibleLine(row.place)}</span>
+            <span className="faint cut w-place">
+              {visibleLine(row.state === null ? `${row.source} · ${row.place}` : row.place)}
+            </span>
             <span className="num muted w-money">{row.cost}</span>
-            <span className="num faint w-when">{when(row.at)}</span>
+            <span className="num faint w-when" title={fullTime(row.at)}>
+              {when(row.at)}
+            </span>
           </Link>
         </li>
       ))}

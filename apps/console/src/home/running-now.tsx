@@ -1,5 +1,6 @@
 import { Link } from "wouter";
 import type { Agent, Session } from "../api/api.ts";
+import { distinctNames } from "../api/distinct-names.ts";
 import { useTitles } from "../api/titles.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { briefDuration, money, shortModel } from "../ui/amounts.ts";
@@ -10,6 +11,7 @@ import { useNow } from "../ui/use-now.ts";
 export function RunningNow({ running, agents }: { running: readonly Session[]; agents: readonly Agent[] }) {
   const titleOf = useTitles();
   const now = useNow(1000, running.length > 0);
+  const names = distinctNames(agents);
   if (running.length === 0) return <p className="lbl">No session is running.</p>;
   return (
     <ul>
@@ -21,7 +23,7 @@ export function RunningNow({ running, agents }: { running: readonly Session[]; a
               {visibleLine(titleOf(session))}
             </Link>
             <span className="now">
-              {visibleLine(agents.find(({ id }) => id === session.agent_id)?.name ?? "")} · {shortModel(session.model)}
+              {visibleLine(names.get(session.agent_id) ?? "")} · {shortModel(session.model)}
             </span>
           </div>
           <div className="amt">

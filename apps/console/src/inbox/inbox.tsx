@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import type { Waiting } from "../api/api.ts";
+import { useDistinctName } from "../api/agent-names.ts";
 import { type TitleOf, useTitles } from "../api/titles.ts";
 import { useKeys } from "../ui/use-keys.ts";
 import type { AwaitCardData } from "./await-card-data.ts";
@@ -11,6 +12,7 @@ const STAYS_MS = 4000;
 /** Everything that waits for a person, the oldest first. */
 export function Inbox({ awaits }: { awaits: readonly Waiting[] }) {
   const titleOf = useTitles();
+  const nameOf = useDistinctName();
   const [kept, setKept] = useState<readonly Waiting[]>(awaits);
   const [current, setCurrent] = useState<string>();
   const idsNow = awaits.map(({ tool_use_id }) => tool_use_id).join();
@@ -42,7 +44,11 @@ export function Inbox({ awaits }: { awaits: readonly Waiting[] }) {
   return (
     <div className="inbox">
       {kept.map((one, index) => (
-        <AwaitCard key={`${one.session_id} ${one.tool_use_id}`} wait={cardOf(one, titleOf)} isCurrent={index === at} />
+        <AwaitCard
+          key={`${one.session_id} ${one.tool_use_id}`}
+          wait={cardOf(one, { titleOf, nameOf })}
+          isCurrent={index === at}
+        />
       ))}
     </div>
   );
@@ -52,7 +58,12 @@ function isSame(one: Waiting, other: Waiting): boolean {
   return one.tool_use_id === other.tool_use_id && one.session_id === other.session_id;
 }
 
-function cardOf(one: Waiting, titleOf: TitleOf): AwaitCardData {
+interface Names {
+  readonly titleOf: TitleOf;
+  readonly nameOf: (id: string, name: string) => string;
+}
+
+function cardOf(one: Waiting, { titleOf, nameOf }: Names): AwaitCardData {
   return {
     sessionId: one.session_id,
     toolUseId: one.tool_use_id,
@@ -62,6 +73,6 @@ function cardOf(one: Waiting, titleOf: TitleOf): AwaitCardData {
     openedAt: Date.parse(one.opened_at),
     expiresAt: one.expires_at,
     title: titleOf({ id: one.session_id, title: one.session.title }),
-    agentName: one.session.agent_name ?? "an agent",
+    agentName: nameOf(one.session.agent_id, one.session.agent_name ?? "an agent"),
   };
 }

@@ -7,6 +7,7 @@ import { AgentTools } from "../agents/agent-tools.tsx";
 import { AgentVersions } from "../agents/agent-versions.tsx";
 import { SessionsOfAgent } from "../agents/sessions-of-agent.tsx";
 import { type Attempt, TryAgent } from "../agents/try-agent.tsx";
+import { useDistinctName } from "../api/agent-names.ts";
 import { type Agent, isMissing, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
 import { Markdown } from "../text/markdown.tsx";
@@ -33,7 +34,8 @@ export function AgentPage({ id }: { id: string }) {
 }
 
 function Loaded({ agent }: { agent: Agent }) {
-  usePageTitle(agent.name);
+  const name = useDistinctName()(agent.id, agent.name);
+  usePageTitle(name);
   const api = useApi();
   const queries = useQueryClient();
   const [isEditing, setEditing] = useState(false);
@@ -55,7 +57,7 @@ function Loaded({ agent }: { agent: Agent }) {
           <Link href="/agents">Agents</Link>
           <span className="sep">/</span>
         </div>
-        <h1 className="cut">{visibleLine(agent.name)}</h1>
+        <h1 className="cut">{visibleLine(name)}</h1>
         <span className="chip">version {agent.version}</span>
         {agent.status === "archived" && <span className="chip">archived</span>}
         <span className="grow" />

@@ -4,6 +4,7 @@ import { Link, useLocation } from "wouter";
 import { AgentForm } from "../agents/agent-form.tsx";
 import { sentenceOf } from "../api/api.ts";
 import { useAgents, useApi } from "../api/context.tsx";
+import { distinctNames } from "../api/distinct-names.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { plural, shortModel } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -18,6 +19,7 @@ export function AgentsPage() {
   const api = useApi();
   const queries = useQueryClient();
   const agents = useAgents();
+  const names = distinctNames(agents.data ?? []);
   const [, go] = useLocation();
   const [isNew, setNew] = useQueryValue("new");
   const [withArchived, setArchived] = useState(false);
@@ -66,7 +68,7 @@ export function AgentsPage() {
                   <div className="agent-h">
                     <Icon name="agents" />
                     <Link href={`/agents/${agent.id}`} className="strong cut agent-link">
-                      {visibleLine(agent.name)}
+                      {visibleLine(names.get(agent.id) ?? agent.name)}
                     </Link>
                     {agent.status === "archived" && <span className="chip">archived</span>}
                   </div>

@@ -2,6 +2,7 @@ import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { sentenceOf } from "../api/api.ts";
 import { useAgents, useModels } from "../api/context.tsx";
+import { distinctNames } from "../api/distinct-names.ts";
 import { NewSessionButton } from "../home/new-session-button.tsx";
 import { Filters } from "../sessions/filters.tsx";
 import { OpenFileButton } from "../sessions/open-file-button.tsx";
@@ -36,7 +37,7 @@ export function SessionsPage() {
     return () => clearTimeout(timer);
   }, [typed, setSearch]);
 
-  const names = useMemo(() => new Map((agents.data ?? []).map(({ id, name }) => [id, name])), [agents.data]);
+  const names = useMemo(() => distinctNames(agents.data ?? []), [agents.data]);
   const rows = useSessionRows({ asked, search: wanted, names });
   const models = useMemo(
     () =>

@@ -2,7 +2,7 @@ import { plural } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Nothing } from "../ui/empty-state.tsx";
 import { StateMark } from "../ui/status.tsx";
-import { clockSeconds } from "../ui/times.ts";
+import { whenExactly } from "../ui/times.ts";
 import { callWords, stateOfCall } from "./call-words.ts";
 import type { PanelProps } from "./panel-props.ts";
 import type { Call } from "./view.ts";
@@ -58,7 +58,7 @@ function EffectRow({ call, onShow }: { call: Call; onShow: (sequence: number) =>
           </span>
         )}
       </button>
-      <span className="end num">{clockSeconds(call.endedAt ?? call.startedAt ?? call.step.at)}</span>
+      <span className="end num">{whenExactly(call.endedAt ?? call.startedAt ?? call.step.at)}</span>
     </li>
   );
 }

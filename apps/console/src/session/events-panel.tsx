@@ -2,7 +2,7 @@ import type { Event } from "@skein/protocol";
 import { useMemo } from "react";
 import { VList } from "virtua";
 import { visibleLine } from "../text/safe-text.ts";
-import { clockSeconds } from "../ui/times.ts";
+import { whenExactly } from "../ui/times.ts";
 import type { PanelProps } from "./panel-props.ts";
 
 /** Every event of the log by its own name, the latest first; each can be opened to see the stored JSON. */
@@ -15,7 +15,7 @@ export function EventsPanel({ view, version, onRaw }: PanelProps) {
         <button key={event.sequence} type="button" className="event" onClick={() => onRaw(event.sequence)}>
           <span className="faint num">{event.sequence}</span>
           <code className="cut">{visibleLine(event.event_type)}</code>
-          <span className="faint num">{clockSeconds(event.created_at)}</span>
+          <span className="faint num">{whenExactly(event.created_at)}</span>
         </button>
       )}
     </VList>

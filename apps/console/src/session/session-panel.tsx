@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
+import { useDistinctName } from "../api/agent-names.ts";
 import { useApi } from "../api/context.tsx";
 import { useTitles } from "../api/titles.ts";
 import { visibleLine } from "../text/safe-text.ts";
@@ -15,6 +16,7 @@ import type { PanelProps } from "./panel-props.ts";
 /** The cost and usage of the session, and its origin. */
 export function SessionPanel({ view, session, sessionId }: PanelProps) {
   const { totals, head } = view;
+  const nameOf = useDistinctName();
   const budget = head?.maxCostMicros ?? null;
   const runs = view.runs.length;
   const isRunning = view.runs.some(({ endedAt }) => endedAt === null);
@@ -48,7 +50,7 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
           {head && (
             <Fact name="Agent">
               <Link className="link cut" href={`/agents/${head.agentId}`}>
-                {visibleLine(head.agentName)}
+                {visibleLine(nameOf(head.agentId, head.agentName))}
               </Link>{" "}
               <span className="faint">version {head.agentVersion}</span>
             </Fact>

@@ -10,6 +10,8 @@ export interface Span {
   readonly from: number;
   readonly to: number;
   readonly sequence: number;
+  /** When it began. */
+  readonly at: number;
   readonly title: string;
   /** The label of the piece if there is room: the number of a step, or the icon of a failure. */
   readonly label: string;
@@ -31,7 +33,7 @@ export interface Spans {
 /** A pause between runs is often hours long. A pause of more than 15 times this length is drawn with this length. */
 const SILENCE_MS = 4000;
 
-interface Raw extends Omit<Span, "from" | "to"> {
+interface Raw extends Omit<Span, "from" | "to" | "at"> {
   readonly begin: number;
   readonly end: number;
 }
@@ -65,6 +67,7 @@ export function spansOf(view: SessionView, now: number | undefined): Spans {
     .filter(({ lane }) => lanes.includes(lane))
     .map(({ begin, end, ...span }) => ({
       ...span,
+      at: begin,
       from: gaps.place(begin),
       to: Math.max(gaps.place(end), gaps.place(begin)),
     }));

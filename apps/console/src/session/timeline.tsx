@@ -1,6 +1,7 @@
 import { scaleLinear } from "d3-scale";
 import { memo, useRef, useState } from "react";
 import { duration, plural } from "../ui/amounts.ts";
+import { fullTime } from "../ui/times.ts";
 import { useNow } from "../ui/use-now.ts";
 import { type Span, spansOf } from "./spans.ts";
 import { timeTicks } from "./time-ticks.ts";
@@ -128,7 +129,7 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
                 height={LANE - 8}
                 rx="2"
               >
-                <title>{span.title}</title>
+                <title>{`${span.title}\n${fullTime(span.at)}`}</title>
               </rect>
             ))}
           {isRunning && <line className="tl-now" x1={x(last)} x2={x(last)} y1={TOP - 4} y2={height} />}

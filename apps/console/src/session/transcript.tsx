@@ -2,11 +2,13 @@ import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRe
 import { VList, type VListHandle } from "virtua";
 import { serverNow } from "../api/server-clock.ts";
 import { Icon } from "../ui/icon.tsx";
+import { fullDay } from "../ui/times.ts";
 import type { CallsOpen } from "./call-view.tsx";
 import { groupSteps, StepGroup } from "./step-group.tsx";
 import { MarkView, UnknownView } from "./mark-view.tsx";
 import { PromptView } from "./prompt-view.tsx";
 import { StepView } from "./step-view.tsx";
+import { type TranscriptRow, rowsOf } from "./transcript-rows.ts";
 import { type Item, type SessionView, endOfStep } from "./view.ts";
 
 /** The visible part, for the timeline and the outline. */
@@ -157,8 +159,11 @@ export function Transcript(props: TranscriptProps) {
     lookAround();
   };
 
-  const stayAtEnd = (): void => {
+  /** Sizes are known only after the rows are shown. Without scrolling, nothing else tells what is visible then. */
+  const measured = (): void => {
     if (isAtEnd.current) list.current?.scrollToIndex(rows.length - 1, { align: "end" });
+    tellVisible(list.current?.scrollOffset ?? 0);
+    lookAround();
   };
 
   const lookAround = (): void => {
@@ -196,7 +201,7 @@ export function Transcript(props: TranscriptProps) {
         data={rows}
         className="scroll"
         onScroll={scrolled}
-        onResize={stayAtEnd}
+        onResize={measured}
         itemSize={180}
         shift={isPrepended && !isAtEnd.current}
         tabIndex={0}
@@ -204,6 +209,7 @@ export function Transcript(props: TranscriptProps) {
       >
         {(row: TranscriptRow) => (
           <div className={`col ${row.kind === "prompt" ? "is-prompt" : ""}`} key={row.key}>
+            {row.day !== null && <DayHeading day={row.day} at={row.items[0]?.at ?? 0} />}
             {row.items.length > 1 || row.kind === "group" ? (
               <StepGroup steps={row.items} onOpen={() => setOpened(new Set([...opened, row.key]))} />
             ) : (
@@ -267,6 +273,15 @@ function EndButtons({ isFarFrom, hasNews, onBeginning, onEnd }: EndButtonsProps)
   );
 }
 
+/** The day of the rows below. */
+function DayHeading({ day, at }: { day: string; at: number }) {
+  return (
+    <h2 className="mark day" title={fullDay(at)}>
+      {day}
+    </h2>
+  );
+}
+
 interface RowProps extends Pick<TranscriptProps, "sessionId" | "allOpen" | "onFork" | "onRaw"> {
   readonly item: Item;
   readonly markedCall: string | null;
@@ -285,34 +300,6 @@ function Row({ item, sessionId, allOpen, markedCall, onFork, onRaw }: RowProps) 
     case "unknown":
       return <UnknownView item={item} onRaw={onRaw} />;
   }
-}
-
-export interface TranscriptRow {
-  readonly key: string;
-  readonly kind: Item["kind"] | "group";
-  readonly items: readonly Item[];
-}
-
-/** One row per item, and one for the folded steps of a long run. */
-function rowsOf(
-  items: readonly Item[],
-  folds: ReadonlyMap<string, number> | undefined,
-  opened: ReadonlySet<string>,
-): readonly TranscriptRow[] {
-  const rows: TranscriptRow[] = [];
-  let group: Item[] | undefined;
-  for (const item of items) {
-    const until = item.kind === "step" ? folds?.get(item.runId) : undefined;
-    const key = item.kind === "step" ? `fold-${item.runId}` : "";
-    if (item.kind === "step" && until !== undefined && item.number <= until && !opened.has(key)) {
-      if (group) group.push(item);
-      else rows.push({ key, kind: "group", items: (group = [item]) });
-      continue;
-    }
-    if (item.kind !== "mark" || item.tone === "failed") group = undefined;
-    rows.push({ key: item.key, kind: item.kind, items: [item] });
-  }
-  return rows;
 }
 
 function markedCall(view: SessionView, at: number): string | null {

@@ -2,7 +2,7 @@ import { Menu, MenuButton, MenuItem, MenuProvider } from "@ariakit/react/menu";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Agent } from "../api/api.ts";
-import { distinctNames } from "../api/distinct-names.ts";
+import { datedNames } from "../api/distinct-names.ts";
 import { useApi } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { shortModel } from "../ui/amounts.ts";
@@ -42,7 +42,7 @@ export function Filters({ agents, models, hasHistory }: FiltersProps) {
       <Choice
         name="agent"
         label="Agent"
-        values={[...distinctNames(agents)].map(([id, name]) => [id, visibleLine(name)])}
+        values={[...datedNames(agents)].map(([id, name]) => [id, visibleLine(name)])}
       />
       <Choice name="model" label="Model" values={models.map((model) => [model, shortModel(visibleLine(model))])} />
       <Choice name="subagents" label="Subagents" values={[["1", "Shown"]]} />

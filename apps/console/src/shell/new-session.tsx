@@ -2,7 +2,7 @@ import { Dialog, DialogHeading } from "@ariakit/react/dialog";
 import { useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { sentenceOf } from "../api/api.ts";
-import { distinctNames } from "../api/distinct-names.ts";
+import { datedNames } from "../api/distinct-names.ts";
 import { useAgents, useApi, useChanged } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
 import { messageKey } from "../ui/message-key.ts";
@@ -14,7 +14,7 @@ export function NewSession({ onClose }: { onClose: () => void }) {
   const [, go] = useLocation();
   const agents = useAgents();
   const usable = (agents.data ?? []).filter(({ status }) => status === "active");
-  const names = distinctNames(usable);
+  const names = datedNames(usable);
   const prompt = useRef<HTMLTextAreaElement>(null);
   const [chosen, setChosen] = useState("");
   const [text, setText] = useState("");

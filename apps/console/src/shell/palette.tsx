@@ -11,6 +11,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { useAgents, useApi } from "../api/context.tsx";
+import { distinctNames } from "../api/distinct-names.ts";
 import { useTitles } from "../api/titles.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
@@ -48,6 +49,7 @@ export function Palette({ onClose, onOverlay, onLogOut }: PaletteProps) {
     staleTime: 10_000,
   });
   const agents = useAgents();
+  const names = distinctNames(agents.data ?? []);
   const titleOf = useTitles();
   const leave = (run: () => void) => (): void => {
     onClose();
@@ -123,7 +125,7 @@ export function Palette({ onClose, onOverlay, onLogOut }: PaletteProps) {
               <ComboboxItem key={agent.id} className="palette-item" onClick={leave(() => go(`/agents/${agent.id}`))}>
                 <Icon name="agents" small />
                 <span className="cut grow">
-                  <Marked text={agent.name} search={text} />
+                  <Marked text={visibleLine(names.get(agent.id) ?? agent.name)} search={text} />
                 </span>
                 <span className="faint">{agent.config.model}</span>
               </ComboboxItem>

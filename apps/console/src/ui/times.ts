@@ -2,6 +2,8 @@
 import { serverNow } from "../api/server-clock.ts";
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+const FULL_DAY = new Intl.DateTimeFormat("en-GB", { dateStyle: "full" });
+const FULL = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 const CLOCK_SECONDS = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const DAY_YEAR = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
@@ -19,6 +21,10 @@ export function longDay(at: string | number | Date): string {
   return LONG_DAY.format(new Date(at));
 }
 
+export function fullDay(at: number): string {
+  return FULL_DAY.format(new Date(at));
+}
+
 export function shortDay(at: string | number | Date): string {
   return DAY.format(new Date(at));
 }
@@ -29,6 +35,12 @@ export function when(at: string | number, now = serverNow()): string {
   const today = new Date(now);
   if (sameDay(then, today)) return clock(at);
   return then.getFullYear() === today.getFullYear() ? DAY.format(then) : DAY_YEAR.format(then);
+}
+
+/** The time with seconds, after the day unless it is today. */
+export function whenExactly(at: string | number, now = serverNow()): string {
+  const seconds = clockSeconds(at);
+  return sameDay(new Date(at), new Date(now)) ? seconds : `${when(at, now)}, ${seconds}`;
 }
 
 /** The heading under which a list shows a moment: Today, Yesterday, or the day. */
@@ -42,7 +54,7 @@ export function dayHeading(at: string | number, now = serverNow()): string {
 
 /** The full date and time, for tooltips. */
 export function fullTime(at: string | number): string {
-  return new Date(at).toLocaleString("en-GB");
+  return FULL.format(new Date(at));
 }
 
 function sameDay(one: Date, other: Date): boolean {

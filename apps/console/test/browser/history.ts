@@ -137,6 +137,9 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.locator(".srow a.strong").first().click();
       await page.waitForURL(/history/);
       await page.locator(".md", { hasText: "It is cornflower blue now." }).waitFor();
+      expect(await page.locator("h2.day").getAttribute("title")).toMatch(/17 November 2026$/);
+      expect(await page.locator(".you .who span").first().getAttribute("title")).toContain("17 Nov 2026");
+      expect(await page.locator(".tl-span title").first().textContent()).toContain("17 Nov 2026");
       const [line, frame] = [page.locator(".tl svg"), page.locator(".tl-frame")];
       const rightOf = async (one: typeof line) => {
         const box = await one.boundingBox();

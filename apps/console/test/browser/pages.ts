@@ -95,6 +95,33 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("agents with the same name are told apart on every page", async ({ expect }) => {
+      const { world } = shared;
+      const sessions: { readonly id: string; readonly name: string }[] = [];
+      for (const title of ["One of the twins", "The other of the twins"]) {
+        const agent = await world.client.createAgent({ body: { name: "Twin" } });
+        const { id } = await world.client.createSession({ body: { agent_id: agent.id, title } });
+        await world.say(id, title, [{ text: "Yes." }]);
+        sessions.push({ id, name: `Twin …${agent.id.slice(-4)}` });
+      }
+      const names = sessions.map(({ name }) => name);
+      const page = await world.open("/sessions?q=twins");
+      for (const name of names) await page.locator(".srow .c-agent", { hasText: name }).waitFor();
+      await go(page, "/");
+      for (const name of names) await page.locator(".lastlist li", { hasText: name }).waitFor();
+      await page.setViewportSize({ width: 390, height: 844 });
+      const place = page.locator(".lastlist li", { hasText: names[0] ?? "" }).locator(".w-place");
+      expect((await place.boundingBox())?.width, "the width of the agent's name on a phone").toBeGreaterThan(50);
+      await go(page, "/agents");
+      for (const name of names) await page.getByRole("link", { name, exact: true }).waitFor();
+      await page.getByRole("link", { name: names[0] ?? "", exact: true }).click();
+      await page.locator("h1", { hasText: names[0] ?? "" }).waitFor();
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await go(page, `/sessions/${sessions[1]?.id}`);
+      await page.getByRole("link", { name: names[1] ?? "", exact: true }).waitFor();
+      await page.close();
+    });
+
     test("the link to a new agent opens the form, and a page reports that its script cannot be loaded", async () => {
       const { world } = shared;
       const page = await world.open("/agents/new");
@@ -396,7 +423,9 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a long title does not push the columns of the first page over each other", async ({ expect }) => {
+    test("a long title does not push the columns of the first page over each other, and no date wraps", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const title = `A title of many words ${"that goes on and on ".repeat(11)}`;
       await world.say(await world.create("Helper", title.slice(0, 240)), "A long title", [{ text: "Yes." }]);
@@ -410,6 +439,19 @@ export function describePages(shared: { readonly world: World }): void {
         `Math.max(...[...document.querySelectorAll(".home > .stack:first-child *")].map((one) => one.getBoundingClientRect().right))`,
       )) as number;
       expect([left < over, over <= right]).toEqual([true, true]);
+      for (const [path, width] of [
+        ["/", 1280],
+        ["/sessions", 1280],
+        ["/sessions", 390],
+        ["/", 390],
+      ] as const) {
+        await page.setViewportSize({ width, height: 844 });
+        await go(page, path);
+        const date = path === "/" ? ".lastlist .w-when" : ".srow:not(.shead) .c-when";
+        await page.locator(date).first().waitFor();
+        const measured = await page.evaluate(longestDateIn(date));
+        expect([path, width, measured]).toEqual([path, width, { lines: 1, isCut: false }]);
+      }
       await page.close();
     });
 
@@ -517,4 +559,16 @@ async function axe(page: Page, isColourOnly: boolean): Promise<readonly Violatio
   return (await evaluate(
     `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => ({ html })) })))`,
   )) as readonly Violation[];
+}
+
+/** A script that puts the longest date into the first cell with this selector, and measures it. */
+function longestDateIn(cell: string): string {
+  return `{
+    const cell = document.querySelector(${JSON.stringify(cell)});
+    cell.textContent = "29 Sept 2025";
+    const text = document.createRange();
+    text.selectNodeContents(cell);
+    const row = cell.closest("a, .srow").getBoundingClientRect();
+    ({ lines: text.getClientRects().length, isCut: text.getBoundingClientRect().right > row.right });
+  }`;
 }
