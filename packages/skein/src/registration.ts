@@ -32,8 +32,8 @@ const PROCESS_OPTIONS = {
   models: "models in skein.config.ts",
   apiKey: "ANTHROPIC_API_KEY",
   baseUrl: "ANTHROPIC_BASE_URL",
-  silenceMs: "a program of its own",
-  leaseMs: "a program of its own",
+  silenceMs: "a separate program",
+  leaseMs: "a separate program",
 } satisfies Partial<Record<keyof AgentOptions, string>>;
 const PROCESS_OPTION_NAMES = Object.keys(PROCESS_OPTIONS) as readonly (keyof typeof PROCESS_OPTIONS)[];
 

@@ -291,7 +291,7 @@ test.each([CLAUDES[0], "openai/gpt-6", "openai-compatible/llama"])(
   },
 );
 
-test("an answer with a tool call that has no name is requested only once more, because each answer costs money", async () => {
+test("if a tool call has no name, the answer is requested only once more, because each answer costs money", async () => {
   const unnamed = {
     choices: [
       {

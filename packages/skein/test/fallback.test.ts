@@ -126,7 +126,7 @@ test("a request that every model would reject fails the run, and no other model 
   expect(asked).toEqual({ first: 1, second: 0, third: 0 });
 });
 
-test("if the whole list fails, the run fails with the last reason, and the next run starts with the first model", async () => {
+test("if all models in the list fail, the run fails with the last reason, and the next run starts with the first model", async () => {
   let isUp = false;
   const first: Answering = (response, request) => (isUp ? answers : rejects(503))(response, request);
   const { store, asked } = await models({ first, second: rejects(401), third: rejects(500) });

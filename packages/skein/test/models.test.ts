@@ -266,7 +266,7 @@ test.each([
   }
 });
 
-test("OpenAI is asked to keep a conversation for a day if the cache is long, and gets no cache key if it is off", async () => {
+test("OpenAI is asked to keep a conversation for a day if the cache is long, and gets no cache key if the cache is off", async () => {
   for (const [cache, told] of [
     ["off", [undefined, undefined]],
     ["short", [expect.any(String), undefined]],

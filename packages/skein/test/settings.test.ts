@@ -71,8 +71,8 @@ test.each([
   ["files", { files: "./made" }, "--files or SKEIN_FILES"],
   ["apiKey", { apiKey: "sk-ant-x" }, "ANTHROPIC_API_KEY"],
   ["baseUrl", { baseUrl: "http://127.0.0.1:1" }, "ANTHROPIC_BASE_URL"],
-  ["silenceMs", { silenceMs: 1000 }, "a program of its own"],
-  ["leaseMs", { leaseMs: 1000 }, "a program of its own"],
+  ["silenceMs", { silenceMs: 1000 }, "a separate program"],
+  ["leaseMs", { leaseMs: 1000 }, "a separate program"],
 ])(
   "an agent of a server that sets %s is rejected with what to use instead, also as a subagent",
   (name, options, use) => {

@@ -85,7 +85,7 @@ test.each([
   },
 );
 
-test("an answer that does not fit goes back to the model with the reasons", async () => {
+test("an answer that does not fit the schema goes back to the model with the reasons", async () => {
   const { run, asked, close } = await reader();
   expect((await run("I think it is A17.", WRONG, `\`\`\`json\n${RIGHT}\n\`\`\``)).output).toMatchObject({
     number: "A17",
@@ -96,7 +96,7 @@ test("an answer that does not fit goes back to the model with the reasons", asyn
   await close();
 });
 
-test("if no answer fits, the run fails with the last answer and no output", async () => {
+test("if no answer fits the schema, the run fails with the last answer and no output", async () => {
   const { run, asked, close } = await reader();
   expect(await run(WRONG)).toMatchObject({
     output: null,
@@ -175,7 +175,7 @@ test.each(["claude-sonnet-5-5", "openai/gpt-6", "ai/llama"])(
   },
 );
 
-test("a request that is rejected for another reason is sent once, and fails with the provider's message", async () => {
+test("if a request is rejected for a reason other than its schema, it is sent once and fails with the provider's message", async () => {
   const { play, asked, close } = await reader();
   const error = { status: 400, type: "invalid_request_error", message: "max_tokens: too large." };
   expect(await play([{ error }])).toMatchObject({ error: { message: "max_tokens: too large." }, output: null });

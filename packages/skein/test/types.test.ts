@@ -17,7 +17,7 @@ import { expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { scripted, simulatedAgent } from "../../core/test/loop/simulated.ts";
 
-test("a tool with a JSON Schema can destructure its input like one with zod", async () => {
+test("a tool with a JSON Schema can destructure its input like a tool with zod", async () => {
   const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
   const weather = defineTool({
     name: "weather",

@@ -58,7 +58,7 @@ const add = defineCommand({
     },
     "key-header": {
       takes: "HEADER",
-      about: "The header for the key, for anthropic: authorization (the default, as Bearer) or x-api-key",
+      about: "With anthropic, the header for the key: authorization (the default, as Bearer) or x-api-key",
     },
     adapter: {
       takes: "API",

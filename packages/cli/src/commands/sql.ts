@@ -118,7 +118,7 @@ async function run(call: SqlCall): Promise<number> {
   const format = formatOf(values);
   const statement = isBare || values.schema || word === "export" ? undefined : await statementOf(values.file, words);
   let store: Store | undefined;
-  // A search for sessions of other agents takes time. Only a statement that may read them needs it.
+  // A search for sessions of other agents takes time, so only a statement that may read these sessions starts it.
   const asksAll = statement === undefined || namesHistory(statement);
   const roots = asksAll ? await allRoots(values.root, values.cache ? config.cacheDir : null, screen) : values.root;
   const database = await createSql({

@@ -39,7 +39,7 @@ export interface ServerPolicy {
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
   /** Returns the strictest mode of all keys. All sessions of the loop use this mode, whichever key created them. */
   strictestSandbox(): Promise<ChosenSandboxMode>;
-  /** Whether the rules of a single key set a sandbox mode. */
+  /** Whether any key has a rule about the sandbox. */
   readonly hasSandboxRules: boolean;
   /** Whether several tenants have keys. The answer may be two seconds old. */
   isShared(): boolean;

@@ -22,7 +22,7 @@ ${[...shared].map(([reason, places]) => printShared(reason, places)).join("\n")}
 ${lists.map((list) => printList(list, new Set(shared.keys()))).join("")}`;
 }
 
-/** The most lines in the page for a shared reason. The conformance lists have all lines. */
+/** The most lines that the page shows for a shared reason. The conformance lists have all lines. */
 const MOST_LINES = 2;
 
 interface Place {

@@ -46,7 +46,7 @@ async function serving(data: string, args: readonly string[] = [], env: NodeJS.P
   return { child, text, url, key, call: caller(url, key) };
 }
 
-test("a run in progress when the server is killed continues at the next start, and its stream has no gap", async () => {
+test("if the server is killed during a run, the run continues at the next start, and its stream has no gap", async () => {
   const data = folder();
   const first = await serving(data);
   const { path } = await session(first.call);

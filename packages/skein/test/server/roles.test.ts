@@ -185,7 +185,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     await lacking.close();
   });
 
-  test("a session waits for a worker that can use its model, and gives the reasons of the unsuitable workers", async () => {
+  test("a session waits for a worker that can use its model, and says why other workers are unsuitable", async () => {
     const local = { "local/small": { adapter: "anthropic" as const, url: model.url, key_env: "SKEIN_TEST_ROLES_KEY" } };
     const code = codeOf({ models: local });
     const api = await process_("api", code);

@@ -41,7 +41,7 @@ export const checkCommand = historyCommand({
       ),
       isClean
         ? paint.green("Everything is known.")
-        : styledText`${paint.yellow(`${counted(report.unknownLines, "line")} of unknown types, ${counted(report.damagedLines, "damaged line")}.`)} Unknown lines are kept and shown as they are; "skein history verify" names the damaged ones.`,
+        : styledText`${paint.yellow(`${counted(report.unknownLines, "line")} of unknown types, ${counted(report.damagedLines, "damaged line")}.`)} Unknown lines are kept and shown as they are; "skein history verify" lists the damaged lines.`,
     );
     return isClean ? EXIT.completed : EXIT.failed;
   },

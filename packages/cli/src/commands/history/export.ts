@@ -27,7 +27,7 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 
 export const exportCommand = historyCommand({
   name: "history export",
-  summary: "Write sessions as Markdown, self-contained HTML, JSON or the lines of the agent",
+  summary: "Write sessions as Markdown, self-contained HTML, JSON or the agent's lines",
   lines: "as-needed",
   shares: [...SESSION_OPTIONS, "source", "archive"],
   words: "[SESSION…]",

@@ -47,7 +47,7 @@ export async function findOriginal({ session: word, line, library }: ShowOrigina
   );
   if (!chosen)
     throw new MissingError(
-      `Session ${found.id} has no line or message "${line}". --original takes a line number (see "skein history search") or the uuid of a message (see "skein history show --json").`,
+      `Session ${found.id} has no line or message "${line}". --original takes the number of a line (see "skein history search") or the uuid of a message (see "skein history show --json").`,
     );
   return { id: found.id, lineNumber: chosen.lineNumber, original: readOriginal(found, chosen) };
 }

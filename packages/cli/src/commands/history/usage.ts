@@ -34,7 +34,7 @@ export const usage = historyCommand({
   },
   examples: [
     ["skein history usage --since 30d", "The last 30 days, by day and by model"],
-    ["skein history usage --by month --breakdown", "What each month cost, and each model in it"],
+    ["skein history usage --by month --breakdown", "The cost of each month, and of each model in the month"],
     ["skein history usage --by block --limit 5", "Five-hour blocks, with burn rate and projection of the active block"],
     ["skein history usage --by project --by session", "Tokens and cost of each project and session"],
     ["skein history usage --by source", "What each agent used"],

@@ -15,7 +15,7 @@ export const watchCommand = historyCommand({
   options: { bookkeeping: { about: "Also lines outside the conversation: titles, snapshots, modes" } },
   examples: [
     ["skein history watch", "Follow every session"],
-    ["skein history watch --json", "One JSON object a line for each event"],
+    ["skein history watch --json", "One line of JSON for each event"],
   ],
   async run({ screen, values, library, signal, refresh }) {
     screen.note(screen.paint.dim("Watching. Ctrl-C stops."));

@@ -55,7 +55,7 @@ async function writePlot({ columns, rows }: SqlStream, { output, columns: width 
   const chart = plot(columns, all, width);
   if (chart === undefined)
     throw new UsageError(
-      "A chart needs a column that names the rows and a column of numbers. Choose another --format.",
+      "A chart needs a column with names of the rows and a column of numbers. Choose another --format.",
     );
   await output.write(chart);
   return all.length;

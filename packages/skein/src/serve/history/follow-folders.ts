@@ -7,10 +7,7 @@ const CHANGES = { session: "created", lines: "appended", rewritten: "rewritten",
 /** The time between two checks for a missing folder. */
 const AGAIN_MS = 10_000;
 
-/**
- * Reports changed sessions until the signal aborts. New lines of a subagent count as a change of the session with the
- * subagent.
- */
+/** Reports changed sessions until the signal aborts. New lines of a subagent count as a change of its parent session. */
 export async function followFolders(
   { config, refresh }: AgentLibrary,
   signal: AbortSignal,
