@@ -36,7 +36,7 @@ test.each([
   ["an unknown command", ["frobnicate"], /no command "frobnicate"/],
   ["an unknown option", ["serve", "--prot", "1"], /--prot/],
   ["a word that doctor does not know", ["doctor", "everything"], /Expected no words/],
-  ["a port over 65535", ["serve", "--port", "65536"], /0 \(a free one\) to 65535/],
+  ["a port over 65535", ["serve", "--port", "65536"], /0 \(any free port\) to 65535/],
 ])("%s is rejected with an error message and exit code 2", async (_, args, sentence) => {
   const { code, out, err } = await skein(dataFolder(), ...args);
   expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -87,12 +87,12 @@ test("an unknown key in skein.config.ts is rejected", async () => {
 
 test.each([
   ["an address that is not loopback, but no SKEIN_API_KEY", ["--host", "0.0.0.0"], {}, /SKEIN_API_KEY/],
-  ["an invalid port", ["--port", "http"], {}, /port must be a number/],
+  ["an invalid port", ["--port", "http"], {}, /port is "http"\. Expected a number/],
   ["an address that is not a store", ["--store", "mongodb://x"], {}, /is not a store/],
   ["an unknown engine", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],
   ["a key that is too short", [], { SKEIN_API_KEY: "secret" }, /16 printable/],
   ["an invalid origin", [], { SKEIN_ALLOWED_ORIGINS: "*" }, /origin looks like/],
-  ["a missing history folder", [], { SKEIN_SQL_HISTORY: "/nowhere" }, /SKEIN_SQL_HISTORY names "\/nowhere"/],
+  ["a missing history folder", [], { SKEIN_SQL_HISTORY: "/nowhere" }, /SKEIN_SQL_HISTORY has "\/nowhere"/],
   ["an unknown option", ["--prot", "1"], {}, /--prot/],
   ["an extra word", ["now"], {}, /Expected/],
 ])("serve with %s is rejected with an error message, and nothing is started", async (_, args, env, sentence) => {

@@ -91,7 +91,7 @@ export const platformApi: ConformanceList = {
       departure(
         "pending → running → completed | failed",
         "completed and failed are outcomes of a run. A new prompt opens the next run, and the session is running again. A cancelled run is failed.",
-        { check: "test", file: "packages/core/test/log/projection.test.ts", name: "in the platform API's words" },
+        { check: "test", file: "packages/core/test/log/projection.test.ts", name: "is %s in the platform API" },
       ),
       refused("status has no other value", "update skein.sessions set status = 'done'"),
       departure("title: auto-generated", "The model writes a title if the agent has generate_title.", {
