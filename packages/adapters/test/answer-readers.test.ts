@@ -1,4 +1,4 @@
-/** How the end of a stream is understood, for each API that is not Anthropic's. */
+/** Answers of APIs other than Anthropic's: stop reasons, token counts, errors, and data for later calls. */
 import { EVERY_ABILITY, type Model, ModelFailure, type ModelReply, createAnswerStream } from "@skein/core";
 import { sampleCall } from "@skein/core/testing";
 import { describe, expect, test } from "vitest";
@@ -46,7 +46,7 @@ describe("Responses", () => {
     ["an answer that reached the limit of tokens", [text, incomplete("max_output_tokens")], "max_tokens"],
     ["an answer that a filter stopped", [text, incomplete("content_filter")], "refusal"],
     ["a refusal", [{ ...text, type: "response.refusal.delta" }, completed], "refusal"],
-  ] as const)("%s gets the stop reason that the log uses for it", (_, events, stop) => {
+  ] as const)("%s has the right stop reason in the log", (_, events, stop) => {
     expect(read(...events).stopReason).toBe(stop);
   });
 
@@ -85,7 +85,7 @@ describe("Responses", () => {
     expect(failureOf(() => read(text, cancelled)).failure?.code).toBe("stream_cut");
   });
 
-  test("a reasoning item is sent back unchanged before the item that followed it, and left out if nothing followed", () => {
+  test("a reasoning item is sent back unchanged before the next item, and left out if it is the last item", () => {
     const item = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "sealed", unknown: { kept: [1] } };
     const said = { id: "msg_1", type: "message", role: "assistant", content: [{ type: "output_text", text: "Half" }] };
     const at = (place: number, one: object) => ({ type: "response.output_item.done", output_index: place, item: one });
@@ -167,7 +167,7 @@ describe("the AI SDK", () => {
     expect(counted.output_tokens_details).toEqual({ thinking_tokens: 2 });
   });
 
-  test("metadata of a provider is kept as it was, and sent back with its part", async () => {
+  test("a provider's metadata is sent back unchanged with its part of the answer", async () => {
     const metadata = { own: { thoughtSignature: "sealed", deep: { kept: [1, null] } } };
     const one = model("stop", metadata);
     const { content } = await one.call(call, () => {}, never);
@@ -179,7 +179,7 @@ describe("the AI SDK", () => {
   });
 });
 
-test("Claude continues a step of another model without thinking, because the API requires signed thinking before the calls of a step", () => {
+test("Claude continues another model's step without thinking, because the API requires signed thinking before tool calls", () => {
   const asked = (carry: object) => {
     const turns = [
       { role: "user" as const, content: "Hi." },
@@ -218,7 +218,7 @@ describe("Messages servers that are not Anthropic's", () => {
   const COUNTED = { input_tokens: 5, output_tokens: 1 };
   const text = block({ type: "text", text: "Hello." });
 
-  test("events may have their names only in their data", async () => {
+  test("a stream is read even if only the data has the names of the events", async () => {
     const { content } = await ask([start(COUNTED), ...text, ...stop({ output_tokens: 2 })], false);
     expect(content).toMatchObject([{ text: "Hello." }]);
   });

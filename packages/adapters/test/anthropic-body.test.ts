@@ -47,7 +47,7 @@ test("the bytes of a request are its JSON body, at every step of a growing conve
     }
 });
 
-test("kept JSON is not used after a change of the memories, a compaction or a repair, nor for another session", () => {
+test("cached JSON of a request is not used after a change of the memories, a compaction or a repair, or for another session", () => {
   const transcript = Array.from({ length: 30 }, (_, at) => turn(at)).flat();
   const state = stateWith(transcript);
   expectSame(state);

@@ -18,7 +18,9 @@ const STREAM = [
   'event: message_stop\ndata: {"type":"message_stop"}\n\n',
 ].join("");
 
-/** Starts a server of the Messages API that answers with these bytes, a given number at a time. Returns its address. */
+/**
+ * Starts a server of the Messages API that sends this text, `size` bytes at a time. Returns the address of the server.
+ */
 async function answering(text: string, size: number): Promise<string> {
   const bytes = Buffer.from(text);
   const server: Server = createServer((_, response) => {
@@ -54,7 +56,7 @@ test.each([1, 2, 3, 7, 10_000])("a reply is the same when its bytes arrive %i at
   ]);
 });
 
-test("an error in the middle of a stream is a failure with the model's own message", async () => {
+test("an error in the middle of a stream is a failure with the API's message", async () => {
   const error = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Too busy."}}\n\n';
   const model = createAnthropicModel({ apiKey: "test", baseUrl: await answering(error, 5) });
   const call = model.call(request, () => {}, new AbortController().signal);

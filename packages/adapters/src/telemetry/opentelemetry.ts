@@ -24,7 +24,7 @@ export interface OpenTelemetryOptions {
    */
   readonly endpoint: string;
   readonly serviceName?: string | undefined;
-  /** How often spans and log lines are sent, and how often metrics are. */
+  /** The time between two sendings of spans and log lines, in ms. Metrics are sent less often. */
   readonly everyMs?: number;
 }
 
@@ -34,8 +34,8 @@ const VALUES_MS = 10_000;
 const CLOSE_MS = 3000;
 
 /**
- * Telemetry through the OpenTelemetry SDK, which collects, retries and sends. Nothing is global, so a program's own SDK
- * is not affected. Reasons: decision 168.
+ * Telemetry through the OpenTelemetry SDK, which collects, retries and sends. Nothing is registered globally, so an SDK
+ * of the program is not affected. Reasons: decision 168.
  */
 export function createOpenTelemetry({
   endpoint,
@@ -44,8 +44,8 @@ export function createOpenTelemetry({
 }: OpenTelemetryOptions): Telemetry {
   const url = (path: string): string => `${endpoint.replace(/\/$/, "")}${path}`;
   const resource = resourceFromAttributes({ "service.name": serviceName });
-  // Ids come from the log, so that a span can name its parent before the parent has ended, even if another process ends
-  // it.
+  // Ids come from the log. So a span can name its parent before the parent has ended, even if another process ends the
+  // parent.
   let next = { traceId: "", spanId: "" };
   const spans = new TracerProvider({
     resource,

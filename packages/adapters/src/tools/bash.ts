@@ -7,11 +7,13 @@ import { withForwarder } from "../sandboxes/host-gate.ts";
 import type { PlaceOf } from "./call-place.ts";
 
 export interface BashOptions {
-  /** Variables that a command gets besides a bare minimum. No variable of this process's own environment is passed on. */
+  /**
+   * Environment variables for commands, in addition to a minimum. A command gets no other variables of this process.
+   */
   readonly env?: Readonly<Record<string, string>>;
   /** How many characters of output are kept: half from its beginning, half from its end. */
   readonly outputLimit?: number;
-  /** Whether commands run in their own process namespace, if the system allows it; see `isolated`. Default: true. */
+  /** Whether commands run in a separate process namespace (`ISOLATED`), if the system allows it. Default: true. */
   readonly isolate?: boolean;
 }
 
@@ -27,16 +29,17 @@ const BASH_LIMITS: SandboxLimits = {
 const DEFAULT_TIMEOUT = 120_000;
 const LONGEST_TIMEOUT = 600_000;
 const PATH = "/usr/local/bin:/usr/bin:/bin";
-/** How long a command may take to end by itself after it was asked to end. */
+/** How long a command may take to end after SIGTERM, before it is killed. */
 const GRACE_MS = 300;
 
 /**
- * A command in its own process namespace. It sees only its own processes, so it cannot read the keys in this process's
- * environment. When its first process ends, the kernel ends all others, even those that left the process group.
+ * Arguments of `unshare` for a command in a separate process namespace. The command sees only processes of this
+ * namespace, so it cannot read the keys in the environment of this process. When its first process ends, the kernel
+ * ends all processes of the namespace.
  */
 const ISOLATED = ["--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child", "--"];
 
-/** Whether this system lets an ordinary user create such a namespace. Many containers do not. */
+/** Whether this system lets an ordinary user create a process namespace. Many containers do not. */
 async function canIsolate(): Promise<boolean> {
   const probe = spawn("unshare", [...ISOLATED, "true"], { stdio: "ignore", env: { PATH } });
   return new Promise((resolve) => {
@@ -48,7 +51,7 @@ async function canIsolate(): Promise<boolean> {
  * Runs shell commands in a folder.
  *
  * Without a sandbox a command only starts in the folder. The operating system decides which files it may change. In a
- * sandbox the command sees the folder, a read-only system, its own `/tmp`, and no network except the allowed hosts.
+ * sandbox the command sees the folder, a read-only system, a private `/tmp`, and no network except the allowed hosts.
  */
 export function createBash(placeOf: PlaceOf, options: BashOptions = {}): Tool {
   const { env = {}, outputLimit = 30_000, isolate = true } = options;
@@ -175,7 +178,7 @@ function runCommand([program, ...args]: readonly [string, ...string[]], options:
     const child = spawn(program, args, {
       cwd,
       env: { PATH, HOME: cwd, LANG: "C.UTF-8", TERM: "dumb", ...env },
-      // A separate process group, so that everything that the command starts can be ended with it.
+      // The command has a separate process group, so that all its processes can be ended together.
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -194,8 +197,8 @@ function runCommand([program, ...args]: readonly [string, ...string[]], options:
     child.stdout.on("data", output.add);
     child.stderr.on("data", output.add);
     child.on("error", reject);
-    // When the shell has ended, the processes that it left behind are killed: they would keep the pipes open and
-    // continue unnoticed.
+    // Processes that remain after the end of the shell are killed, because they would keep the pipes open and continue
+    // unnoticed.
     child.on("exit", () => setTimeout(() => killGroup(child.pid, "SIGKILL"), 20));
     child.on("close", (code, killedBy) => {
       clearTimeout(timer);

@@ -3,14 +3,14 @@ import { openSandbox } from "../sandboxes/bubblewrap/index.ts";
 import { type ConfinedFolder, createConfinedFolder } from "./confined-folder.ts";
 import { createSandboxedFolder } from "./sandboxed-folder.ts";
 
-/** Where one call of a tool works: its folder, and the sandbox for programs that it starts. */
+/** Returns the folder for a call of a tool, and the sandbox for the programs that the call starts. */
 export type PlaceOf = (context: Pick<ToolContext, "workplace">) => Promise<Workplace>;
-/** The folder of a call, which its paths cannot leave. */
+/** Returns a folder that the paths of a call cannot leave. */
 export type FolderOf = (context: Pick<ToolContext, "workplace" | "signal">) => Promise<ConfinedFolder>;
 
 /**
- * The workplace of each call: the one that the server gives the session, or the one of a program without a server. A
- * configured folder replaces the session's own.
+ * Returns a function that finds the workplace of a call. On a server, it is the workplace of the session. A configured
+ * `folder` replaces the folder of the session.
  */
 export function placesOf({
   folder,

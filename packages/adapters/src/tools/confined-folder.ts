@@ -14,11 +14,14 @@ import { type WalkOptions, walkFolder } from "./walk-folder.ts";
 export interface ConfinedFolder {
   /** Opens a plain file. Pipes, devices and folders are rejected without blocking. */
   openFile(path: string): Promise<ConfinedFile>;
-  /** Replaces a file as a whole: a reader sees the old content or the new content. */
+  /** Replaces a file, so that a reader sees either the old or the new content. */
   replaceFile(path: string, text: string): Promise<void>;
-  /** The plain files below a folder, or the file itself. Links are neither followed nor listed. */
+  /**
+   * Lists the plain files below a folder. If the path is a file, lists only this file. Links are neither followed nor
+   * listed.
+   */
   files(path: string, options: WalkOptions): AsyncIterable<FoundFile>;
-  /** The contents of files in their order, without those that were deleted or have more than `most` bytes. */
+  /** Returns the contents of files in their order. Leaves out deleted files, and files with more than `most` bytes. */
   contents(files: AsyncIterable<FoundFile>, most: number): AsyncIterable<FileContent>;
 }
 
@@ -46,19 +49,21 @@ interface FileContent {
   readonly bytes: Uint8Array;
 }
 
-/** How many files are read at the same time. Reading them one after the other would take longer. */
+/** How many files are read at the same time. */
 const AT_ONCE = 32;
 
 /**
- * A folder that paths cannot leave by `..`, an absolute path, a link, or a link that is replaced at the last moment, because the
- * opened file is checked instead of its path.
+ * Creates a folder that paths cannot leave by `..`, by an absolute path or by a link. It checks the opened file instead
+ * of the path, so it does not help to replace a link at the last moment.
  */
 export function createConfinedFolder(folder: string): ConfinedFolder {
   const given = resolve(folder);
   let real: Promise<string> | undefined;
   const root = (): Promise<string> => (real ??= realpath(given));
 
-  /** The absolute path inside the folder. Links are not followed yet: the target is checked when it is opened. */
+  /**
+   * Returns the absolute path in the folder. Links are not resolved, because the target is checked after it is opened.
+   */
   const inside = async (path: string): Promise<string> => placeInside({ given, base: await root() }, path);
 
   async function placeOf(path: string): Promise<string> {
@@ -69,7 +74,7 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
     return place;
   }
 
-  /** Whether the opened file is inside the folder, wherever its path leads by now. */
+  /** Whether the opened file is inside the folder, even if its path now leads to another file. */
   async function isInside(file: FileHandle, opened: Stats, path: string): Promise<boolean> {
     const real = await readlink(`/proc/self/fd/${file.fd}`).catch(() => undefined);
     if (real !== undefined) return within(await root(), real);
@@ -147,7 +152,7 @@ export function createConfinedFolder(folder: string): ConfinedFolder {
   };
 }
 
-/** The content of a file, up to a number of bytes. */
+/** Reads a file, up to a number of bytes. */
 export async function bytesOf(file: ConfinedFile, most: number): Promise<Buffer> {
   return file.size === 0 ? Buffer.alloc(0) : buffer(file.stream(most));
 }
@@ -163,7 +168,10 @@ export async function* inGroups<Item>(items: AsyncIterable<Item>, size: number):
   if (group.length > 0) yield group;
 }
 
-/** The absolute path inside a folder. Links are not followed yet: the target is checked when it is opened. The folder itself may be a link. */
+/**
+ * Returns the absolute path in a folder. Links are not resolved, because the target is checked after it is opened. The
+ * folder may be a link.
+ */
 export function placeInside({ given, base }: { readonly given: string; readonly base: string }, path: string): string {
   if (path.includes("\0")) throw new Error("A path may not contain NUL.");
   const place =
@@ -172,7 +180,7 @@ export function placeInside({ given, base }: { readonly given: string; readonly 
   return place;
 }
 
-/** Creates missing folders one by one. Each folder is checked before the next one is created in it. */
+/** Creates missing folders one by one. Each folder is checked before a folder is created in it. */
 async function makeFolders(base: string, folder: string, path: string): Promise<void> {
   let made = base;
   for (const name of relative(base, folder).split(sep)) {
@@ -184,7 +192,10 @@ async function makeFolders(base: string, folder: string, path: string): Promise<
   }
 }
 
-/** The path of an open folder that nobody can replace, on systems that have such paths. */
+/**
+ * Returns a path of an open folder that stays the same if somebody replaces the folder. Undefined on systems without
+ * such paths.
+ */
 async function heldPlace(folder: FileHandle, base: string, path: string): Promise<string | undefined> {
   const held = `/proc/self/fd/${folder.fd}`;
   if (!existsSync(held)) return undefined;
@@ -211,7 +222,7 @@ async function replaceIn(folder: string, name: string, text: string): Promise<vo
   }
 }
 
-/** The paths are compared with a separator at the end: `/data/mem-evil` is not inside `/data/mem`. */
+/** The paths are compared with a separator at the end, so that `/data/mem-evil` is not inside `/data/mem`. */
 function within(base: string, place: string): boolean {
   return isAbsolute(place) && (place + sep).startsWith(base.endsWith(sep) ? base : base + sep);
 }

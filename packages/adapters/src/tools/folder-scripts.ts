@@ -54,5 +54,5 @@ shape='%y %T@ %s %P\\0'
 exec find "$real" -mindepth 1 -type d '(' -name .git -o -name node_modules ')' -prune -o -mindepth 1 -printf "$shape"
 `;
 
-/** Packs the files that its input names. Files that were deleted in the meantime are left out. */
+/** Packs the files whose names are in its input. Leaves out files that no longer exist. */
 export const PACK = `exec tar --create --file=- --format=gnu --null --verbatim-files-from --files-from=- --no-recursion --hard-dereference --ignore-failed-read 2>/dev/null`;

@@ -1,13 +1,16 @@
 import { RE2JS } from "re2js";
 
-/** The most alternatives and characters of a pattern: enough for people, too few for an attack. */
+/**
+ * The largest number of characters, and of alternatives, in a pattern. It is enough for people and too small for an
+ * attack.
+ */
 const LONGEST = 1000;
 
 /**
- * A glob as a test of paths: `*` and `?` inside a name, `**` across folders, `[a-z]`, `{a,b}`.
+ * Returns a test of paths for a glob with `*` and `?` inside a name, `**` across folders, `[a-z]` and `{a,b}`.
  *
- * The test runs in linear time, because the pattern comes from a model, and other engines take very long for patterns
- * with many stars.
+ * The pattern comes from a model, so the test must run in linear time. Other engines take very long for patterns with
+ * many stars.
  */
 export function globTest(pattern: string): (path: string) => boolean {
   if (pattern.length > LONGEST) throw new Error(`A pattern may have ${LONGEST} characters at most.`);

@@ -78,7 +78,7 @@ async function* filesOf(
   const fits = glob === undefined ? undefined : globTest(glob.includes("/") ? glob : `**/${glob}`);
   const everywhere = /\.git|node_modules/.test(glob ?? path);
   for await (const file of folder.files(path, { everywhere, signal, walked }))
-    // The pattern does not apply to a file that the call names itself.
+    // If `path` is a file, the pattern does not apply to it.
     if (!fits || file.path === "" || fits(file.path)) yield file;
 }
 

@@ -8,15 +8,15 @@ import { type GuardedRequestOptions, checkUrl, guardedLookup } from "./guarded-r
 import { isPublicAddress } from "./public-address.ts";
 
 /**
- * `fetch` for addresses from an untrusted source, with answers that stream. A name is resolved once, its address is
- * checked, and the connection goes to exactly that address. Redirects are returned, not followed. Bodies are text,
- * bytes or streams.
+ * Returns a `fetch` for addresses from an untrusted source. Answers are streamed. A name is resolved once, its address
+ * is checked, and the connection goes to exactly that address. Redirects are returned, not followed. Bodies of requests
+ * are text, bytes or streams.
  */
 export function createGuardedFetch(
   places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup">,
 ): typeof globalThis.fetch {
   const { allowsAddress = isPublicAddress } = places;
-  // A connection that these HTTP agents reuse was checked when it was made.
+  // These HTTP agents reuse connections. The address of a connection was checked when the connection was made.
   const options = { keepAlive: true, lookup: guardedLookup(allowsAddress, places.lookup) };
   const [plain, encrypted] = [new HttpAgent(options), new HttpsAgent(options)];
 
@@ -24,7 +24,7 @@ export function createGuardedFetch(
     const url = new URL(input instanceof Request ? input.url : input);
     checkUrl(url, places);
     const host = url.hostname.replace(/^\[|\]$/g, "");
-    // A literal address is never looked up, so it is checked here.
+    // An IP address in the URL is never looked up, so it is checked here.
     if (isIP(host) !== 0 && !allowsAddress(host)) throw new TypeError(`Connections to ${host} are not allowed.`);
     const { method = "GET", body, signal } = init;
     const response = await new Promise<IncomingMessage>((resolve, reject) => {

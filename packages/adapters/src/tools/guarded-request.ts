@@ -29,15 +29,15 @@ export interface Fetched {
 const PORTS = new Set([80, 443, 8080, 8443]);
 
 /**
- * One request to a URL from an untrusted source. A name is resolved once, its address is checked, and the connection
- * goes to exactly that address, so the name cannot resolve to another address later. Redirects are returned, not
- * followed.
+ * Sends a request to a URL from an untrusted source. A name is resolved once, its address is checked, and the
+ * connection goes to exactly that address, so the name cannot resolve to another address later. Redirects are returned,
+ * not followed.
  */
 export async function guardedRequest(url: URL, options: GuardedRequestOptions, signal: AbortSignal): Promise<Fetched> {
   const { allowsAddress = isPublicAddress, timeoutMs = 20_000, maxBytes = 1024 * 1024 } = options;
   checkUrl(url, options);
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  // A literal address is never looked up, so it is checked here.
+  // An IP address in the URL is never looked up, so it is checked here.
   if (isIP(host) !== 0 && !allowsAddress(host)) throw notAllowed(url);
   const stop = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const lookup = guardedLookup(allowsAddress, options.lookup);
@@ -54,7 +54,10 @@ export async function guardedRequest(url: URL, options: GuardedRequestOptions, s
   return { status, contentType: headers["content-type"] ?? "", location: headers.location, body, cut };
 }
 
-/** Rejects a URL for reasons that need no lookup of its name. */
+/**
+ * Rejects a URL without a lookup of its name. It checks the scheme, the port, and that the URL has no user name or
+ * password.
+ */
 export function checkUrl(
   url: URL,
   { allowsPort = (port) => PORTS.has(port) }: Pick<GuardedRequestOptions, "allowsPort">,

@@ -21,16 +21,16 @@ export interface StandardToolsOptions {
   readonly bash?: BashOptions;
   readonly web?: GuardedRequestOptions;
   /**
-   * Whether Bash, Read, Write, Edit, Glob and Grep run in a sandbox that sees only the folder and has no network. On a server the
-   * policy decides; this option is for programs without a server. With `required` and no sandbox, Bash is not available. Default:
-   * `off`.
+   * Whether Bash, Read, Write, Edit, Glob and Grep run in a sandbox that sees only the folder and has no network. On a
+   * server the policy decides, so this option is for programs without a server. With `required`, Bash is off if no
+   * sandbox can be opened. Default: `off`.
    */
   readonly sandbox?: SandboxMode;
 }
 
 /**
- * The tools that most agents need: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, for one folder or one
- * per session. Reasons: decision 042.
+ * The tools that most agents need: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, for a fixed folder or
+ * for the folder of each session. Reasons: decision 042.
  */
 export function createStandardTools({ folder, bash, web, sandbox }: StandardToolsOptions): readonly Tool[] {
   const placeOf = placesOf({ folder, mode: sandbox ?? "off" });

@@ -83,9 +83,7 @@ async function numberedLines(
   return shown.join("\n");
 }
 
-/**
- * Whether a stream begins as text: without a NUL byte. The bytes that were read for this are put back into the stream.
- */
+/** Whether a stream begins without a NUL byte. The bytes that were read for this are put back into the stream. */
 async function beginsAsText(stream: Readable): Promise<boolean> {
   await Promise.race([once(stream, "readable"), once(stream, "end")]);
   const start = stream.read() as Uint8Array | null;

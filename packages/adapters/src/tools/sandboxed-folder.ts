@@ -32,8 +32,8 @@ const LOOK_MS = 60_000;
 const PACKED = 2000;
 
 /**
- * A folder whose files are opened by small programs in a sandbox: wherever a path or a link leads, they see only the folder and a
- * system without secrets.
+ * Creates a folder whose files are opened by small programs in a sandbox. Wherever a path or a link leads, these
+ * programs see only the folder and a system without secrets.
  */
 export function createSandboxedFolder(folder: string, options: SandboxedFolderOptions): ConfinedFolder {
   const { sandbox, limits = {}, signal } = options;
@@ -118,12 +118,12 @@ export function createSandboxedFolder(folder: string, options: SandboxedFolderOp
 interface Look {
   /** The real path of the folder. */
   readonly base: string;
-  /** The path that is read, as text. */
+  /** The absolute path to read. Its links are resolved in the sandbox. */
   readonly place: string;
   readonly child: SandboxedProcess;
 }
 
-/** The error of a program, from its exit code. */
+/** Returns the error for the exit code of a program. */
 async function problemOf({ ended }: SandboxedProcess, path: string): Promise<Error> {
   const { code, limit } = await ended;
   if (limit !== undefined) return new Error(`The tool was stopped: ${limit}.`);
@@ -141,13 +141,13 @@ const PROBLEMS: Readonly<Record<number, (path: string) => Error>> = {
   26: (path) => new Error(`${path} could not be written.`),
 };
 
-/** Sorts the files of a folder before those of its subfolders. */
+/** Sorts the files of a folder before the files of its subfolders. */
 function byDepth(one: FoundFile, other: FoundFile): number {
   const depths = [one, other].map(({ path }) => path.split("/").length);
   return (depths[0] ?? 0) - (depths[1] ?? 0) || (one.path < other.path ? -1 : 1);
 }
 
-/** The beginning of a stream. A file in a sandbox may be of any size, and grow while it is read. */
+/** Yields the first `most` bytes of a stream, because a file in a sandbox may have any size and grow. */
 async function* firstBytes(stream: Readable, most: number): AsyncGenerator<Uint8Array> {
   let left = most;
   for await (const chunk of stream as AsyncIterable<Uint8Array>) {

@@ -10,9 +10,8 @@ interface TarFile {
 const NAME_BYTES = 8192;
 
 /**
- * Yields the plain files of a GNU tar archive while the archive arrives. If the archive ends too early, the last
- * incomplete file is left out. Files of more than `most` bytes are left out and never kept in memory: a file may have
- * grown since it was listed.
+ * Yields the plain files of a GNU tar archive while the archive arrives. Leaves out an incomplete last file, and files
+ * of more than `most` bytes. Such a file may have grown after it was listed, and is never kept in memory.
  */
 export async function* tarFiles(archive: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<TarFile> {
   const { take, skip } = reader(archive);
@@ -43,7 +42,7 @@ export async function* tarFiles(archive: AsyncIterable<Uint8Array>, most: number
   }
 }
 
-/** Text up to its NUL byte. */
+/** Returns the text up to the first NUL byte. */
 function textIn(bytes: Uint8Array, from: number, length: number): string {
   const part = bytes.subarray(from, from + length);
   const end = part.indexOf(0);

@@ -24,7 +24,7 @@ export function textOfHtml(html: string): string {
     .trim();
 }
 
-/** Removes elements of this name with their content. An element without an end removes the rest. */
+/** Removes elements of this name with their content. An element without an end tag removes the rest of the page. */
 function withoutElement(html: string, name: string): string {
   const lower = html.toLowerCase();
   const parts: string[] = [];

@@ -8,7 +8,7 @@ const Todo = z.object({
 });
 type Todo = z.output<typeof Todo>;
 
-/** A to-do list. The list is the input of the last call, in the session's log. */
+/** Creates the tool for a to-do list. The list is stored only as the input of the last call in the session's log. */
 export function createTodoWrite(): Tool {
   return defineTool({
     name: "TodoWrite",
@@ -29,7 +29,7 @@ export function createTodoWrite(): Tool {
   });
 }
 
-/** The list as a Markdown checklist, which an older version of this tool accepted. */
+/** Parses a Markdown checklist, which was the input of an older version of this tool. */
 function fromChecklist(text: string): readonly Todo[] {
   return text.split("\n").flatMap((line): Todo[] => {
     const [, mark, content] = /^\s*[-*]\s+\[([ xX~>-])\]\s+(\S.*)$/.exec(line) ?? [];

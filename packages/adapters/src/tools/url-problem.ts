@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { type GuardedRequestOptions, checkUrl } from "./guarded-request.ts";
 import { isPublicAddress } from "./public-address.ts";
 
-/** The addresses that may be called: the public internet, and addresses that the operator allowed. */
+/** Returns rules that allow the public internet, and the addresses that the operator allowed. */
 export function placesWith(
   allowedAddresses: readonly string[],
 ): Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort"> {
@@ -13,8 +13,8 @@ export function placesWith(
 }
 
 /**
- * The reason why a URL may never be called, as a sentence; undefined if there is none. The name in the URL is not
- * resolved for this.
+ * Returns why a URL may never be called, as a sentence, or undefined if it may be called. Does not resolve the name in
+ * the URL.
  */
 export function urlProblem(
   text: string,

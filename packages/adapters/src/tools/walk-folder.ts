@@ -4,7 +4,7 @@ import { join, relative, sep } from "node:path";
 
 /** How many entries a walk reads before it gives up, so that a huge tree cannot block a step for ever. */
 export const ENTRIES = 200_000;
-/** Folders that are skipped unless they are named. */
+/** Folders that are skipped unless the path or the pattern names them. */
 const PASSED_OVER = new Set([".git", "node_modules"]);
 
 export const TOO_MANY_FILES = `[The folder has more than ${ENTRIES} entries; not all were looked at. Name a folder inside it.]`;
@@ -17,9 +17,7 @@ export interface WalkOptions {
   readonly walked: { cut: boolean };
 }
 
-/**
- * The plain files under a place, as paths relative to it with `/`. Links are neither followed nor listed.
- */
+/** Yields the plain files in a folder, as relative paths with `/`. Links are neither followed nor listed. */
 export async function* walkFolder(place: string, { everywhere, signal, walked }: WalkOptions): AsyncGenerator<string> {
   const folders = [place];
   let looked = 0;

@@ -6,7 +6,7 @@ import { textOfHtml } from "./text-of-html.ts";
 const REDIRECTS = 5;
 const LENGTH = 50_000;
 
-/** Fetches pages of the public internet: nothing on this machine or in its networks can be reached. */
+/** Creates a tool that fetches pages of the public internet. It cannot reach this machine or its private networks. */
 export function createWebFetch(options: GuardedRequestOptions = {}): Tool {
   return defineTool({
     name: "WebFetch",
@@ -36,7 +36,7 @@ export function createWebFetch(options: GuardedRequestOptions = {}): Tool {
   });
 }
 
-/** Follows redirects. Each address is checked like the first one. */
+/** Follows redirects, and checks every address. */
 async function follow(url: string, options: GuardedRequestOptions, signal: AbortSignal) {
   let at = parsed(url);
   for (let hops = 0; hops <= REDIRECTS; hops++) {

@@ -23,7 +23,7 @@ export function createWrite(folderOf: FolderOf): Tool {
   });
 }
 
-/** Changes files of a folder in place. */
+/** Replaces text in files of a folder. */
 export function createEdit(folderOf: FolderOf): Tool {
   return defineTool({
     name: "Edit",
@@ -61,8 +61,8 @@ export function createEdit(folderOf: FolderOf): Tool {
 }
 
 /**
- * The texts with the line ends of the file: Read does not show line ends, so a model cannot know that a file has
- * Windows line ends.
+ * Returns both texts with the line ends of the file. Read does not show line ends, so a model cannot know that a file
+ * has Windows line ends.
  */
 function asInFile(text: string, old: string, written: string): readonly [string, string] {
   const fits = old.includes("\n") && text.includes(old);

@@ -1,4 +1,7 @@
-/** A prompt goes to Claude Code while the beginning of its run is being stored. Nothing may depend on their order. */
+/**
+ * A prompt goes to Claude Code while the beginning of its run is being stored. Claude Code may answer before or after
+ * the beginning is stored.
+ */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
@@ -28,7 +31,7 @@ test("if the beginning of a run is stored late, the process is kept, and its mes
   expect(starts).toBe(1);
 }, 60_000);
 
-test("a prompt that is cancelled while its run begins starts no run and is not in the transcript, although Claude Code received it", async () => {
+test("a prompt that is cancelled while its run begins leaves no run and no message, even if Claude Code received it", async () => {
   const pids: number[] = [];
   let takeBack: ((runId: string) => Promise<unknown>) | undefined;
   const store = storeWhere(isBeginning, async (append, sessionId, events, options) => {

@@ -19,10 +19,10 @@ const edits = (path: string, from: string, to: string): string =>
     { text: "Edited." },
   );
 
-/** A text that is longer than the limit above which texts become files. */
+/** A text that is large enough to be stored as a file. */
 const LARGE = "A line of a large file.\n".repeat(15_000);
 
-/** A real S3 server, and how many large texts it holds. */
+/** Starts a real S3 server. `texts` returns how many large texts the server has. */
 async function openBucket() {
   const directory = folder();
   const configureBuckets = [{ name: "agent-data", configs: [] }];
@@ -46,7 +46,7 @@ async function rewind(world: World, sessionId: string, index: number, dryRun: bo
   });
 }
 
-test("a rewind to a user message restores the files or lists the changes, even of large files and on a machine that never had the session", async () => {
+test("a rewind restores files or lists changes, even of large files and on a machine that never had the session", async () => {
   const bucket = await openBucket();
   const memory = createMemoryStore();
   const store = keepLargeTexts({ store: memory, files: bucket.files() });
@@ -78,7 +78,7 @@ test("a rewind to a user message restores the files or lists the changes, even o
   await here.stop();
 
   expect(bucket.texts()).toBeGreaterThan(0);
-  // This world acts as another process, which has nothing of the first one in memory.
+  // This world acts as another process, which has nothing of the first process in memory.
   const there = await createWorld({ store: keepLargeTexts({ store: memory, files: bucket.files() }) });
   const again = await rewind(there, sessionId, 0, false);
   expect(again.error).toBeNull();
@@ -87,7 +87,7 @@ test("a rewind to a user message restores the files or lists the changes, even o
   expect(only(next, "session.completed")).toHaveLength(1);
 }, 120_000);
 
-test("with checkpoints turned off, a session stores none, and a rewind to an unknown checkpoint is rejected", async () => {
+test("without checkpoints a session stores no checkpoint, and a rewind to an unknown checkpoint is rejected", async () => {
   const world = await createWorld();
   const { sessionId, events } = await world.run(writes(join(world.cwd, "a.txt"), "a\n"), {
     ...EDITS,

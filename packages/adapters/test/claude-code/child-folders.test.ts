@@ -46,7 +46,7 @@ function configFolder(): string {
   return folder;
 }
 
-test("every file of a session is removed, those of other sessions stay, and links are not followed", () => {
+test("all files of a session are removed, files of other sessions stay, and links are not followed", () => {
   const folder = configFolder();
   const outside = configFolder();
   symlinkSync(outside, join(folder, "plugins"));
@@ -57,7 +57,7 @@ test("every file of a session is removed, those of other sessions stay, and link
   for (const file of filesOf(GONE)) expect([file, existsSync(join(outside, file))]).toEqual([file, true]);
 });
 
-test("a copy of a file is neither read nor written through a link that a session planted", () => {
+test("file copies are never read or written through a link that a session made", () => {
   const folder = configFolder();
   const outside = configFolder();
   const secret = join(outside, "secret");
@@ -83,7 +83,7 @@ test("sessions whose files have not changed for an hour are found", () => {
   expect(abandonedSessions(folder, Date.now())).toEqual([GONE]);
 });
 
-test("a server that starts removes the folders that a killed server left, and no other folders", async () => {
+test("a new server removes the folders of a killed server, and no other folders", async () => {
   const left = join(tmpdir(), `claude-resume-${GONE}`);
   const used = join(tmpdir(), `claude-resume-${KEPT}`);
   const foreign = join(tmpdir(), "claude-resume-of-another-program");
@@ -97,7 +97,7 @@ test("a server that starts removes the folders that a killed server left, and no
   expect([left, used, foreign].map((path) => existsSync(path))).toEqual([false, true, true]);
 });
 
-test("the folder of hidden arguments is removed with the last file in it", () => {
+test("the folder for hidden arguments is removed with its last file", () => {
   const folder = join(configFolder(), "hidden");
   const hide = () => hideArguments(["--settings", '{"a":1}'], folder);
   const [first, second] = [hide(), hide()];

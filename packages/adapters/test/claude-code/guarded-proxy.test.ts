@@ -1,4 +1,4 @@
-/** The proxy for addresses that a request contains. */
+/** The proxy through which Claude Code reaches the addresses of a request. */
 import { createServer, request } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ type Lookup = NonNullable<Parameters<typeof createGuardedProxy>[0]["lookup"]>;
 const anyPort = { allowsPort: () => true };
 const here = { ...anyPort, allowsAddress: (address: string) => address === "127.0.0.1" };
 
-/** A resolver that returns these addresses, one after the other. */
+/** Returns a resolver that gives these answers one after another. */
 function meaning(...answers: string[][]): Lookup {
   let asked = 0;
   return ((_name: string, _options: object, done: (error: null, found: object[]) => void) => {
@@ -106,7 +106,7 @@ describe("a private address is not reached", () => {
     },
   );
 
-  test("a private address is not reached through a name that resolves differently each time: 0 of 100 calls", async () => {
+  test("a name that resolves differently each time never reaches a private address in 100 calls", async () => {
     const { port, calls } = await listener();
     let connections = 0;
     const raw = createTcpServer(() => (connections += 1));

@@ -77,7 +77,7 @@ async function call(config: object, input: object, with_: Partial<HooksDeps> = {
 
 const bash = { tool_name: "Bash", tool_input: { command: "ls" }, tool_use_id: "toolu_1" };
 
-test("the receiver gets the Claude API's payload, signed, and no path of this machine", async () => {
+test("the receiver gets the Claude API's payload with a signature, and no path of this machine", async () => {
   const { url, received } = await receiver();
   const secret = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
   await call(
@@ -184,7 +184,7 @@ describe("without an answer", () => {
     "a cut connection": (response) => void response.destroy(),
   };
   test.each(Object.keys(broken))(
-    "after %s, an event whose answer decides is rejected, and other events continue",
+    "after %s, an event that needs a decision is rejected, and other events continue",
     async (name) => {
       const { url } = await receiver(broken[name]);
       const isLate = name === "nothing in time" || name === "a body that never ends";
@@ -270,7 +270,7 @@ test.each([
   if (!isCalled) expect(output).toEqual({});
 });
 
-describe("with Claude Code itself", () => {
+describe("with the real Claude Code", () => {
   const world = (hooks: object, children: ClaudeCodeDeps["children"] = {}) =>
     createWorld({
       children,
@@ -324,7 +324,7 @@ describe("with Claude Code itself", () => {
     );
   });
 
-  test("a tool does not run before its hook has answered, nor if the hook never answers", async () => {
+  test("a tool runs only after its hook has answered", async () => {
     const { url, received } = await receiver(() => {});
     const { run, cwd } = await world({ PreToolUse: { url, timeout: 1 } });
     const { events } = await run(
@@ -383,7 +383,7 @@ describe("with Claude Code itself", () => {
       bodies().flatMap(({ hook_event, session_id }) => (hook_event === "SessionEnd" ? [session_id] : []));
     const first = await run(play({ text: "One." }));
     expect(ends()).toEqual([]);
-    // The other session takes the only idle place.
+    // Only one idle process may stay, so the second session ends the process of the first session.
     const second = await run(play({ text: "Two." }));
     await until(() => ends().length === 1);
     expect(ends()).toEqual([first.sessionId]);
@@ -391,7 +391,7 @@ describe("with Claude Code itself", () => {
     expect(ends()).toEqual([first.sessionId, second.sessionId]);
   });
 
-  test("people are told that a session waits for them: for permission, or for an answer", async () => {
+  test("people are notified when a session waits for a permission or an answer", async () => {
     const { url, bodies } = await receiver();
     const { sessions, cwd } = await world({ Notification: { url } });
     const question = {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   sandbox = found;
 });
 
-/** A host in which this script replaces Claude Code. */
+/** Creates a host that runs this script instead of Claude Code. */
 async function worldOf(
   behaviour: string,
   { startMs = 60_000, ...deps }: { startMs?: number } & Parameters<typeof createWorld>[0] = {},
@@ -81,7 +81,7 @@ test("a run can be cancelled while it waits for a process, while the process sta
   const cancelled = Promise.withResolvers<void>();
   const { sessions, ended, cwd, stub, figures, nothingLeft } = await worldOf(behaviour, {
     children: { maxRunning: 1 },
-    // The host reads this when it is about to start a process.
+    // The host calls `walls` just before it starts a process.
     async walls() {
       await cancelled.promise;
       return undefined;

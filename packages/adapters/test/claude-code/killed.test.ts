@@ -26,7 +26,7 @@ async function startServer(...args: readonly string[]): Promise<ChildProcess> {
   return server;
 }
 
-test("after kill -9 of the server, another server with only the store resumes each session: nothing is repeated or left open", async () => {
+test("after kill -9 of the server, another server resumes each session from the store, and nothing is repeated or left open", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const [home, cwd] = [folder(), folder()];
@@ -58,7 +58,7 @@ test("after kill -9 of the server, another server with only the store resumes ea
   // The children die with their server, which closes the connection of the open call to the model.
   await until(() => simulator.ledger.calls({ outcome: "open" }).length === 0);
 
-  // The server that takes over has never seen these sessions, and has nothing of Claude Code's folder.
+  // The second server has never seen these sessions, and its folder for Claude Code is empty.
   await startServer(file, folder(), simulator.url);
   const ended = async (sessionId: string): Promise<readonly Event[]> =>
     until(async () => ((await sessions.get(sessionId)).status === "idle" ? sessions.events(sessionId) : undefined));
@@ -77,7 +77,7 @@ test("after kill -9 of the server, another server with only the store resumes ea
   expect(only(spoke, "session.completed")[0]?.data.final_response).toBe("Word. ".repeat(20).trimEnd() + " ");
   expect(readFileSync(join(cwd, "effects"), "utf8")).toBe("once\n");
 
-  // The question survived the server: its answer continues the same run.
+  // The question is still open after the kill, and its answer continues the run.
   expect((await sessions.get(asking.sessionId)).status).toBe("awaiting");
   await sessions.answer(asking.sessionId, waiting.tool_use_id, { content: "allow" });
   const answered = await ended(asking.sessionId);

@@ -1,16 +1,16 @@
 import { isLargeJson, jsonPieces } from "@skein/core";
 import { jsonText } from "../sql/body.ts";
 
-/** The JSON of a value for a statement. */
+/** A value as JSON, for a parameter of a statement. */
 export interface JsonValue {
-  /** A text, or the bytes of a large text: the statement has to cast them. */
+  /** A text, or the bytes of a large text. The statement must cast the bytes to a text. */
   readonly value: string | Uint8Array;
   /** Frees the bytes immediately, instead of at the next garbage collection. */
   free(): void;
 }
 
 /**
- * A large value is written as bytes, in pieces. As a string it would be in memory three times: in JavaScript, as UTF-8,
+ * Converts a large value to bytes, in pieces. As a string it would be in memory three times: in JavaScript, as UTF-8,
  * and in the statement.
  */
 export function jsonValue(data: unknown): JsonValue {

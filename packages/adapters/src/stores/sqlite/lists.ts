@@ -24,7 +24,6 @@ const UNINDEXED = {
   title: "s.title is null, lowered(s.title), s.id",
 } as const;
 
-/** A page of sessions, newest first. */
 export function listSessions(
   { db, cache }: { readonly db: Database; readonly cache: SessionCache },
   query: SessionQuery,
@@ -38,7 +37,7 @@ export function listSessions(
     return { items: rows.slice(0, limit).map(cache.keep), cursor: nextSkip(query, rows.length > limit) };
   }
   const isUsed = query.order === "used";
-  // The order of the list's index: by label, by last use, or by session.
+  // The list is sorted by this time and id. An index has the same order.
   const time = isUsed ? "coalesce(s.last_run_at, s.created_at)" : hasLead ? "l0.created_at" : "s.created_at";
   const id = hasLead && !isUsed ? "l0.session_id" : "s.id";
   const [lastTime, lastId] = query.cursor?.split(" ") ?? [];
@@ -47,8 +46,8 @@ export function listSessions(
     values.push(lastTime, lastId);
   }
   const found = `where ${where.join(" and ")} order by ${time} desc, ${id} desc limit ? offset ?`;
-  // The ids are cheap: they come from an index, as one text. Rows are read only if one of the sessions is not in the
-  // cache.
+  // Reading the ids is cheap, because they come from an index as one text. Rows are read only if a session is not in
+  // the cache.
   const sql = `select group_concat(id, ' ') as ids from (select s.id from ${from} ${found})`;
   const ids = ((db.get(sql, ...values, limit + 1, offset)?.["ids"] as string | null) ?? "").split(" ");
   const rows = `select ${COLUMNS} from ${from} join heads h on h.session_id = s.id ${found}`;
@@ -63,7 +62,7 @@ export function countSessions(db: Database, filter: SessionFilter): number {
   return Number(db.get(`select count(*) as n from ${from} where ${where.join(" and ")}`, ...values)?.["n"]);
 }
 
-/** The conditions of a usage query, and their values. `time` is the expression that is compared with the bounds. */
+/** Returns the conditions of a usage query and their values. `time` is the SQL of the time that is compared. */
 function boundsOf({ tenant, agentId, sessionId, from, to }: ToolUsageQuery, time: string) {
   const bounds = [
     ["s.tenant = ?", tenant],
@@ -79,13 +78,13 @@ function boundsOf({ tenant, agentId, sessionId, from, to }: ToolUsageQuery, time
   };
 }
 
-/** The day of a moment, in the time zone of the query. */
+/** Returns the SQL for the day of a time in the query's time zone. */
 function dayIn(time: string, asked: ToolUsageQuery): string {
   if (!asked.shifts) return `substr(${time}, 1, 10)`;
   return zoneDay(time, asked, (minutes) => `strftime('%Y-%m-%d', ${time}, '${minutes} minutes')`);
 }
 
-/** The name and the end of a call are complete even in the preview of a large body. */
+/** Name, outcome and duration of a call are short, so they are complete even in the preview of a large body. */
 export function toolUsageOf(db: Database, query: ToolUsageQuery): readonly ToolUsageRow[] {
   const { where, values } = boundsOf(query, "e.created_at");
   const rows = db.all(
@@ -124,8 +123,8 @@ interface Selection {
 }
 
 /**
- * Translates a filter to SQL. Tags and metadata have their own tables, in the order of the list. The table of the first
- * tag or metadata condition is read in this order; the others are looked up.
+ * Translates a filter to SQL. Tags and metadata have separate tables in the order of the list. The table of the first
+ * tag or metadata condition is read in this order. For further conditions, rows are looked up.
  */
 function selection(filter: SessionFilter): Selection {
   const where: string[] = [];
@@ -150,7 +149,7 @@ function selection(filter: SessionFilter): Selection {
   add("s.tenant = ?", filter.tenant);
   const statuses = filter.status === undefined ? [] : [filter.status].flat();
   if (filter.status !== undefined) add(`s.platform_status in (${statuses.map(() => "?").join(", ")})`, ...statuses);
-  // Few sessions are active, and they have an index.
+  // Few sessions are active, and an index with this condition finds them.
   add(`s.status = ?${filter.activity === "idle" ? "" : " and s.platform_status = 'running'"}`, filter.activity);
   add("s.outcome = ?", filter.outcome);
   add("s.model = ?", filter.model);

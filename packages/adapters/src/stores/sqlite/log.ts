@@ -31,7 +31,7 @@ const INSERT_EVENT = `insert into events
   (session_id, sequence, id, event_type, data, blob, run_id, step, fact_version, created_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const INSERT_FIRST_EVENT = `${INSERT_EVENT} on conflict (id) do nothing`;
-/** The updates of a head as separate constant texts: building a statement would take as long as running it. */
+/** The updates of a head are constant texts, because building a statement would take as long as running it. */
 const HEAD = {
   release: `${COUNT}, fence = fence + 1, owner = null, leased_until = 0, due_at = ? where session_id = ?`,
   renewAndDue: `${COUNT}, leased_until = ?, due_at = ? where session_id = ?`,
@@ -53,7 +53,7 @@ interface AskedAppend extends AppendOptions {
   readonly changes: Changes;
 }
 
-/** What an append adds to the counters of its session's head, and the time of the append. */
+/** The amounts by which an append increases the counters of a head, and the time of the append. */
 type Counted = readonly [events: number, messages: number, runs: number, at: string];
 
 export interface Head {
@@ -69,13 +69,13 @@ export interface Head {
   readonly fact_version: number;
 }
 
-/** Reads the log in sqlite, and does the one kind of job that writes to it. */
+/** Reads and writes the logs in sqlite. */
 export interface Log {
   head(sessionId: string, tenant?: string): Head;
   read(sessionId: string, after: number, limit: number): readonly Event[];
   readStretch(sessionId: string, after: number, most: StretchLimit): Stretch;
   scan(after: { readonly sessionId: string; readonly sequence: number }, limit: number): readonly Event[];
-  /** Does the work of an append, inside a transaction. */
+  /** Appends events. The caller has started a transaction. */
   append(sessionId: string, events: readonly NewEvent[], options: AppendOptions): Appended;
   delete(sessionId: string, tenant?: string): void;
 }
@@ -95,7 +95,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return db.all(READ, sessionId, after, limit).map(toEvent);
   }
 
-  /** The events that an earlier append with the same key stored. */
+  /** Returns the events of an earlier append with the same key. */
   function storedUnder(key: NonNullable<AppendOptions["key"]>, tenant: string): readonly Event[] | undefined {
     const kept = db.get("select * from keys where tenant = ? and key = ?", tenant, key.id);
     if (!kept) return undefined;
@@ -104,7 +104,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return read(kept["session_id"] as string, first - 1, (kept["last_sequence"] as number) - first + 1);
   }
 
-  /** The events that an earlier append with the same ids stored. */
+  /** Returns the events of an earlier append with the same event ids. */
   function storedBefore(sessionId: string, events: readonly NewEvent[]): readonly Event[] | undefined {
     const known = db.get("select session_id, sequence from events where id = ?", events[0]?.id ?? "");
     return known?.["session_id"] === sessionId
@@ -112,7 +112,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
       : undefined;
   }
 
-  /** The reason to reject an append that does not repeat an earlier one; undefined if there is none. */
+  /** Returns the error of an append that must be rejected, or undefined. The append is not a repeated one. */
   function problemWith(asked: AskedAppend): KnownError | undefined {
     const { sessionId, before, begins, changes, expect, lease, claim, time } = asked;
     const last = before?.last_sequence ?? 0;
@@ -126,7 +126,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return twin && duplicateCheckpoint(twin.user_message_uuid);
   }
 
-  /** Writes the events. Returns false, without writing, if the first one is already stored. */
+  /** Writes the events. Returns false, without writing, if the first event is already stored. */
   function insertEvents(events: readonly Event[]): boolean {
     for (const event of events) {
       const { value, free } = jsonValue(event.data);
@@ -211,7 +211,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     else if (release) db.run(HEAD.release, ...counted, release.dueAt, sessionId);
     else if (lease && dueAt !== undefined) db.run(HEAD.renewAndDue, ...counted, time + lease.leaseMs, dueAt, sessionId);
     else if (lease) db.run(HEAD.renew, ...counted, time + lease.leaseMs, sessionId);
-    // A prompt to a session that is already due usually changes nothing here, and then no index is written.
+    // A prompt to a session that is already due usually keeps the due time. In this case no index is written.
     else if (dueAt !== undefined && dueAt < (before.due_at ?? Number.POSITIVE_INFINITY))
       db.run(HEAD.due, ...counted, dueAt, sessionId);
     else db.run(HEAD.count, ...counted, sessionId);
@@ -285,7 +285,7 @@ const OWNED = [
   "snapshots",
 ];
 
-/** The tenant of an idempotency key: the new session's, or the caller's. */
+/** Returns the tenant of an idempotency key. It is the tenant of the new session, or else the tenant of the caller. */
 function tenantOf(events: readonly NewEvent[], { tenant }: AppendOptions): string {
   const [first] = events;
   return first?.event_type === "session.created" ? first.data.tenant : (tenant ?? "");

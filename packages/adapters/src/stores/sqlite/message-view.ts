@@ -1,6 +1,6 @@
 import { INIT_LEFT_OUT, RESULT_LEFT_OUT } from "@skein/protocol";
 
-/** The rows of session_messages in sqlite, equal to those of `createMessageRows` in the protocol. */
+/** The rows of session_messages in sqlite. They equal the rows of `createMessageRows` in the protocol package. */
 
 const without = (json: string, keys: readonly string[]): string =>
   `json_remove(${json}, ${keys.map((key) => `'$.${key}'`).join(", ")})`;
@@ -23,7 +23,7 @@ const usage = (json: string): string =>
 const listed = (json: string, path: string): string =>
   `json_each(case json_type(${json}, '${path}') when 'array' then ${json} -> '${path}' else '[]' end)`;
 
-/** The names in a list of names, or of objects with a name. */
+/** Returns the SQL for the names in a list. The entries of the list are names, or objects with a name. */
 const names = (json: string, path: string): string => `json((
   select json_group_array(case j.type when 'text' then j.value else j.value ->> '$.name' end) from ${listed(json, path)} j
   where j.type = 'text' or (j.type = 'object' and json_type(j.value, '$.name') = 'text')))`;
@@ -75,7 +75,6 @@ const result = (dollars: (micros: string) => string): string => `json_patch(json
 
 const SAID = `'type', t.role, 'role', t.role, 'content', ${blocks("t.message", "$.content")}, 'uuid', t.id`;
 
-/** The view `api_session_messages`. */
 export const messageView = (dollars: (micros: string) => string): string => `
 create view api_session_messages as
 select t.id, t.session_id, t.role as message_type, case when o.body is null

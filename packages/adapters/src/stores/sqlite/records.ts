@@ -6,7 +6,7 @@ const SCANNED = 500;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Records in sqlite, with one row per field by which they can be listed. */
+/** Creates the records in sqlite. Every field by which a record can be listed has a separate row. */
 export function createSqliteRecords({ db, now }: { readonly db: Database; readonly now: () => number }): Records {
   const select = "select * from records where tenant = ? and kind = ? and id = ?";
 

@@ -3,7 +3,6 @@ import type { Await, Checkpoint, Event, MessageRow, Run, Session } from "@skein/
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Converts rows of the database to typed values. */
 export function toEvent(row: Row): Event {
   return {
     id: row["id"],
@@ -15,7 +14,7 @@ export function toEvent(row: Row): Event {
   } as Event;
 }
 
-/** The session is written key by key, because rest and spread over these columns take ten times as long. */
+/** The keys are written out, because rest and spread over these columns take ten times as long. */
 export function toSession(row: Row): Session {
   return {
     id: row["id"],

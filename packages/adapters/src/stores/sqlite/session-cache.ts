@@ -3,22 +3,22 @@ import type { Database } from "./database.ts";
 import { toSession } from "./rows.ts";
 
 /**
- * Sessions as they were last read. A row is the same object until it changes, so that callers can cache what they
- * derive from it.
+ * Keeps sessions as they were last read. A session is the same object until it changes, so that callers can cache data
+ * that they derive from it.
  */
 export interface SessionCache {
-  /** All of these sessions, or undefined if one of them is not in the cache. */
+  /** Returns all these sessions, or undefined if a session is missing in the cache. */
   get(ids: readonly string[]): readonly Session[] | undefined;
-  /** A page that was read before, if nothing was written since then. */
+  /** Returns a page that was read before, unless something was written since then. */
   page(key: string): SessionPage | undefined;
   keepPage(key: string, page: SessionPage): void;
-  /** The session of a row that was just read. */
+  /** Caches the session of a row that was just read, and returns it. */
   keep(row: Readonly<Record<string, unknown>>): Session;
   /** Called when this store changes the session. */
   forget(sessionId: string): void;
   /**
-   * Called after a write of this store: other stores of this process check again, even in the same turn of the event
-   * loop.
+   * Called after a write of this store. Other stores of this process then check for changes again, even in the same
+   * turn of the event loop.
    */
   wrote(): void;
 }
@@ -43,8 +43,8 @@ export function createSessionCache(db: Database): SessionCache {
   let looked = -1;
 
   /**
-   * Forgets everything if another process has written. Checked once per turn of the event loop: all requests of a turn
-   * were sent before the turn began, so they need not see later writes.
+   * Forgets all sessions if another process has written. It checks once per turn of the event loop. The requests of a
+   * turn were sent before the turn began, so they need not see later writes.
    */
   function look(): void {
     if (looked === turn) return;
@@ -75,7 +75,7 @@ export function createSessionCache(db: Database): SessionCache {
       return pages.get(key);
     },
     keepPage(key, page) {
-      // A page is cached only if all its sessions are.
+      // A page is cached only if all its sessions are cached.
       if (!page.items.every(({ id }) => kept.has(id))) return;
       if (pages.size >= KEPT_PAGES) pages.clear();
       pages.set(key, page);

@@ -43,9 +43,9 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
  * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the other
  * processes; a sweep each second finds unannounced changes.
  *
- * The cost of an append is its number of pages (about 6 µs each, in addition to 90 µs for the flush), so an append
- * changes as few pages as possible: times of change are in the head's row, an index is not written if its column stays
- * the same, and new ids are not looked up before they are written. Reasons: decision 003.
+ * An append takes 90 µs for the flush and about 6 µs for each changed page, so it changes as few pages as possible.
+ * Times of change are in the head's row. An index is not written if its column stays the same. New ids are not looked
+ * up before they are written. Reasons: decision 003.
  */
 export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }: SqliteStoreOptions): Promise<Store> {
   let wakeFile: WakeFile | undefined;
@@ -65,7 +65,7 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
   const leases = createLeases(db, now);
   const cache = createSessionCache(db);
 
-  // Only commits of other connections change this number. After a commit of our own it is the same, and nothing is read.
+  // Only commits of other connections change this number. After a commit of this connection, nothing is read.
   const dataVersion = (): unknown => db.get("pragma data_version")?.["data_version"];
   const lastPosition = (): number => Number(db.get("select max(position) as n from events")?.["n"] ?? 0);
   let seenVersion = dataVersion();
@@ -124,8 +124,8 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
       }
     },
 
-    // Leases are not synced: after a power failure, the holder of a lease is gone as well. The holder's appends make the fence
-    // durable.
+    // Leases are not synced, because after a power failure the holder of a lease is gone too. The holder's appends make
+    // the fence durable.
     claim: (options) => db.writeFleeting(() => leases.claim(options)),
     due: async (query) => leases.due(query),
     renew: (held) => db.writeFleeting(() => held.filter((lease) => !leases.renew(lease))),

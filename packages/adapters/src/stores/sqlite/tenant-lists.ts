@@ -17,7 +17,10 @@ import { toAwait, toSession } from "./rows.ts";
 
 const DEFAULT_LIMIT = 50;
 
-/** What sessions of a tenant wait for. One index finds the sessions with an open run, another finds their awaits. */
+/**
+ * Lists the open awaits of a tenant. An index finds the sessions with an open run, and a second index finds their
+ * awaits.
+ */
 export function listOpenAwaits(db: Database, query: OpenAwaitsQuery): Page<Await> {
   const { tenant, kinds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
   const rows = db.all(
@@ -38,7 +41,8 @@ export function listOpenAwaits(db: Database, query: OpenAwaitsQuery): Page<Await
 }
 
 /**
- * Sessions in the order of their last change. There is no index for it, because every append would have to write it.
+ * Lists sessions in the order of their last change. No index has this order, because every append would have to write
+ * it.
  */
 export function listChanged(db: Database, query: ChangedQuery): Page<ChangedSession> {
   const { tenant, since = "", sessionIds, agentId, limit = DEFAULT_LIMIT, cursor } = query;
@@ -95,7 +99,7 @@ export function placesOf(
   return db.all(PLACES, jsonText(text), JSON.stringify(sessionIds), tenant) as unknown as readonly TextPlace[];
 }
 
-/** A parameter that a condition uses twice: to check whether it was given, and to compare with it. */
+/** Repeats a parameter for a condition that checks whether it was given, and compares with it. */
 function twice(value: string | undefined): readonly (string | null)[] {
   return [value ?? null, value ?? null];
 }

@@ -7,8 +7,8 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 const BODY = "coalesce((select body from blobs where hash = e.blob), e.data)";
 
 /**
- * The messages that the model is shown at a place in a log: those of the last compaction, and those that entered the
- * transcript since then.
+ * Returns the SQL for the context at a place in a log. The context has the messages of the last compaction, and the
+ * messages that entered the transcript after the compaction.
  */
 const context = (sessionId: string, until: string): string => `(
   select json_group_array(json(message)) from (
@@ -43,15 +43,16 @@ const actionSql: ActionSql = {
 /** An amount in dollars, from its micro-dollars and the pico-dollars that are left over. */
 const dollars = (micros: string, rest: string): string => `(${micros} + ${rest} / 1000000.0) / 1000000.0`;
 const part = (name: string): string => dollars(`r.${name}_micros`, `r.${name}_rest`);
-/** The rest of a run's cost, which no other column contains. */
+/** Returns the SQL for the part of a run's cost that no other column contains. */
 const rest = (of: string): string =>
   `(r.cost_${of} - ${["input", "output", "cache_write", "cache_read"].map((name) => `r.${name}_${of}`).join(" - ")})`;
 
 /**
- * The tables of the platform API, the Claude API and the agent tables, as sqlite shows them.
+ * The tables of the platform API and the Claude API, and the agent tables, as views.
  *
- * sqlite has no schemas: the platform API's names begin with `platform_`, the Claude API's with `api_`, because both have `sessions`;
- * the three agent tables have unique names and keep them, so that queries written for them run unchanged.
+ * sqlite has no schemas, and both APIs have a table `sessions`. So names of the platform API begin with `platform_`,
+ * and names of the Claude API with `api_`. The three agent tables keep their names, so that existing queries run
+ * unchanged.
  */
 export const VIEWS = `
 create view event_bodies as

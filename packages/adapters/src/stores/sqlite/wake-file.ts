@@ -1,23 +1,23 @@
 import { type FSWatcher, chmodSync, closeSync, openSync, watch, writeSync } from "node:fs";
 
 /**
- * The file with which processes that share a sqlite database wake each other: one byte is written after each commit,
- * and the other processes watch the file.
+ * A file that tells the other processes of a sqlite database about commits. A byte is written after commits, and the
+ * other processes watch the file.
  */
 export interface WakeFile {
   touch(): void;
   close(): void;
 }
 
-/** Commits that follow each other this closely are announced together. */
+/** Commits within this time are announced together. */
 const BATCH_MS = 5;
 
 /**
  * Opens the wake file. The `-wal` file cannot be watched instead: it changes before a commit is visible, and its last
  * change is never announced.
  *
- * If the wake file cannot be watched (too many watches, an unusual file system), that is not an error: the store sweeps
- * each second anyway.
+ * If the wake file cannot be watched (too many watches, an unusual file system), this is not an error, because the
+ * store looks for changes each second anyway.
  */
 export function openWakeFile(path: string, woken: () => void): WakeFile {
   const file = openSync(path, "a+", 0o600);
@@ -35,7 +35,7 @@ export function openWakeFile(path: string, woken: () => void): WakeFile {
     try {
       writeSync(handle, byte, 0, 1, 0);
     } catch {
-      // The write fails, for example, on a full disk. The commit itself succeeded, and other processes find it by their
+      // The write may fail, for example on a full disk. The commit has succeeded, and other processes find it by their
       // sweep.
     }
   }

@@ -1,4 +1,4 @@
-/** Sessions of Codex and opencode are adopted, exported, and continued by Claude Code's own binary. */
+/** Sessions of Codex and opencode are adopted, exported, and continued by the real Claude Code. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +27,10 @@ function folder(): string {
   return made;
 }
 
-/** Adopts a session of another agent, and writes it where Claude Code finds it, in a folder that exists. */
+/**
+ * Adopts a session of another agent, and writes it into a data directory of Claude Code. Its working folder is replaced
+ * by a folder that exists.
+ */
 async function sentToClaude(agent: "codex" | "opencode", id: string) {
   const home = folder();
   const work = join(home, "work");
@@ -45,7 +48,7 @@ async function sentToClaude(agent: "codex" | "opencode", id: string) {
     });
   });
   const events = await store.read(row.id);
-  // The session's own folder is not on this machine.
+  // The working folder of the session is not on this machine.
   const files = claudeFiles(row.id, events).map((file) => ({
     ...file,
     path: file.path.replace("projects/-srv-demo/", `projects/${work.replaceAll(/[^A-Za-z0-9]/g, "-")}/`),

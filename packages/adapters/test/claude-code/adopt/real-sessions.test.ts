@@ -52,7 +52,7 @@ async function say(words: string, steps: readonly Step[], more: Options): Promis
   return result;
 }
 
-/** What the model was last shown. */
+/** Returns the last request to the model. */
 function lastRequest(): string {
   return JSON.stringify(simulator.ledger.calls({ kind: "messages" }).at(-1)?.request);
 }
@@ -126,7 +126,7 @@ afterAll(async () => {
 });
 
 describe("sessions that the real Claude Code wrote are adopted", { timeout: 120_000 }, () => {
-  test("an adopted session has its conversation, its subagent, its cost and its checkpoints", async () => {
+  test("an adopted session keeps its conversation, subagent, cost and checkpoints", async () => {
     const { store, sessions } = await adopted();
     const session = await sessions.get(id);
     expect(session).toMatchObject({ status: "idle", outcome: "completed", total_runs: 2, working_directory: work });
@@ -143,7 +143,7 @@ describe("sessions that the real Claude Code wrote are adopted", { timeout: 120_
     expect(checkpoints.map(({ files_modified }) => files_modified)).toEqual([[], [join(work, "made.txt")]]);
   });
 
-  test("an adopted session is written back byte for byte, and the SDK's own reader returns the same session", async () => {
+  test("an adopted session is exported byte for byte, and the SDK reads the same session from the export", async () => {
     const { sessions } = await adopted();
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("second"));
     const [before, back] = [filesBelow(directory("first")), filesBelow(directory("second"))];
@@ -155,7 +155,7 @@ describe("sessions that the real Claude Code wrote are adopted", { timeout: 120_
     expect(await readBy("second")).toEqual(await readBy("first"));
   });
 
-  test("the SDK resumes an adopted session from the files that were written back, and adopting it again adds the new turn", async () => {
+  test("the SDK resumes an adopted session from its exported files, and a second adoption adds the new turn", async () => {
     const { sessions } = await adopted();
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("third"));
     const result = await say("Third turn:", [{ text: "Still here." }], { ...options("third"), resume: id });
@@ -183,7 +183,7 @@ describe("sessions that the real Claude Code wrote are adopted", { timeout: 120_
     expect(lastRequest()).not.toContain("The second answer.");
   });
 
-  test("in a fork at a message with open calls, these calls get results, so that the API accepts the conversation", async () => {
+  test("open calls at the end of a fork get results, so that the API accepts the conversation", async () => {
     const { sessions } = await adopted();
     const transcript = await sessions.transcript(id);
     const fork = await sessions.fork(id, { messageId: transcript[1]?.id ?? "" });
@@ -194,7 +194,7 @@ describe("sessions that the real Claude Code wrote are adopted", { timeout: 120_
   });
 });
 
-/** The SDK's reader looks into the data directory of its own process. */
+/** Reads the session with the SDK's reader, which uses the data directory in the environment of this process. */
 async function readBy(config: string): Promise<unknown> {
   const before = process.env["CLAUDE_CONFIG_DIR"];
   process.env["CLAUDE_CONFIG_DIR"] = directory(config);

@@ -1,4 +1,4 @@
-/** A session of Claude Code is adopted and exported again, byte for byte, on generated data directories. */
+/** Sessions of Claude Code in generated data directories are adopted, and exported again byte for byte. */
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -48,7 +48,7 @@ interface Line extends JsonObject {
   readonly n: number;
 }
 
-/** A data directory with one session. By default each line has the previous one as its parent. */
+/** A data directory with one session. By default the parent of each line is the previous line. */
 function dataWith(lines: readonly (Line | string)[], id = ID): string {
   const root = folder();
   const path = join(root, "projects", "-work-app", `${id}.jsonl`);
@@ -99,7 +99,7 @@ const result = (n: number, id: string, content: unknown = "done", more: JsonObje
 const types = (events: readonly Event[]): string[] => events.map(({ event_type }) => event_type);
 
 describe("a made-up data directory", { timeout: 120_000 }, () => {
-  test("every adopted session is written back unchanged, costs what the history counts, and has a result for every call", async () => {
+  test("every adopted session is exported unchanged, has the same cost as in the history, and has a result for every call", async () => {
     const root = folder();
     const { sessions } = writeCorpus({ folder: root, files: 24, bytes: 3_000_000, seed: 7, subagentEvery: 3 });
     const before = filesIn(root);
@@ -166,7 +166,7 @@ describe("lines that JSON.stringify would write differently", () => {
     expect(claude.lines.filter(({ entry }) => entry === null)).toHaveLength(3);
   });
 
-  test("bytes that are not UTF-8 are rejected with an error that says so", async () => {
+  test("bytes that are not UTF-8 are rejected with an error that mentions UTF-8", async () => {
     const root = dataWith([typed(1, "hello")]);
     writeFileSync(join(root, "projects", "-work-app", `${ID}.jsonl`), Buffer.from([0x7b, 0xff, 0x7d, 0x0a]), {
       flag: "a",
@@ -178,7 +178,7 @@ describe("lines that JSON.stringify would write differently", () => {
   });
 });
 
-describe("what the lines mean", () => {
+describe("how lines become facts", () => {
   test("a turn with two parallel calls is one run, with its steps, its calls and its answer", async () => {
     const root = dataWith([
       typed(1, "look at a and b"),
@@ -242,7 +242,7 @@ describe("what the lines mean", () => {
     ]);
   });
 
-  test("a user line that nobody typed begins a run if the model answers it, and is not a message otherwise", async () => {
+  test("a user line that nobody typed begins a run only if the model answers it", async () => {
     const root = dataWith([
       typed(1, "<local-command-stdout>nothing</local-command-stdout>"),
       typed(2, "start it"),
@@ -287,7 +287,7 @@ describe("what the lines mean", () => {
     });
   });
 
-  test("interrupted, failed and unfinished turns end with their own outcome", async () => {
+  test("interrupted, failed and unfinished turns end with different outcomes", async () => {
     const root = dataWith([
       typed(1, "one"),
       spoke(2, "m1", text("I will")),
@@ -305,7 +305,7 @@ describe("what the lines mean", () => {
     ]);
   });
 
-  test("Claude Code's copies of files become checkpoints with the files that the turn changed", async () => {
+  test("file copies that Claude Code made become checkpoints of the changed files", async () => {
     const snapshot = (messageId: string, files: Record<string, string | null>, isSnapshotUpdate = false): string =>
       JSON.stringify({
         type: "file-history-snapshot",
@@ -384,7 +384,7 @@ test("each step of an adopted session has the price that its model had at the ti
   expect(step?.data).toMatchObject({ cost: { total_micros: 8000 } });
 });
 
-test("answers of a simulated run are exported without tokens, because Claude Code's files have no mark for a simulation", async () => {
+test("answers of a simulated run are exported without tokens, because Claude Code's files cannot mark a simulation", async () => {
   const root = dataWith([typed(1, "hello"), spoke(2, "m1", text("hi"))]);
   const { events } = await adopted(root, 0);
   const simulated = events.map((event) =>
@@ -400,7 +400,7 @@ test("answers of a simulated run are exported without tokens, because Claude Cod
   expect(await costOf(simulated)).toEqual([0, 0]);
 });
 
-test("titles that were given in Skein are exported as Claude Code's own title lines, and a later export only adds lines", async () => {
+test("titles from Skein are exported as title lines of Claude Code, and a later export only adds lines", async () => {
   const root = dataWith([typed(1, "hello"), spoke(2, "m1", text("hi"))]);
   const { events } = await adopted(root, 0);
   const [created, ...rest] = events;
@@ -417,7 +417,7 @@ test("titles that were given in Skein are exported as Claude Code's own title li
   const prompt = transcriptAppended([{ type: "last-prompt", lastPrompt: "Go on.", sessionId: ID }], null);
   expect(await titleAfter(prompt)).toBe("Named in Skein");
   expect(await titleAfter({ event_type: "session.edited", data: { title: null } })).toBe("Go on.");
-  // A title that a session of Skein had from its beginning.
+  // This session of Skein was created with a title.
   const own: Event = { ...created, data: { ...created.data, title: "From the beginning", metadata: {} } };
   const [file] = claudeFiles(ID, [own, ...rest]);
   expect(JSON.parse(file?.content.split("\n")[0] ?? "")).toEqual({
@@ -427,7 +427,7 @@ test("titles that were given in Skein are exported as Claude Code's own title li
   });
 });
 
-test("a title at the beginning of a file, which has no time, does not move an adopted session to today", async () => {
+test("a title line without a time does not move an adopted session to today", async () => {
   const title = JSON.stringify({ type: "custom-title", customTitle: "Old", sessionId: ID });
   const { events } = await adopted(dataWith([title, typed(1, "hello"), spoke(2, "m1", text("hi"))]), 0);
   const days = events.flatMap(({ data }) => ("happened_at" in data ? data.happened_at?.slice(0, 10) : []));
@@ -441,10 +441,11 @@ test("a session is adopted once: adopting it again changes nothing", async () =>
   expect(await store.read(ID)).toEqual(events);
 });
 
-test("an adopted session has the model of its last answer and default permissions, whatever it was allowed in Claude Code", async () => {
+test("an adopted session has the model of its last answer, and default permissions even if Claude Code allowed more", async () => {
   const root = dataWith([typed(1, "hello", { permissionMode: "bypassPermissions" }), spoke(2, "m1", text("hi"))]);
   const { state, row } = await adopted(root, 0);
-  // The model is that of the last answer, and no model is requested: Claude Code's settings decide how the session continues.
+  // The session has the model of the last answer. Its agent requests no model, so Claude Code's settings decide how the
+  // session continues.
   expect(row.model).toBe("claude-sonnet-4-5");
   expect(state.agent).toMatchObject({ name: "Claude Code", runtime: "claude-code", model: "default" });
   expect(state.agent?.extras["claude"]).toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * The Claude API's session_messages of a Claude Code session: the rows are the same over HTTP, in every store and in
- * SQL, and the stream can be made from them.
+ * The session_messages of a Claude Code session have the same rows over HTTP, in every store and in SQL. The stream can
+ * be made from these rows.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,10 @@ const answer = (...content: { type: string; [key: string]: unknown }[]) => ({
   cost: null,
 });
 
-/** A session as the runtime of Claude Code writes it: it starts, calls a subagent, compacts, and answers; the second run fails. */
+/**
+ * Returns the facts of a session with the runtime of Claude Code. The first run calls a subagent, compacts and answers,
+ * and the second run fails.
+ */
 function facts(): readonly Fact[] {
   const agent = claudeAgent(ClaudeOptions.parse({}));
   const written: Fact[] = [
@@ -273,11 +276,11 @@ function replayed(rows: readonly Row[]): readonly (readonly unknown[])[] {
   });
   const init = ["init", ""];
   const others = told.filter(([type]) => type !== "init");
-  // Each run begins with init, even one whose runtime never started.
+  // Each run begins with init, even a run whose runtime never started.
   return [init, ...others.flatMap((one) => (one[1] === "again" ? [init, one] : [one]))];
 }
 
-test("the session messages in sqlite and in SQL over any store have the same rows", async () => {
+test("sqlite and SQL over any store return the same session messages", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-messages-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const store = await createSqliteStore({ file: join(folder, "skein.db") });
