@@ -4,28 +4,24 @@ import { createIds } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { createDrives } from "../src/engines/drives.ts";
 
-test(
-  "a drive that ignores the request to stop delays the stop of its process only until a time limit",
-  { timeout: 10_000 },
-  async () => {
-    const store = createMemoryStore();
-    const script = createScript({ store, ids: createIds() });
-    await script.create();
-    await script.prompt("hi");
-    const asked = Promise.withResolvers<void>();
-    const drives = createDrives({
-      store,
-      runtime: {
-        drive: (_, signal) => new Promise(() => signal.addEventListener("abort", () => asked.resolve())),
-      },
-      leaseMs: 4000,
-      stopMs: 20,
-      now: Date.now,
-      report: () => {},
-    });
-    drives.begin({ lease: await script.claim(), lastSequence: 2, asked: Date.now() });
-    await drives.stop();
-    await asked.promise;
-    expect(drives.size()).toBe(1);
-  },
-);
+test("if a drive ignores the request to stop, its process stops after a time limit", { timeout: 10_000 }, async () => {
+  const store = createMemoryStore();
+  const script = createScript({ store, ids: createIds() });
+  await script.create();
+  await script.prompt("hi");
+  const asked = Promise.withResolvers<void>();
+  const drives = createDrives({
+    store,
+    runtime: {
+      drive: (_, signal) => new Promise(() => signal.addEventListener("abort", () => asked.resolve())),
+    },
+    leaseMs: 4000,
+    stopMs: 20,
+    now: Date.now,
+    report: () => {},
+  });
+  drives.begin({ lease: await script.claim(), lastSequence: 2, asked: Date.now() });
+  await drives.stop();
+  await asked.promise;
+  expect(drives.size()).toBe(1);
+});

@@ -28,7 +28,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
   });
   afterAll(() => restate.stop());
 
-  /** A Restate service of its own on the shared Restate server, with a load balancer in front of its workers. */
+  /** Opens a separate service on the shared Restate server, with a load balancer in front of its workers. */
   async function openRestate(): Promise<EngineUnderTest> {
     const service = `contract-${(services += 1)}`;
     const [{ ingressUrl, adminUrl } = { ingressUrl: "", adminUrl: "" }] = restate.nodes;
@@ -173,7 +173,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(await answers(script)).toBe(1);
   });
 
-  test("if Restate's connection to the worker of a session is cut, the session continues there, and Restate's next attempt in that worker does not start it again", async () => {
+  test("if Restate's connection to a session's worker is cut, the worker continues the session, and Restate's next attempt does not start it again", async () => {
     const { service, balancer, store, admin, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const { begun, driving } = await worker({ service, store, balancer, work: () => held.promise });
@@ -193,7 +193,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(begun).toEqual([script.sessionId]);
   });
 
-  test("a session that began under an old version of the workers ends its step there, and continues under the new version", async () => {
+  test("a session that began on an old version of the workers ends its step on the old version, and continues on the new version", async () => {
     const { service, balancer: old, store, admin, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     let stoppedAt: number | undefined;
@@ -223,7 +223,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(after.begun).toContain(script.sessionId);
   });
 
-  test("if all workers of an old version are gone, its sessions continue immediately under the new version", async () => {
+  test("if all workers of an old version are gone, their sessions continue immediately on the new version", async () => {
     const { service, balancer: old, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const before = await worker({ service, store, balancer: old, work: () => held.promise });
@@ -278,7 +278,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(() => answers(script), SOON).toBe(1);
   });
 
-  test("while the store is slow, a session is claimed only once and uses only one place, however often sweeps find it", async () => {
+  test("while the store is slow, a session is claimed only once, even if several sweeps find it", async () => {
     const { service, balancer, store: quick, prompted, answers } = await cluster();
     const script = await prompted();
     const answered = Promise.withResolvers<void>();
@@ -308,7 +308,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(claims).toBe(1);
   });
 
-  test("a process without an endpoint drives nothing, also when it looks for sessions of a dead worker", async () => {
+  test("a process without an endpoint drives no session, not even a session of a dead worker", async () => {
     const { service, store, prompted } = await cluster();
     const runtime = createCountingRuntime({ store, ids });
     const ingress = createIngress({ urls: [nobodyListens], service });
@@ -323,15 +323,15 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(runtime.begun).toEqual([]);
   });
 
-  test("an unreachable Restate cluster is named in the error, with what to check", async () => {
+  test("the error for an unreachable Restate cluster contains its address and says what to check", async () => {
     const away = createIngress({ urls: [nobodyListens], service: "none" });
     await expect(away.check()).rejects.toThrow(/No ingress of Restate answers at .*:9: .*Check SKEIN_RESTATE_URL/);
   });
 
-  test("every prompt of a session is a separate wake-up for Restate, also if the first ingress is unavailable", async () => {
+  test("every prompt of a session is a separate wake-up for Restate, even if the first ingress is unavailable", async () => {
     const { service, balancer, store, register, answers } = await cluster();
     const [{ ingressUrl } = { ingressUrl: "" }] = restate.nodes;
-    // The clock stands still, so that no session is ever overdue: only Restate's calls drive it.
+    // The clock stands still, so no session is ever overdue. Only calls of Restate drive a session.
     const now = Date.now();
     await worker({ service, store, balancer, ingressUrls: [nobodyListens, ingressUrl], now: () => now });
     await register();
@@ -367,7 +367,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
   test("the sweep finds a session that was not announced", async () => {
     const { service, balancer, store } = await cluster();
     await worker({ service, store, balancer, ingressUrls: [nobodyListens] });
-    // This process is notified, but does not announce appends of other processes.
+    // These appends are not announced to Restate.
     const silent = createScript({ store: { ...store, append: store.append }, ids });
     await silent.create();
     await silent.append([{ event_type: "session.edited", data: { title: "t" } }], { dueAt: 0 });

@@ -4,7 +4,10 @@ import type { IncomingMessage } from "node:http";
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 const hmac = (key: string | Uint8Array, text: string) => createHmac("sha256", key).update(text).digest();
 
-/** Whether a request has the AWS signature (version 4) that belongs to this secret. Computed from the specification, without our own code. */
+/**
+ * Whether a request has the AWS signature (version 4) for this secret. The signature is computed from the
+ * specification, without Skein's code.
+ */
 export function isSignedWith(secret: string, request: IncomingMessage): boolean {
   const given = request.headers.authorization ?? "";
   const [, day = "", region = "", service = ""] = /Credential=[^/]+\/(\d+)\/([^/]+)\/([^/]+)\//.exec(given) ?? [];

@@ -35,7 +35,7 @@ async function bucket(): Promise<FileStore> {
   return createS3FileStore({ endpoint: `http://127.0.0.1:${port}`, bucket: "agent-data", prefix: "files", ...keys });
 }
 
-/** One database for all tests: each writes the same few rows. */
+/** The database of all tests. Every test writes the same few rows. */
 let database: Awaited<ReturnType<typeof createDatabase>> | undefined;
 afterAll(() => database?.drop());
 
@@ -113,7 +113,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     const { storagePath } = await files.put({ sessionId, fileId: "f", filename: "x", bytes });
     const failure = (await files.get(`${storagePath}y`).catch((error: unknown) => error)) as Error;
     expect(failure).toMatchObject({ code: "not_found" });
-    // Clients of the HTTP API read this sentence.
+    // Clients of the HTTP API read this message, so it must not contain the path.
     expect(failure.message).not.toContain(storagePath);
   });
 
@@ -145,7 +145,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
   });
 });
 
-test("only their owner can read a folder's files, whatever the umask", async () => {
+test("only the owner can read the files of a folder, under every umask", async () => {
   const before = process.umask(0);
   onTestFinished(() => void process.umask(before));
   const folder = join(await tempFolder(), "files");
@@ -154,7 +154,7 @@ test("only their owner can read a folder's files, whatever the umask", async () 
   expect((await stat(join(folder, sessionId))).mode & 0o777).toBe(0o700);
 });
 
-test("a machine that mounts the folder elsewhere finds a file by the path on the first machine", async () => {
+test("a machine that mounts the folder at another path finds a file by its path on the first machine", async () => {
   const folder = join(await tempFolder(), "files");
   const { storagePath } = await createFolderFileStore({ folder }).put({ sessionId, fileId: "f", filename: "x", bytes });
   const mounted = join(await tempFolder(), "mounted");
@@ -180,7 +180,7 @@ test("links that lead out of the folder are not followed, even to a sibling fold
     await expect(files.get(place), place).rejects.toMatchObject({ name: "KnownError" });
   const outside = files.put({ sessionId: "01a1de6b-ce85-73e6-957e-30f2af6e7b71", fileId: "f", filename: "y", bytes });
   await expect(outside).rejects.toMatchObject({ code: "invalid" });
-  // A link at the path of a new file is replaced; nothing is written through it.
+  // A link at the path of a new file is replaced, so nothing is written through the link.
   await symlink(join(parent, "mem-evil", "x"), join(folder, sessionId, "f_z"));
   await files.put({ sessionId, fileId: "f", filename: "z", bytes });
   expect(await readFile(join(parent, "mem-evil", "x"), "utf8")).toBe("secret");
@@ -217,7 +217,7 @@ test("the error for an unreachable bucket does not contain the key", async () =>
   expect(String(failure)).not.toContain("CANARY");
 });
 
-test("a request to a silent bucket fails long before the time that a large file may take", async () => {
+test("a request to a bucket that does not answer fails long before the time limit for large files", async () => {
   const server = createServer(() => {});
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => (server.closeAllConnections(), void server.close()));
@@ -227,7 +227,7 @@ test("a request to a silent bucket fails long before the time that a large file 
   await expect(put).rejects.toThrow('The bucket "b" did not answer within 0 s.');
 });
 
-test("an error of a bucket has the bucket's own reason", async () => {
+test("the error of a bucket contains the reason that the bucket gave", async () => {
   const server = createServer((_, response) => {
     response.writeHead(403, { "content-type": "application/xml" });
     response.end("<Error><Code>AccessDenied</Code></Error>");

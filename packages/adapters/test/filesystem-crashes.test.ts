@@ -16,7 +16,7 @@ import { afterKill, edited, emptyFolder, ids, opened, remount, scriptOn, smallDi
 
 const logOf = (folder: string, sessionId: string): string => join(folder, "log", `${sessionId}.jsonl`);
 
-/** A closed store with one session of three lines. */
+/** Creates and closes a store with a session of three log lines. */
 async function threeLines(): Promise<{ folder: string; sessionId: string; bytes: Buffer; lines: string[] }> {
   const folder = emptyFolder();
   const store = await createFilesystemStore({ folder });
@@ -36,7 +36,7 @@ describe("a torn write", () => {
   test("a torn write at any byte of the last line is cut off at open, and nothing before it is lost", async () => {
     const { folder, sessionId, bytes, lines } = await threeLines();
     const start = bytes.length - Buffer.byteLength(lines[2] ?? "") - 1;
-    // One session for each place at which a crash can cut the write.
+    // Each place at which a crash can cut the write has a separate session.
     const cuts = Array.from({ length: bytes.length - start + 1 }, (_, i) => ({ id: ids(), end: start + i }));
     for (const { id, end } of cuts) writeFileSync(logOf(folder, id), bytes.subarray(0, end));
     const store = await opened(folder);
@@ -319,7 +319,7 @@ describe("a folder", () => {
     }
   });
 
-  test("an id of a fact or a caller becomes part of a file name only if it is a UUID", async () => {
+  test("an id from a fact or from a caller becomes part of a file name only if it is a UUID", async () => {
     const outer = emptyFolder();
     const folder = join(outer, "store");
     const store = await opened(folder);

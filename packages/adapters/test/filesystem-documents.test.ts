@@ -19,7 +19,10 @@ const COST_KEYS =
   words(`input_cost output_cost cache_write_cost cache_read_cost server_tool_cost total_cost total_input_tokens
   total_output_tokens total_cache_creation_tokens total_cache_read_tokens model_id long_context_applied currency`);
 const ACTION_START = words("log_id agent_uuid run_id timestamp step_number action_type action_data");
-/** The specification's example lines: the keys after `action_data`, and the keys inside it. */
+/**
+ * The keys of the specification's example lines. `rest` are the keys after `action_data`, and `data` are the keys
+ * inside it.
+ */
 const ACTION_EXAMPLES: Record<string, { rest: string; data: string }> = {
   run_started: { rest: "", data: "user_message queue_present formatter" },
   memory_retrieval: {
@@ -51,7 +54,7 @@ const json = (path: string): Record<string, unknown> => JSON.parse(readFileSync(
 const names = (folder: string, sessionId: string): string[] =>
   readdirSync(join(folder, "conversation_history", sessionId)).sort();
 
-/** Facts of the driver that the scripted turn does not have. */
+/** Returns facts of a driver that the scripted turn does not have. */
 function contextFacts(runId: string): readonly Fact[] {
   const step = { run_id: runId, step: 1 };
   const context = { messages_count: 3, estimated_tokens: 450, duration_ms: 5 };
@@ -100,7 +103,7 @@ function contextFacts(runId: string): readonly Fact[] {
   ];
 }
 
-/** A session with a finished run and one that waits for the browser. */
+/** Creates a session with a finished run and an open run. */
 async function play(script: ReturnType<typeof scriptOn>): Promise<{ waiting: string }> {
   await script.create({ title: "Sales" });
   await script.toolTurn("Create a chart \ud800\0");
@@ -179,8 +182,7 @@ test("the folders of the agent tables can be deleted and are created again, byte
   const scripts = [scriptOn(store), scriptOn(store), scriptOn(store)];
   for (const script of scripts) {
     await play(script);
-    // The documents are written after each step, so that documents written piece by piece are compared with documents written
-    // in one go.
+    // Documents are written after each step. They are compared with documents that are written all at once.
     await store.settled();
   }
   const long = scriptOn(store);
@@ -213,7 +215,7 @@ test("the folders of the agent tables can be deleted and are created again, byte
   expect(await reopened()).toEqual(written);
 });
 
-test("documents that are out of date after a kill are updated at open, and those of other sessions are not changed", async () => {
+test("documents that are out of date after a kill are updated at open, and documents of other sessions are not changed", async () => {
   const folder = emptyFolder();
   const store = await createFilesystemStore({ folder });
   const [still, busy] = [scriptOn(store), scriptOn(store)];
@@ -221,7 +223,7 @@ test("documents that are out of date after a kill are updated at open, and those
   await store.close();
   const stillPath = join(folder, "agent_config", `${still.sessionId}.json`);
   const untouched = statSync(stillPath).mtimeMs;
-  // The state after a killed writer: documents and the list of heads are older than its appends.
+  // As after a kill, documents and the list of heads are older than the appends.
   const before = documentsOf(folder);
   const heads = readFileSync(join(folder, "heads.jsonl"));
   const second = await createFilesystemStore({ folder });
@@ -242,7 +244,7 @@ test("documents that are out of date after a kill are updated at open, and those
   expect(statSync(stillPath).mtimeMs).toBe(untouched);
 });
 
-test("the files of up to 999 conversations have three digits, and those of 1,200 conversations have four, so that they are sorted", async () => {
+test("file names of up to 999 conversations have three digits, and file names of 1,200 conversations have four, so that they are sorted", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);
@@ -270,7 +272,7 @@ test("the files of up to 999 conversations have three digits, and those of 1,200
   expect(statSync(join(conversations, "0001.json")).mtimeMs).toBe(first);
 });
 
-test("the documents of a deleted session are removed, other sessions keep theirs, and documents without a log are removed", async () => {
+test("documents of a deleted session and documents without a log are removed, and all other documents stay", async () => {
   const folder = emptyFolder();
   const store = await createFilesystemStore({ folder });
   const [gone, kept] = [scriptOn(store), scriptOn(store)];

@@ -35,7 +35,7 @@ export async function shortRuns(script: ReturnType<typeof scriptOn>, texts: read
       data: { message_id: messageId, run_id: runId, mode: "queue", content: text, model: null, max_cost_micros: null },
     })),
   );
-  // A lease that expires immediately, so that the next runs can claim the session without a release.
+  // The lease expires immediately, so that the next runs can claim the session without a release.
   const lease = await script.claim(0);
   await script.append(runs.flatMap(shortRun), { lease });
 }
@@ -78,7 +78,7 @@ function shortRun({ text, messageId, runId }: { text: string; messageId: string;
   ];
 }
 
-/** The folder after a kill: a copy of the files on disk, without the lock of this process. */
+/** Returns a copy of the folder as it would be after a kill, without the lock of this process. */
 export function afterKill(folder: string): string {
   const copy = emptyFolder();
   cpSync(folder, copy, { recursive: true, preserveTimestamps: true });

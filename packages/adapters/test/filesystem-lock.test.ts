@@ -10,7 +10,7 @@ import { documentsOf, edited, emptyFolder, opened, scriptOn } from "./filesystem
 
 const root = join(import.meta.dirname, "..", "..", "..");
 
-/** Runs these lines, with a `folder`, in a real second process, and returns what it prints. */
+/** Runs these lines in a second process that has the variable `folder`. Returns the process and its output. */
 function child(folder: string, lines: string): { process: ChildProcess; said: AsyncIterator<string> } {
   const code = `
     import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
@@ -38,7 +38,7 @@ async function killed(process: ChildProcess): Promise<void> {
 }
 
 describe("a folder that a process uses", () => {
-  test("a second process is rejected within two seconds with the PID of the first, and can open the folder after kill -9", async () => {
+  test("a second process is rejected within two seconds with the PID of the first process, and can open the folder after kill -9", async () => {
     const folder = emptyFolder();
     const first = child(folder, OPEN_AND_STAY);
     expect((await first.said.next()).value).toBe("mine");
@@ -108,7 +108,7 @@ describe("a lock", () => {
     expect(await store.read(script.sessionId)).toHaveLength(1);
   });
 
-  test("if the last holder of the lock ended in a crash of the machine, empty documents are written again", async () => {
+  test("after a crash of the machine, empty documents are written again", async () => {
     const folder = emptyFolder();
     const store = await createFilesystemStore({ folder });
     const script = scriptOn(store);
@@ -133,7 +133,7 @@ describe("a lock", () => {
       pid: 50,
       boot: "b",
       started(pid: number) {
-        // While this process finds out that 40 is dead, process 41 finds it out too.
+        // Process 41 takes the lock while this process checks whether process 40 is dead.
         if (pid === 40) writeFileSync(join(folder, "lock", "2"), holder(41));
         return pid === 40 ? undefined : "s";
       },
@@ -189,7 +189,7 @@ test("everything acknowledged before kill -9 is in the log, in order, and in the
     for (const [sessionId, sequence] of acknowledged) {
       const events = await store.read(sessionId);
       expect(events.length).toBeGreaterThanOrEqual(sequence);
-      // Appends are all or nothing: the creation adds one event, and every later append two.
+      // The creation adds one event, and every later append adds two. So only complete appends make an odd number.
       expect(events.length % 2).toBe(1);
       expect(events.map((event) => event.sequence)).toEqual(events.map((_, i) => i + 1));
       await scriptOn(store, sessionId).append([edited("a"), edited("b")]);

@@ -27,7 +27,7 @@ describeStore(
   { another: "only one process at a time can open the folder; a second one is rejected" },
 );
 
-test("appends that are written together are checked one after the other", async () => {
+test("appends that are written together are checked one after another", async () => {
   const store = await opened(emptyFolder());
   const script = scriptOn(store);
   await script.create();

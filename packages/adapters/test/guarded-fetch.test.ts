@@ -33,7 +33,7 @@ test("no connection is made to a name that resolves to this machine", async () =
   expect(asked).toEqual([]);
 });
 
-test("a name is resolved once: the connection is made to the address that was checked", async () => {
+test("a name is resolved once, and the connection goes to the address that was checked", async () => {
   const { port, asked } = await listening();
   const guarded = createGuardedFetch({
     allowsAddress: (address) => address === "127.0.0.1",

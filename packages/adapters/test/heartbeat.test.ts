@@ -16,7 +16,7 @@ const info = (owner: string): WorkerInfo => ({
   model: "none",
 });
 
-/** A worker that watches the heartbeats of the others. */
+/** Creates a worker that watches the heartbeats of other workers. */
 function watcher(
   store: Store,
   options: {
@@ -86,7 +86,7 @@ test("a process of this host that has ended loses every lease at the next check"
   expect(Date.now() - killed).toBeLessThan(1500);
 });
 
-test("an api process removes a dead api process from the list, and leaves a dead worker to processes that drive sessions", async () => {
+test("an api process removes a dead api process from the list, and leaves a dead worker to other workers", async () => {
   const store = createMemoryStore();
   const { workers, freed, looks } = watcher(store, { role: "api", isDead: () => true, beatMs: 20 });
   const claude = await leased(store, "here/1/1", 30_000);
@@ -108,7 +108,7 @@ test("while a disk is slow, or the store unavailable, silent workers do not coun
   const { workers, looks, freed } = watcher(store, { slowMs: () => slow, beatMs: 40 });
   await workers.beat(info("other/1/1"));
   await expect.poll(looks, SOON).toBe(4);
-  // Three checks saw no heartbeat, but less than four times the duration of a slow write has passed.
+  // Three checks found no heartbeat, but the last heartbeat is newer than four times the duration of a slow write.
   expect(freed).toEqual([]);
   slow = Infinity;
   await workers.beat(info("other/1/1"));

@@ -47,7 +47,7 @@ const STORES: readonly (readonly [string, () => Promise<Store>])[] = [
   ["postgres", async () => createPostgresStore({ url: database.url, poolSize: 2 })],
 ];
 
-test("a session can be read although one of its texts looks like the reference to a large text, or an event has a forged mark of large texts", async () => {
+test("a session can be read even if a text looks like a reference to a large text, or an event has a forged mark for large texts", async () => {
   const store = keepLargeTexts({ store: createMemoryStore() });
   const script = createScript({ store, ids });
   await script.create({ title: NAUGHTY, $moved_texts: true } as object);
@@ -104,7 +104,7 @@ describe.each(STORES)("large texts of %s", (_, open) => {
   });
 });
 
-test("a large text that cannot be stored as a file stays in the log; after a failed attempt of 5 s, the next attempt comes 5 s later", async () => {
+test("a large text that cannot be stored as a file stays in the log, and the next attempt comes 5 s after a failed attempt", async () => {
   const reported: unknown[] = [];
   const folder = await tempFolder();
   const place = createFolderFileStore({ folder });
@@ -140,7 +140,7 @@ test("a large text that cannot be stored as a file stays in the log; after a fai
   expect(JSON.stringify(await store.read(script.sessionId)).split(JSON.stringify(LARGE))).toHaveLength(5);
 });
 
-test("an unavailable, lost or unconfigured file store is reported, and its error is never shown as the text", async () => {
+test("the error of an unavailable, lost or missing file store is reported, and never appears as a text", async () => {
   const plain = createMemoryStore();
   const files = createFolderFileStore({ folder: await tempFolder() });
   const script = createScript({ store: keepLargeTexts({ store: plain, files }), ids });
@@ -168,7 +168,7 @@ test("a large text of another session cannot be read by its hash", async () => {
   expect(JSON.stringify([items, await store.read(thief.sessionId)])).not.toContain("Zeile");
 });
 
-test("files of sessions that do not exist are found, but not those of a session that is about to begin", async () => {
+test("files without a session are found, but not the files of a session that is about to begin", async () => {
   const [plain, files] = [createMemoryStore(), createFolderFileStore({ folder: await tempFolder() })];
   const store = keepLargeTexts({ store: plain, files });
   const [kept, beginning] = [createScript({ store, ids }), createScript({ store, ids })];

@@ -28,7 +28,7 @@ import { AgentConfig } from "@skein/protocol";
 import { createSimulator, script } from "@skein/simulator";
 import { z } from "zod";
 
-/** The tools of the contract, whose effects are counted here. */
+/** Creates the tools of the contract, and counts their effects. */
 function createTools() {
   const counts = new Map<string, number>();
   const gates = new Map<string, PromiseWithResolvers<void>>();

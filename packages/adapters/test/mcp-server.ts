@@ -1,4 +1,7 @@
-/** An MCP server for tests that can misbehave in every known way: over stdio, or over HTTP with `--http`, which prints its address. */
+/**
+ * An MCP server for tests that can misbehave in every known way. It uses stdio. With `--http` it uses HTTP and prints
+ * its address.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

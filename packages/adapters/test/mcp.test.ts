@@ -61,7 +61,7 @@ function running(mode: string): number[] {
   });
 }
 
-/** Besides the system, the server may read only its own code. */
+/** In the sandbox, the server can read only the system and the repository. */
 const inSandbox = () => overStdio("good", { sandbox: "required", reads: [repository] });
 
 const WAYS: readonly (readonly [string, () => Promise<McpConnection>])[] = [
@@ -70,7 +70,7 @@ const WAYS: readonly (readonly [string, () => Promise<McpConnection>])[] = [
   ...(hasBubblewrap ? [["stdio, in a sandbox", inSandbox] as const] : []),
 ];
 describe.each(WAYS)("an MCP server over %s", (_, open) => {
-  test("tools of an MCP server have its name as prefix and their schemas, and answer calls", async () => {
+  test("tools of an MCP server have the server's name as prefix, keep their schemas, and answer calls", async () => {
     const connection = await open();
     const add = connection.tools.find(({ name }) => name === "mcp__test__add");
     expect(add).toMatchObject({ description: "Adds.", policy: "repeatable", executor: "backend" });
@@ -96,7 +96,7 @@ describe.each(WAYS)("an MCP server over %s", (_, open) => {
     await expect(call(connection, "fail")).rejects.toThrow("It is broken.");
   });
 
-  test("a result of 50 MB is an error, one of 1 MB is cut, and the next call works", async () => {
+  test("a result of 50 MB is an error, a result of 1 MB is cut, and the next call works", async () => {
     const connection = await open();
     await expect(call(connection, "giant")).rejects.toThrow(/did not answer/);
     const large = (await call(connection, "large")) as unknown as { text: string }[];
@@ -123,7 +123,7 @@ test("when a server dies, the model gets an error and people get a notice, and t
   expect(await call(connection, "add", { a: 4, b: 4 })).toEqual([{ type: "text", text: "8" }]);
 });
 
-test("if a server lists 10,000 tools, the first hundred are used, and a notice says so", async () => {
+test("if a server lists 10,000 tools, the first hundred are used, and people get a notice", async () => {
   const { tools, notices } = await overStdio("many");
   expect(tools).toHaveLength(100);
   expect(notices).toEqual([expect.stringMatching(/lists \d+ tools or more; the first 100 are used/)]);
@@ -134,7 +134,7 @@ test("a description of a megabyte is cut", async () => {
   expect(tools.find(({ name }) => name === "mcp__test__wordy")?.description.length).toBe(4000);
 });
 
-test("a tool that changes after it was approved is no longer called, and a notice says so", async () => {
+test("a tool that changes after it was approved is no longer called, and people get a notice", async () => {
   const connection = await overStdio();
   expect(await call(connection, "shifty")).toEqual([{ type: "text", text: "done" }]);
   await call(connection, "turn");
@@ -143,7 +143,7 @@ test("a tool that changes after it was approved is no longer called, and a notic
   expect(await call(connection, "add", { a: 1, b: 2 })).toEqual([{ type: "text", text: "3" }]);
 });
 
-test("a server gets an empty environment plus the variables that are configured for it", async () => {
+test("a server gets only the environment variables that are configured for it", async () => {
   process.env["SKEIN_CANARY"] = "sk-ant-CANARY";
   onTestFinished(() => void delete process.env["SKEIN_CANARY"]);
   const connection = await overStdio("good", { env: { TOKEN: "for-it" } });

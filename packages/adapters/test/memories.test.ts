@@ -49,7 +49,7 @@ const MEMORIES: readonly (readonly [string, (options: { limit?: number }) => Ful
 ];
 
 describe.each(MEMORIES)("full_text on %s", (_, create) => {
-  /** The tests share one database, so each has its own tenant. */
+  /** The tests share a database, so each test has a different tenant. */
   let who = { tenant: "", agentId: "agent-1" };
 
   async function open(options: { limit?: number } = {}): Promise<FullTextMemory> {
@@ -93,7 +93,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     expect((await memory.retrieve({ state: session("s2", ""), query: "harbour" })).found).toBe(1);
   });
 
-  test("memories of a deleted session are removed, and those of others stay", async () => {
+  test("memories of a deleted session are removed, and memories of other sessions stay", async () => {
     const memory = await open();
     await memory.update({ state: session("s1", "The harbour"), answer: "Nine" });
     await memory.update({ state: session("s2", "The harbour"), answer: "Ten" });
@@ -104,7 +104,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     expect(memories).toEqual(["Asked: The harbour\nAnswered: Ten"]);
   });
 
-  test("from its own session an agent gets only messages that a compaction dropped, because it still sees the others", async () => {
+  test("from the current session only messages that a compaction dropped are recalled, because the model still sees the other messages", async () => {
     const memory = await open();
     const state = session("s1", "Tell me about the lighthouse", {
       transcript: [
@@ -170,7 +170,7 @@ test("an unreachable PostgreSQL is an error, not a crash", async () => {
   await memory.close();
 });
 
-test("memories stay in their file for the next process, readable by nobody else", async () => {
+test("memories stay in a file for the next process, and only the owner can read the file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "skein-memory-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, "memories.db");

@@ -1,4 +1,4 @@
-/** Every adapter of a model against the simulator, which checks requests as their providers do. */
+/** Every adapter of a model against the simulator, which checks requests as providers do. */
 import { createGoogle } from "@ai-sdk/google";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { createAiSdkModel } from "@skein/adapters/models/ai-sdk";

@@ -82,7 +82,7 @@ test.each([
   },
 );
 
-test("an answer of a server that reports no token counts is estimated, marked as such, and has no price", async () => {
+test("the usage of an answer without token counts is estimated, is marked as estimated, and has no price", async () => {
   const { usage, estimated } = await model().call(
     callOf({ text: "x".repeat(400), quirks: { usage: "missing" } }),
     () => {},
@@ -99,7 +99,7 @@ test("contradictory token counts are ignored", async () => {
   expect((await model().call(call, () => {}, never)).estimated).toBe(true);
 });
 
-test("details of reasoning are sent back unchanged, and the text of reasoning only if the server requires it", async () => {
+test("reasoning details are sent back unchanged, and reasoning text is sent back only if the server requires it", async () => {
   const call = callOf({ thinking: "Aloud.", text: "Hm.", quirks: { reasoning: ["reasoning_details"] } });
   const { content } = await model().call(call, () => {}, never);
   const next = { ...call, turns: [...call.turns, { role: "assistant" as const, content: [...content] }] };
@@ -119,7 +119,7 @@ test.each([
   expect(model({ thinking }).prepare(callOf({ text: "" })).body).toMatchObject(fields);
 });
 
-test("the other quirks change their part of the request", () => {
+test("every other quirk changes its part of the request", () => {
   const turns = [
     { role: "user" as const, content: "Hi." },
     { role: "assistant" as const, content: [{ type: "tool_use", id: "c1", name: "read", input: {} }] },
@@ -139,7 +139,7 @@ test("the other quirks change their part of the request", () => {
   expect(model({ no_stream_options: true }).prepare(call).body).not.toHaveProperty("stream_options");
 });
 
-test("a web page at the address of a model is reported as such, and requested at most once more", async () => {
+test("the error for a web page at the address of a model names the problem, and the page is requested at most twice", async () => {
   const asked = model().call(callOf({ text: "", instead: { body: "html" } }), () => {}, never);
   await expect(asked).rejects.toMatchObject({
     failure: { code: "no_model", message: expect.stringMatching(/^A web page answered at .*Check the address/) },
@@ -205,7 +205,7 @@ test.each([
   expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
 });
 
-test("two calls without input at different indexes are two calls, although their id is the same", () => {
+test("calls without input at different indexes are two calls, even if they have the same id", () => {
   const call = (index: number, name: string) => ({ index, id: "call_1", function: { name, arguments: "" } });
   const { content } = answerOf([{ tool_calls: [call(0, "read"), call(1, "list")] }]);
   expect(content.filter(isToolUse).map(({ name }) => name)).toEqual(["read", "list"]);

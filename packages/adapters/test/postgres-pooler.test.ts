@@ -10,7 +10,7 @@ import { createPostgresStore } from "../src/stores/postgres/index.ts";
 
 const isInstalled = spawnSync("pgbouncer", ["-V"]).status === 0;
 
-/** PgBouncer in front of a database of its own. */
+/** Starts PgBouncer in front of a new database, and returns its address. */
 async function pooled(mode: "session" | "transaction"): Promise<string> {
   const database = await createDatabase(inject("postgres").url);
   const folder = mkdtempSync(join(tmpdir(), "skein-pooler-"));

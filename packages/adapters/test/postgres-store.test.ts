@@ -52,7 +52,7 @@ describeStore("postgres", async () => {
   };
 });
 
-describe("postgres: what can go wrong", () => {
+describe("postgres: failures", () => {
   test("an append that PostgreSQL ended because of a deadlock is repeated once", async () => {
     const store = await createPostgresStore({ url: shared.url });
     const other = new pg.Client(shared.url);
@@ -60,7 +60,7 @@ describe("postgres: what can go wrong", () => {
     try {
       const script = createScript({ store, ids });
       await script.create();
-      // At a deadlock PostgreSQL ends the other connection, because this one does not check for deadlocks for an hour.
+      // At a deadlock PostgreSQL ends the append, because this connection does not check for deadlocks for an hour.
       await other.query("set deadlock_timeout = '1h'; begin; lock table skein.log_events in exclusive mode");
       const appending = script.append([edited]);
       const waits =

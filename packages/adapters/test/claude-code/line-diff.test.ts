@@ -21,7 +21,7 @@ test("changes that are far apart become two hunks, each with its position", () =
   expect(text.match(/^@@.*$/gm)).toEqual(["@@ -1,5 +1,6 @@", "@@ -23,7 +24,7 @@"]);
 });
 
-test("a diff of two random texts turns one into the other", () => {
+test("the diff of two random texts turns the first text into the second", () => {
   let seed = 7;
   const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
   for (let round = 0; round < 200; round += 1) {
@@ -32,7 +32,7 @@ test("a diff of two random texts turns one into the other", () => {
   }
 });
 
-/** The text after a patch. Throws if the patch does not fit. */
+/** Applies a patch to a text. Throws if the patch does not fit. */
 function patched(before: readonly string[], diff: string): readonly string[] {
   const after: string[] = [];
   let place = 0;

@@ -5,26 +5,26 @@ const MAY = undefined;
 
 test.each([
   ["its own model", { model: "claude-opus-5-5" }, "claude-opus-5-5", MAY],
-  ["a dated name of its own model", { model: "claude-opus-5-5" }, "claude-opus-5-5-20261001", MAY],
+  ["its own model by a dated name", { model: "claude-opus-5-5" }, "claude-opus-5-5-20261001", MAY],
   ["its own model with a long context", { model: "claude-opus-5-5[1m]" }, "claude-opus-5-5", MAY],
-  ["a model of the family that it named", { model: "opus" }, "claude-opus-5-5", MAY],
-  ["the small model that Claude Code calls by itself", { model: "opus" }, "claude-haiku-5", MAY],
-  ["the model that takes over", { model: "opus", fallback_model: "sonnet" }, "claude-sonnet-5-5", MAY],
+  ["a model of the family in its options", { model: "opus" }, "claude-opus-5-5", MAY],
+  ["Claude Code's small model", { model: "opus" }, "claude-haiku-5", MAY],
+  ["its fallback model", { model: "opus", fallback_model: "sonnet" }, "claude-sonnet-5-5", MAY],
   [
     "the model of a subagent",
     { model: "opus", agents: { a: { description: "d", prompt: "p", model: "sonnet" as const } } },
     "claude-sonnet-5-5",
     MAY,
   ],
-  ["any model if it named none", {}, "claude-fable-5", MAY],
+  ["any model if its options have none", {}, "claude-fable-5", MAY],
   [
-    "a model that it did not name",
+    "a model that is not in its options",
     { model: "sonnet" },
     "claude-opus-5-5",
     /cannot use the model .*It uses only: sonnet/,
   ],
   [
-    "a model that it did not name, although a subagent inherits its model",
+    "a model that is not in its options, although a subagent inherits the model",
     { model: "sonnet", agents: { a: { description: "d", prompt: "p", model: "inherit" as const } } },
     "claude-opus-5-5",
     /cannot use the model/,
@@ -45,7 +45,7 @@ test.each([
   },
 );
 
-test("a model that is changed during the session replaces the first one", () => {
+test("a model that is set during the session replaces the first model", () => {
   const options = { model: "claude-opus-5-5" } as never;
   expect(modelRefusal(options, { model: "claude-sonnet-5-5", current: "sonnet" })).toBeUndefined();
   expect(modelRefusal(options, { model: "claude-opus-5-5", current: "sonnet" })).toMatch(/uses only: sonnet/);

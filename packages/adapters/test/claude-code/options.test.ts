@@ -1,4 +1,4 @@
-/** Every option of a session, checked by what the model was sent and by files on disk. */
+/** Checks every option of a session by the requests to the model and by files on disk. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -60,7 +60,7 @@ test("model, system prompt, tools, folders, environment, images and extra argume
   expect(started(events)).toMatchObject({ cwd, model: "claude-haiku-5-5", permissionMode: "default" });
 }, 120_000);
 
-test("Claude Code loads no setting sources by default; if they are requested, project files, output style, an appended prompt, settings and plugins work", async () => {
+test("Claude Code loads setting sources only on request, and then project files, output style, appended prompt, settings and plugins work", async () => {
   const world = await createWorld();
   const cwd = folder();
   mkdirSync(join(cwd, ".claude/output-styles"), { recursive: true });
@@ -165,7 +165,7 @@ test("permission modes accept or reject edits, and can be set for a run or chang
   expect(existsSync(join(world.cwd, "refused"))).toBe(false);
   expect(only(refused, "session.completed")[0]?.data.result?.["permission_denials"]).toHaveLength(1);
 
-  // The mode of the run ended with the run; the session's mode applies again.
+  // After the run, the mode of the session applies again.
   await world.again(sessionId, play({ tools: [write("again")] }, { text: "Ok." }));
   expect(existsSync(join(world.cwd, "again"))).toBe(true);
 
@@ -214,7 +214,7 @@ test("a permission prompt tool decides instead of people", async () => {
   expect(only(events, "await.opened")).toEqual([]);
 }, 120_000);
 
-test("structured output fits the schema of the request, or is any JSON object if there is no schema; a run without a fitting answer fails", async () => {
+test("structured output fits the schema, or is any JSON object without a schema, and a run without a fitting answer fails", async () => {
   const world = await createWorld();
   const schema = { type: "object", properties: { colour: { type: "string" } }, required: ["colour"] };
   const answer = (input: JsonObject) => ({ tools: [{ name: "StructuredOutput", input }] });
@@ -233,7 +233,7 @@ test("structured output fits the schema of the request, or is any JSON object if
   expect(only(any.events, "session.completed")[0]?.data.result?.["structured_output"]).toEqual({ anything: [1, 2] });
 }, 120_000);
 
-test("max_turns ends a run, also if only the prompt sets it, and max_buffer_size ends a run with a larger message", async () => {
+test("max_turns ends a run, even if only the prompt sets it, and max_buffer_size ends a run with a larger message", async () => {
   const world = await createWorld();
   const endless = play(...Array.from({ length: 5 }, (_, n) => ({ tools: [bash(`echo ${n}`)] })), { text: "At last." });
   const limited = await world.run(endless, { allowed_tools: ["Bash"], max_turns: 2 });

@@ -1,6 +1,5 @@
 /**
- * A request passes nothing to a child process that gives access to the machine, except what the operator allowed by
- * name.
+ * A request cannot give a child process access to the machine, except by names and folders that the operator allowed.
  */
 import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -42,7 +41,7 @@ const asked = (options: object): Partial<ClaudeOptions> => {
   return Object.fromEntries(Object.entries(whole).filter(([name]) => Object.hasOwn(options, name)));
 };
 
-/** The error code of a request that the schema or the policy rejects. */
+/** Returns the error code with which the schema or the policy rejects a request. */
 async function refusal(options: object, settings: object = {}): Promise<string> {
   const parsed = ClaudeOptions.safeParse(options);
   if (!parsed.success) return "invalid";
@@ -205,7 +204,7 @@ test.each(["file:///etc/passwd", "gopher://x/", "ftp://x/", "data:text/html,x", 
   async (url) => expect(await refusal({ hooks: { Stop: { url } } })).toBe("invalid"),
 );
 
-describe("what the operator allowed", () => {
+describe("settings of the operator that allow more", () => {
   const settings = () => ({
     roots: [root],
     folders: { work: join(folder, "plugin") },
@@ -234,7 +233,7 @@ describe("what the operator allowed", () => {
     expect(await refusal({ cwd: `${folder}/${cwd}` }, settings())).toBe(code);
   });
 
-  test("the error for a folder names the folder and the setting that opens it, not where its link leads", async () => {
+  test("the error for a folder contains the folder and the setting that allows it, but not the target of a link", async () => {
     const link = join(root, "out");
     await expect(policy({ roots: [root] }).admit(asked({ cwd: link }), request)).rejects.toThrow(
       `cwd: The operator of this server does not allow the folder "${link}". The operator can add it to roots in skein.config.ts: claude: { roots: ["${link}"] }.`,
@@ -273,7 +272,7 @@ describe("what the operator allowed", () => {
     expect(await refusal(options, settings())).toBe(code);
   });
 
-  test("when the child is started, the folders of a request are identified by their inodes, and a link that replaced a folder is rejected", async () => {
+  test("when the child starts, a link that replaced an allowed folder is rejected, because folders are identified by their inodes", async () => {
     const opened = policy({ roots: [root] });
     const place = join(root, "swapped");
     await mkdir(place);
@@ -287,7 +286,7 @@ describe("what the operator allowed", () => {
     await rm(place);
   });
 
-  test("names are replaced by the operator's values only when the child is started", async () => {
+  test("names in a request are replaced by the operator's values only when the child starts", async () => {
     const opened = policy(settings());
     const kept = await opened.admit(
       asked({
@@ -396,7 +395,7 @@ describe("secrets", () => {
     await expect(opened().admit({ env: kept.env }, session)).rejects.toMatchObject({ code: "invalid" });
   });
 
-  test("a session keeps its secrets if a run has other secrets, a fork gets a copy of them, and a deletion of the session removes them", async () => {
+  test("the secrets of a session stay if a run has other secrets, are copied to a fork, and are removed with the session", async () => {
     const kept = ClaudeOptions.parse(await opened().admit(given(), session));
     const other = await opened().admit(
       asked({ hooks: { Stop: { url: "https://other.example.com/canary-2" } } }),

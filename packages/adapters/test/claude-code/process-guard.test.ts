@@ -1,4 +1,4 @@
-/** Child processes under their guard: they end with their server, and leave nothing behind. */
+/** Guarded child processes end with their server, and leave nothing behind. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -157,7 +157,7 @@ test("in a namespace even a daemon ends with the child, and the child sees only 
   await nothingLeft();
 });
 
-test("after SIGKILL of the server, Claude Code itself changes nothing and calls no model", async ({ skip }) => {
+test("after SIGKILL of the server, the real Claude Code changes no file and calls no model", async ({ skip }) => {
   if (!best?.walls.processes) skip(best?.walls.summary);
   const simulator = await createSimulator();
   const effects = (): number => (existsSync(`${folder}/effects`) ? readFileSync(`${folder}/effects`).length : 0);
@@ -178,7 +178,7 @@ test("after SIGKILL of the server, Claude Code itself changes nothing and calls 
     server.kill("SIGKILL");
     await nothingLeft();
     const [counted, calls] = [effects(), simulator.ledger.calls().length];
-    // This time is long enough for several more effects: one takes about 0.15 s.
+    // This time is long enough for several more effects, because each effect takes about 0.15 s.
     await new Promise((resolve) => void setTimeout(resolve, 1500));
     expect([effects(), simulator.ledger.calls().length]).toEqual([counted, calls]);
   } finally {
@@ -284,7 +284,7 @@ test.each(["a folder that others can read", "a link"])("secrets are not put in %
   expect(() => spawnChild(request)).toThrow("0700");
 });
 
-test("files with hidden arguments that a killed server left are removed by the next server", async () => {
+test("the next server removes the files with hidden arguments of a killed server", async () => {
   const stub = await createStub(folder, "echo up; sleep 1000");
   const args = ["namespace", join(folder, "run"), "60000", stub.executable, "--mcp-config", '{"canary":1}'];
   const server = spawn(process.execPath, ["--conditions=@skein/source", SERVER, ...args], {

@@ -34,7 +34,7 @@ async function begin(world: World, prompt: string, options: Record<string, unkno
   return { sessionId, runId, toolUseId: waiting.tool_use_id, waiting };
 }
 
-test("a call that needs permission waits for an answer: allow runs it, deny tells the model why", async () => {
+test("a call that needs permission runs after the answer allow, and after deny the model is told the reason", async () => {
   const world = await createWorld();
   const { sessionId, runId, toolUseId, waiting } = await begin(world, asksFor("touch allowed; echo yes-it-ran"));
   expect(waiting).toMatchObject({
@@ -90,7 +90,7 @@ test("AskUserQuestion gets its answers, and its tool_use stays in the assistant'
   ]);
 }, 120_000);
 
-/** Waits until the session is idle, because a held lease cannot be claimed. */
+/** Waits until the lease of the session is released. Until then, the session cannot be claimed. */
 async function givenBack(store: Store, sessionId: string): Promise<void> {
   await until(async () => {
     const claim = await store.claim({ owner: "a test", leaseMs: 1000, sessionId });

@@ -4,7 +4,7 @@ import { placesOf } from "../../src/runtimes/claude-code/session-places.ts";
 
 const options = { ...ClaudeOptions.parse({ add_dirs: ["/r/more"] }), settings: null };
 
-test("the sandbox gets the folders that a session named, including the working folder, with their identities", () => {
+test("the sandbox gets all folders of a session, including the working folder, with their identities", () => {
   expect(placesOf({ ...options, cwd: "/r/own", identities: { "/r/own": "1:2", "/r/more": "1:3" } })).toEqual([
     { path: "/r/own", access: "write", identity: "1:2" },
     { path: "/r/more", access: "write", identity: "1:3" },

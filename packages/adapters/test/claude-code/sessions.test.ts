@@ -7,7 +7,7 @@ import { createMemoryStore } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 import { claudeAgent, createWorld, isAlive, only, play, spawning, until } from "./world.ts";
 
-test("a second prompt uses the same process, and a prompt after its end resumes the session", async () => {
+test("a second prompt uses the same process, and a prompt after the end of the process resumes the session", async () => {
   const pids: number[] = [];
   const world = await createWorld({ children: { maxIdle: 1 }, ...spawning(pids) });
   const first = await world.run(play({ text: "One." }));
@@ -15,10 +15,10 @@ test("a second prompt uses the same process, and a prompt after its end resumes 
   expect(pids).toHaveLength(1);
   expect(only(second, "session.completed")[0]?.data.final_response).toBe("Two.");
 
-  // Another session takes the one idle place.
+  // Only one idle process may stay, so another session ends this process.
   await world.run(play({ text: "Other." }));
   await until(() => !isAlive(pids[0]));
-  // The files that the ended process left on the disk are removed: the log has their content.
+  // The files of the ended process are removed from the disk, because the log has their content.
   const written = (): string[] => readdirSync(join(world.home, "default"), { recursive: true }).map(String);
   await until(() => !written().some((name) => name.includes(first.sessionId)));
   const third = await world.again(first.sessionId, play({ text: "Three." }));
@@ -34,7 +34,7 @@ test("a second prompt uses the same process, and a prompt after its end resumes 
   expect(Number(state.costPicos)).toBeGreaterThan(0);
 }, 120_000);
 
-test("a process is started in advance for the next session of the same kind, which takes its id", async () => {
+test("a process is started in advance for the next session with the same options, and this session gets the id of the process", async () => {
   const pids: number[] = [];
   const world = await createWorld({ children: { maxAhead: 1 }, ...spawning(pids) });
   await world.run(play({ text: "One." }), { system_prompt: "You weave." });
@@ -47,7 +47,8 @@ test("a process is started in advance for the next session of the same kind, whi
   const events = await world.ended(sessionId, runId);
   expect(only(events, "session.completed")[0]?.data.final_response).toBe("Two.");
   expect(only(events, "runtime.started")[0]?.data.info["session_id"]).toBe(id);
-  // The session needed no new process: the third process was started in advance for the next session.
+  // The session used the process that was already running. The third process was started in advance for the next
+  // session.
   await until(() => pids.length === 3);
   const next = await world.again(sessionId, play({ text: "Three." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
@@ -134,13 +135,13 @@ test("a driver that lost its lease ends its child immediately, and the next driv
   expect(pids).toHaveLength(2);
 }, 120_000);
 
-test("a run that was resumed and killed again continues: unfinished work of the last process does not count", async () => {
+test("a resumed run that is killed again continues without the unfinished work of its last process", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId } = await world.inMidCall();
   const claim = await world.takeAway(sessionId);
   await until(() => !isAlive(pids[0]));
-  // What a second process writes before it dies immediately: the missing result, and its "continue" message.
+  // Before a second process dies, it writes the missing result and a "continue" message.
   const entries = only(await world.sessions.events(sessionId), "transcript.appended").flatMap(
     ({ data }) => data.entries,
   );
@@ -221,7 +222,7 @@ test("drafts are published while the model answers, an overload is reported, and
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("And on.");
 }, 120_000);
 
-test("a subagent's messages are not in the session's transcript, and its cost counts for the session", async () => {
+test("a subagent's messages are not in the session's transcript, but the subagent's cost counts for the session", async () => {
   const world = await createWorld();
   const { sessionId, events } = await world.run(
     play(

@@ -11,7 +11,10 @@ function times(world: World): number {
   return JSON.stringify(world.requests().at(-1)?.["messages"]).split(RED).length - 1;
 }
 
-/** A session in the middle of a call. The call ends when `go` is called, or when the folder of the test is removed. */
+/**
+ * Begins a session, and waits until it is in the middle of a call. The call ends when `go` is called, or when the
+ * folder of the test is removed.
+ */
 async function working(world: World) {
   const command = "touch begun; while test -e begun && ! test -e go; do sleep 0.05; done; echo gone";
   const { sessionId, runId } = await world.sessions.begin(
@@ -58,7 +61,7 @@ test("the model reads a steering prompt with the next result, in the same run, a
   expect(times(world)).toBe(1);
 }, 60_000);
 
-test("a steering prompt that Claude Code does not report is found in its transcript", async () => {
+test("a steering prompt that Claude Code does not report is found in Claude Code's transcript", async () => {
   const spawn = await spawnThrough(async ({ type }) => type !== "command_lifecycle");
   const world = await createWorld({ spawn });
   const { sessionId, runId, go } = await working(world);
@@ -71,7 +74,7 @@ test("a steering prompt that Claude Code does not report is found in its transcr
   expect((await world.sessions.state(sessionId)).runs).toBe(2);
 }, 60_000);
 
-test("in a turn without calls a steering prompt gets its own run", async () => {
+test("in a turn without calls, a steering prompt starts a new run", async () => {
   const world = await createWorld();
   const { sessionId, runId } = await world.sessions.begin(
     claudeAgent({ cwd: world.cwd }),

@@ -24,7 +24,7 @@ test.each([
     const { runId } = await world.sessions.prompt(sessionId, { content: play(...steps, { text: "Done." }) });
     await until(async () => only(await world.sessions.events(sessionId), "tool.completed").length === 2);
     await postgres.crash();
-    // A reader sends requests in the meantime.
+    // While PostgreSQL is unavailable, a reader asks for new events.
     store.poke(sessionId);
     await delay(goneMs);
     await postgres.start();

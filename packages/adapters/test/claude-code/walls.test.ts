@@ -1,4 +1,7 @@
-/** Claude Code in a sandbox: everything that a model can make it do stays inside. The real binary, against the simulator. */
+/**
+ * A model cannot make a sandboxed Claude Code act outside of its sandbox. The tests use the real binary and the
+ * simulator.
+ */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

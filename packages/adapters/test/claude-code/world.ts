@@ -53,7 +53,7 @@ export function claudeAgent(options: Options): SessionAgent {
 
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
-/** A host that drives Claude Code sessions with the real binary, against its own simulator. */
+/** Creates a host that drives Claude Code sessions with the real binary and a simulator. */
 export async function createWorld({
   store = createMemoryStore(),
   environment = {},
@@ -109,7 +109,7 @@ export async function createWorld({
     return ended(sessionId, runId);
   }
 
-  /** The events of a run, once it has ended. */
+  /** Waits until a run has ended, and returns its events. */
   async function ended(sessionId: string, runId: string): Promise<readonly Event[]> {
     return until(async () => {
       const events = await sessions.events(sessionId);
@@ -123,7 +123,10 @@ export async function createWorld({
     });
   }
 
-  /** A session in the middle of a call that has had its effect and does not end by itself. After the call, the model answers with its output. */
+  /**
+   * Begins a session, and waits until its call has had an effect. The call ends only after a minute or with its
+   * process. After the call, the model answers with the call's output.
+   */
   async function inMidCall(): Promise<{ sessionId: string; runId: string; effects: () => string }> {
     const file = join(cwd, "effects");
     const command = "echo once >> effects; timeout 60 tail -f /dev/null";
@@ -154,7 +157,7 @@ export async function createWorld({
     home,
     cwd,
     problems,
-    /** The id of a session whose process has been started already, if there is one. */
+    /** Returns the id of a session whose process was started in advance, if any. */
     reserve: (options: Options) => claude?.reserve("default", { cwd, ...options } as Partial<ClaudeOptions>),
     /** The number of processes, and of sessions that wait for a process. */
     figures: async () => claude?.figures(),
@@ -186,7 +189,7 @@ export function spawning(pids: number[]): { readonly spawn: Spawn } {
 /** A line that Claude Code writes for the SDK. */
 export type ChildLine = { readonly type?: string };
 
-/** Starts the real Claude Code, and passes on its output line by line: immediately, or when `pass` allows it. */
+/** Starts the real Claude Code. A line of its output is passed on if `pass` resolves to true. */
 export async function spawnThrough(pass: (line: ChildLine) => Promise<boolean>): Promise<Spawn> {
   const sandbox = await openNone();
   if (!sandbox) throw new Error("There is no bash here.");
@@ -217,7 +220,7 @@ export function isAlive(pid: number | undefined): boolean {
   }
 }
 
-/** A store in which some appends behave differently. */
+/** Returns a memory store in which `append` replaces appends with selected events. */
 export function storeWhere(
   isIt: (event: NewEvent) => boolean,
   append: (original: Store["append"], ...args: Parameters<Store["append"]>) => ReturnType<Store["append"]>,

@@ -1,6 +1,6 @@
 /**
- * Tries to reach foreign addresses in every way that a model has, and prints which were reached. It runs in its own network namespace, in
- * which it answers for these addresses itself, so nothing leaves the namespace even if a wall is missing.
+ * Tries to reach foreign addresses in every way that a model has, and prints the reached addresses. It runs in a
+ * separate network namespace and is the server at these addresses. So no request leaves the namespace.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -23,7 +23,7 @@ const server = createServer((request, response) => {
 });
 await new Promise<void>((resolve) => server.listen(80, "::", resolve));
 
-/** How often each name was resolved, and the answers of an attacker's DNS server. */
+/** How often each name was resolved. `lookup` answers like the DNS server of an attacker. */
 const asked = new Map<string, number>();
 const lookup = ((host: string, _options: unknown, done: (error: Error | null, all: unknown[]) => void) => {
   const times = (asked.get(host) ?? 0) + 1;
@@ -35,7 +35,7 @@ const lookup = ((host: string, _options: unknown, done: (error: Error | null, al
     "private.test": ["10.1.2.3"],
     "loopback.test": ["127.0.0.1"],
     "both.test": [PUBLIC, METADATA],
-    // A name that resolves to a public address for the check, and to a private one for the call.
+    // This name resolves to a public address for the check, and to a private address for the call.
     "changing.test": [times % 2 === 1 ? PUBLIC : METADATA],
   };
   const found = names[host];

@@ -1,6 +1,6 @@
 /**
- * Metadata, private and loopback addresses: given directly, by name, by redirect and by changing DNS answers. The test runs in its own
- * network namespace.
+ * Metadata, private and loopback addresses cannot be reached directly, by name, by redirect or by changing DNS answers.
+ * The test runs in a separate network namespace.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { hasBubblewrap } from "../../../sql/test/bubblewrap.ts";
 
 const ATTEMPTS = fileURLToPath(new URL("attempts.ts", import.meta.url));
-/** Root needs no user namespace for this. bubblewrap makes its own user namespace inside. */
+/** Root can create a network namespace without a user namespace. bubblewrap creates another user namespace inside. */
 const NAMESPACE = process.getuid?.() === 0 ? ["--net"] : ["--user", "--map-root-user", "--net"];
 const PUBLIC = "93.184.216.34";
 
