@@ -42,7 +42,7 @@ export function createS3FileStore(options: S3FileStoreOptions): FileStore {
   };
 
   async function request(method: string, address: string, body?: Uint8Array<ArrayBuffer>): Promise<Response> {
-    // A small file has a short time limit, so that a service that hangs delays a step only briefly.
+    // The time limit is short for small files, so that a hanging service delays a step only briefly.
     const silence = new AbortController();
     const most = answerMs + ((body?.byteLength ?? 0) / MIB) * 1000;
     const timer = setTimeout(() => silence.abort(), most).unref();

@@ -32,7 +32,7 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
         write.run(tenant, agentId, sessionId, kind, key, text, at);
     },
     async find(words, { tenant, agentId, sessionId }, most) {
-      // Quotes prevent that a part of a word is read as query syntax.
+      // In quotes, a word is never read as query syntax.
       const query = words.map((word) => `"${word}"`).join(" OR ");
       const { found } = count.get(query, tenant, agentId, sessionId) as { found: number };
       const rows = found === 0 ? [] : find.all(query, tenant, agentId, sessionId, most);
@@ -54,7 +54,8 @@ export function createFullTextMemory(options: FullTextMemoryOptions = {}): FullT
 /** Opens the file and creates its tables. An error names the file. */
 function openDatabase(file: string | undefined): DatabaseSync {
   try {
-    // This creates the file with a mode, because sqlite copies the mode to its additional files.
+    // The file is created with this mode before sqlite opens it. Sqlite then uses the same mode for its additional
+    // files.
     if (file !== undefined) closeSync(openSync(file, "a", 0o600));
     const database = new DatabaseSync(file ?? ":memory:", { timeout: 5000 });
     database.exec(SCHEMA);

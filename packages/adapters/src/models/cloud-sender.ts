@@ -22,7 +22,7 @@ export function createCloudSender(client: CloudClient): MessagesSender {
     client.messages.create({ ...body, stream: true } as never, { headers, signal }).asResponse();
 }
 
-/** Makes the connections of a cloud's client like those of other models, so that failures have the same messages. */
+/** Makes connections for a cloud's client in the same way as for other models. Failures then have the same messages. */
 export function cloudFetch(hint: string, send: typeof globalThis.fetch = globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const url = String(input instanceof Request ? input.url : input);

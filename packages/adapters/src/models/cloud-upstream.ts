@@ -40,7 +40,7 @@ function streamOf({ body }: Answer): ReadableStream {
   return ReadableStream.from(body ?? []);
 }
 
-/** Assembles a streamed answer to a message. */
+/** Assembles a message from the parts of a streamed answer. */
 async function wholeMessage(answer: Answer): Promise<JsonObject> {
   const reply = createReply();
   let id: unknown;

@@ -1,7 +1,7 @@
 import { isLargeJson, jsonPieces } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 
-/** A body that is sent in pieces, so that large files are never all in memory. */
+/** A body that is sent in pieces. A request with large files is then never in memory as a whole. */
 export interface LargeBody {
   /** The size of all pieces together, in bytes. */
   readonly length: number;

@@ -106,7 +106,7 @@ export async function eachChunk(
   }
 }
 
-/** The largest event, in characters. An answer may have the same size. */
+/** The largest event, in characters. An answer has the same limit. */
 const MOST_EVENT = 32_000_000;
 
 /** Matches a text that begins with a line of an event stream. */

@@ -73,7 +73,7 @@ interface Watching {
   readonly signal: AbortSignal;
 }
 
-/** The largest part of the time for measuring folders, because a large folder takes long. */
+/** The largest fraction of the time that is spent on measuring. Measuring a large folder takes long. */
 const LOOKING_SHARE = 0.05;
 
 /**
@@ -140,7 +140,6 @@ function childrenOf(pid: number): readonly number[] {
       readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8").split(" ").filter(Boolean).map(Number),
     );
   } catch {
-    // The process has ended.
     return [];
   }
 }

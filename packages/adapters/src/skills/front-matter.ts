@@ -55,7 +55,7 @@ function valueOf(key: string, first: string, more: readonly string[]): string {
   return text.replace(/\s+#.*$/, "");
 }
 
-/** Joins lines. In every text style, an empty line separates paragraphs. */
+/** Joins lines to a text. An empty line separates paragraphs. */
 function joined(lines: readonly string[], by: string): string {
   return lines.reduce(
     (text, line) => (line === "" ? `${text}\n` : text === "" || text.endsWith("\n") ? text + line : text + by + line),

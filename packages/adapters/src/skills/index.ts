@@ -6,7 +6,7 @@ import { AgentSkill, KnownError } from "@skein/protocol";
 import { bytesOf, createConfinedFolder, placeInside } from "../tools/confined-folder.ts";
 import { type FrontMatter, readFrontMatter } from "./front-matter.ts";
 
-/** A skill, and its folders. A configuration can name either folder. */
+/** A skill with its folders. A configuration can name `folder` or `root`. */
 export interface FoundSkill extends Skill {
   /** The folder with the SKILL.md. */
   readonly folder: string;

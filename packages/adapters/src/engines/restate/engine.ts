@@ -19,7 +19,7 @@ export interface RestateEngineDeps {
   readonly leaseMs?: number;
   /** The largest number of sessions that this process drives at the same time. */
   readonly concurrency?: number;
-  /** Returns true if the store has several tenants. They then share the places of the fair queue. */
+  /** Returns true if the store has several tenants. The tenants then get places of the fair queue in turns. */
   readonly isShared?: (() => boolean) | undefined;
   /** If other sessions wait, a session gives up its place after this time. */
   readonly sliceMs?: number;
@@ -28,23 +28,19 @@ export interface RestateEngineDeps {
 }
 
 const SWEEP_MS = 500;
-/** The workers send an overdue session at most one wake-up in this time, all workers together. */
+/** All workers together send at most one wake-up for a session in this time. */
 const SEND_AGAIN_MS = 5000;
 /** A drive that changed nothing is repeated after this delay. The delay grows with each attempt. */
 const BUSY_MS = 250;
 /**
- * Allows a drive to take a lease that ends within `leaseMs` plus this time. The extra time covers a renewal while the
- * claim is under way.
+ * A drive may take a lease that ends within `leaseMs` plus this time. The lease may have been renewed during the claim.
  */
 const CLOCK_SLACK_MS = 1000;
-/**
- * If a session is still due after this time, this process drives the session without Restate. A node of Restate may be
- * down.
- */
+/** If a session is still due after this time, this process drives it without Restate. A node of Restate may be down. */
 const UNPLACED_MS = 1500;
 /**
- * If a session is still due after this time, this worker has no free place. The worker then sends a new wake-up, which
- * any worker may get.
+ * If a session is still due after this time, this worker has no free place for it. The worker sends a new wake-up, and
+ * any worker may get it.
  */
 const SEND_MS = 3000;
 /** If a session waited longer for a place, this process checks again whether the session is due. */

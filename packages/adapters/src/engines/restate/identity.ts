@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import { KnownError } from "@skein/protocol";
 
-/** Creates a private key, as PEM, for a Restate cluster that signs its calls. */
+/** Creates a private key in PEM. A Restate cluster signs its calls with this key. */
 export function newIdentity(): string {
   return generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 }
@@ -25,7 +25,7 @@ function privateKeyIn(pem: string) {
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/** Encodes bytes in base58, as Restate's keys are. */
+/** Encodes bytes in base58, the encoding of Restate's keys. */
 function base58(bytes: Uint8Array): string {
   let number = BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
   let text = "";

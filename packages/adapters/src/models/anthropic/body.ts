@@ -91,7 +91,8 @@ function thinkingOf(
 ): { readonly fields: JsonObject; readonly leftOut: readonly LeftOut[] } {
   const budget = Math.min(Math.max(thinkingTokens, LEAST_THINKING), maxTokens - 1);
   if (thinkingTokens === 0 || budget < LEAST_THINKING || !abilities.thinking) return { fields: {}, leftOut: [] };
-  // The API requires signed thinking before open calls while thinking is on. A step that another model began has none.
+  // The API requires signed thinking before open calls while thinking is on. A step that another model began has no
+  // signed thinking.
   if (openCalls(turns).some((block) => carryOf(block)))
     return {
       fields: {},

@@ -27,7 +27,7 @@ const OF_BEDROCK: Readonly<Record<string, string>> = {
 
 /**
  * Converts the error of a rejected request to a failure. The error comes from the Messages API, from a cloud, or from a
- * gateway. If AWS's access rules reject a request, the field is called `Message`.
+ * gateway. If AWS's access rules reject a request, the error has `Message` instead of `message`.
  */
 export function rejectedMessages({ status, headers }: Answer, text: string): ModelFailure {
   const said = firstOf(parsedOrUndefined(text)) as
@@ -50,7 +50,7 @@ function firstOf(said: unknown): unknown {
   return Array.isArray(said) ? said[0] : said;
 }
 
-/** The codes of statuses that mean the same at every gateway. The error types of gateways differ. */
+/** The error codes by HTTP status. A status means the same at every gateway, but the error types of gateways differ. */
 const CODES: Readonly<Record<number, string>> = {
   401: "authentication_error",
   402: "billing_error",

@@ -42,7 +42,7 @@ export interface AnthropicModelOptions {
 const HINT = "Check the network, and ANTHROPIC_BASE_URL if it is set.";
 const HINT_FOR_RECORD = "Check the network and the address of the model.";
 
-/** The size limit is small because a file is in memory until it is stored. */
+/** The default of `fileLimit`. The limit is small because a file is in memory until it is stored. */
 const FILE_LIMIT = 100 * 1024 * 1024;
 
 /**

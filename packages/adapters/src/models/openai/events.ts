@@ -10,7 +10,7 @@ import { cutStream, streamFailure } from "../failures-of-openai.ts";
 export function createEventReader(answer: AnswerStream) {
   /** The block of an item, by the item's index. */
   const blocks = new Map<number, number>();
-  /** The blocks of calls with a part of their input. */
+  /** The call blocks whose input has begun to arrive. */
   const hasInput = new Set<number>();
   let response: JsonObject | undefined;
   let refused = false;

@@ -4,7 +4,7 @@ import type { DriverLog } from "@skein/core";
 export interface CallGates {
   /** Resolves to true when the call is in the log, or to false if it could not be stored. */
   pass(toolUseId: string): Promise<boolean>;
-  /** Lets the waiting calls continue whose start is now in the log. */
+  /** Lets calls continue if their start is now in the log. */
   open(): void;
   /** Rejects all calls that still wait. */
   close(): void;

@@ -46,7 +46,7 @@ export function closeCalls(batch: Batch, resultOf: (call: CallState) => MissingR
 }
 
 /**
- * Closes the questions of subagents if nobody waits for an answer any more. `closeCalls` only closes calls of the
+ * Closes questions of subagents when nobody waits for their answers any more. `closeCalls` only closes calls of the
  * session.
  */
 export function closeStrays(awaits: readonly Pick<Await, "tool_use_id">[], batch: Batch): void {

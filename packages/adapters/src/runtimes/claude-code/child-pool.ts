@@ -46,14 +46,14 @@ export interface ProcessFigures {
  */
 export interface ChildPool extends Prefetch {
   /**
-   * Waits until a run may have a process. Returns a function that ends this right, or undefined if the wait was
+   * Waits until a run may have a process. Returns a function to call after the run, or undefined if the wait was
    * stopped.
    */
   place(tenant: string, signal: AbortSignal): Promise<GiveBack | undefined>;
   figures(): Promise<ProcessFigures>;
   /**
-   * Returns the idle child of the session if it fits. If not, starts a child. Only the caller uses the child, until it
-   * calls `keep`.
+   * Returns the session's idle child, or a child that was started in advance, if it fits. If none fits, starts a child.
+   * Only the caller uses the child, until it calls `keep`.
    */
   take(start: ChildStart, fits: (child: Child) => boolean): Promise<Child>;
   keep(child: Child): void;

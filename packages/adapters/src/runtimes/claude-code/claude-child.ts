@@ -107,7 +107,7 @@ export interface ChildStart extends WaysOutStart {
   readonly tenant: string;
   readonly key: string;
   readonly hooksOf: (bridge: HookBridge) => Options["hooks"];
-  /** Reads the transcript to resume from, when a process is started. Null for a new session. */
+  /** Reads the transcript to resume from, when a process is started. Returns null for a new session. */
   readonly transcript: () => Promise<Transcript | null>;
   /** Selects the part of the transcript for the process. Default: the whole transcript. */
   readonly shown?: (transcript: Transcript) => Transcript;
@@ -240,7 +240,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     killed = true;
     process?.kill("SIGKILL");
   });
-  /** Closes the connections that were opened for the process. */
+  /** Closes the connections of a process that could not be started. */
   const cannotStart = async (error: unknown): Promise<never> => {
     await ways?.close();
     throw error;

@@ -48,7 +48,7 @@ export function endRun(
 
 /**
  * Corrects the costs in Claude Code's report, which uses Claude's prices for every model. A simulated answer costs
- * nothing. A model with its own address costs the operator's price, or the known price of its name.
+ * nothing. A model with a separate address costs the operator's price, or the known price of its name.
  */
 function withOwnCosts(said: SDKResultMessage, termsOf: SessionModels["termsOf"]): JsonObject {
   const result = said as unknown as JsonObject;

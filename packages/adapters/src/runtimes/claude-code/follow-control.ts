@@ -19,7 +19,7 @@ export function followControl(child: Child, first: SessionState): (state: Sessio
 }
 
 /**
- * Changes the model of the child. Without the broker, the child cannot call a model with its own address, so the next
+ * Changes the model of the child. Without the broker, the child cannot call a model with a separate address, so the next
  * run starts another process.
  */
 async function changeModel(child: Child, model: string): Promise<void> {

@@ -10,7 +10,7 @@ const SMALL = "haiku";
 
 /**
  * Returns why a session may not call a model through the broker, or undefined if it may. A session may call its named
- * models and Claude Code's small models, if the policy of its key allows them. If a model has its own address, the
+ * models and Claude Code's small models, if the policy of its key allows them. If a model has a separate address, the
  * session uses it for everything.
  */
 export function modelRefusal(

@@ -8,8 +8,8 @@ export interface OutputLimits {
 const REMEMBERED = 100;
 
 /**
- * Remembers the limits of requests. Only the model broker sees requests, so these limits are known only in a sandbox.
- * Without a sandbox, `CLAUDE_CODE_MAX_OUTPUT_TOKENS` is the limit if it is set.
+ * Remembers the limits of requests that pass through the model broker. For a process without the broker,
+ * `CLAUDE_CODE_MAX_OUTPUT_TOKENS` is the limit if it is set.
  */
 export function createOutputLimits(setForAll: string | undefined): OutputLimits {
   const known = new Map<string, number>();

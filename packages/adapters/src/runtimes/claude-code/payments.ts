@@ -4,8 +4,8 @@ import { reportedCost } from "./budget.ts";
 import type { PassRules } from "../../sandboxes/model-broker/index.ts";
 
 /**
- * Counts the cost of Claude Code against the operator's caps. In a sandbox, the broker reserves money for each call.
- * Without a sandbox, calls are not visible, so the end of a drive counts the usage in the log.
+ * Counts the cost of Claude Code against the operator's caps. The model broker reserves money for a call before it
+ * forwards the call. Calls without the broker are not visible, so the end of a drive counts the usage in the log.
  */
 export interface Payments {
   /** Begins to count the cost of a driven session. Returns the function that ends the count. */

@@ -47,7 +47,7 @@ export interface Recorder {
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
   /** Waits until the log has the start of a call. Resolves to false if the start could not be stored. */
   begins(toolUseId: string): Promise<boolean>;
-  /** Lets the waiting calls continue whose start is now in the log. */
+  /** Lets calls continue if their start is now in the log. */
   openGates(): void;
   /** Ends the run with an error, without a message from the child. */
   fail(error: Failure): Promise<void>;

@@ -9,7 +9,7 @@ import type { OwnServer } from "./options.ts";
 import { BROKER_SOCKET } from "./process-guard/index.ts";
 import type { SessionModels } from "./session-models.ts";
 
-/** The options of a process, and its connections if it is in a sandbox. */
+/** The options of a process, and the rules for its connections. */
 export interface WaysOutStart {
   readonly options: Options;
   /** The sandbox of the process. Without a sandbox, the process has the rights of this server's user. */

@@ -50,8 +50,8 @@ function systemPromptOf({
 }: ResolvedOptions): NonNullable<Options["systemPrompt"]> {
   const own = { type: "preset", preset: "claude_code" } as const;
   if (!system_prompt && !system_prompt_append) return own;
-  // `snapshot: false` keeps the prompt out of the transcript. A resumed session would otherwise keep its first prompt,
-  // even if the next run has another prompt.
+  // `snapshot: false` keeps the prompt out of the transcript. Without it, a resumed session would keep its first
+  // prompt, even if the next run has another prompt.
   if (!system_prompt) return { ...own, append: system_prompt_append ?? "", snapshot: false };
   const prompt = system_prompt_append ? `${system_prompt}\n\n${system_prompt_append}` : system_prompt;
   return { type: "custom", prompt, snapshot: false };

@@ -51,7 +51,7 @@ export interface DriveDeps extends DriverLogDeps {
   readonly apiEnv: Readonly<Record<string, string>>;
   /** True if `apiEnv` leads to the built-in simulation. */
   readonly simulated: boolean;
-  /** The models with their own address and key. */
+  /** The models with a separate address and key. */
   readonly ownModels?: OwnModels | undefined;
   readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
@@ -171,7 +171,7 @@ export async function modelOfRun({ log, deps }: Drive, prompt: QueuedPrompt): Pr
 export async function prepareNext({ log, deps }: Drive, prompt: QueuedPrompt): Promise<void> {
   const { tenant, agent } = log.state;
   const sessionId = crypto.randomUUID();
-  // A new id gives the next session its own working folder.
+  // With its new id, the next session gets a separate working folder.
   const options = await deps.optionsOf({ ...log.state, sessionId }, prompt);
   const start = await startOf({ sessionId, tenant, options, env: {} }, deps);
   deps.children.prepare(kindOf(tenant, agent?.extras["claude"]), { ...start, transcript: async () => null });

@@ -3,7 +3,7 @@ import type { BrokeredModel, ModelBroker } from "../../sandboxes/model-broker/in
 import type { ResolvedOptions } from "./options.ts";
 
 /**
- * The models with their own address and key. Claude Code always calls them through the broker, even without a sandbox.
+ * The models with a separate address and key. Claude Code always calls them through the broker, even without a sandbox.
  */
 export interface OwnModels {
   /**
@@ -20,7 +20,7 @@ export interface CallTerms {
   readonly simulated: boolean;
   /** The operator's price. Default: the price in the table of known prices. */
   readonly price?: ModelPrice | undefined;
-  /** True if the model has its own address. */
+  /** True if the model has a separate address. */
   readonly isOwn: boolean;
 }
 

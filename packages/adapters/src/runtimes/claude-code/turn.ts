@@ -133,7 +133,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
    */
   async function stop(): Promise<void> {
     if (isOver || isStopping) return;
-    // An open question stays open.
+    // An open question stays open for the next process.
     if (questions.isOpen) return leave("stopped");
     isStopping = true;
     child.kill();

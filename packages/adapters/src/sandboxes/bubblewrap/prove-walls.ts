@@ -7,10 +7,7 @@ import { type Sandbox, bubblewrapRefusal } from "@skein/core";
 const PROOF_MS = 10_000;
 const DONE = "looked everywhere";
 
-/**
- * Runs a program in the sandbox that looks for things which it must not find. Returns why the sandbox does not work, or
- * undefined.
- */
+/** Runs a program in the sandbox that tries forbidden actions. Returns why the sandbox does not work, or undefined. */
 export async function proveWalls(sandbox: Sandbox): Promise<string | undefined> {
   const outside = mkdtempSync(join(tmpdir(), "skein-walls-"));
   const inside = mkdtempSync(join(outside, "inside-"));

@@ -17,7 +17,7 @@ export { type BrokeredModel, type Upstream, createHttpUpstream } from "./upstrea
  * The token is valid only for the models of its session, and only while the pass is open.
  *
  * The broker reads and checks requests of the Messages API, and forwards only checked content. It does not change
- * answers, except the name of a model with its own address.
+ * answers, except the name of a model with a separate address.
  */
 export interface ModelBroker {
   /** Makes a socket and a token for a program. They work only after the pass is opened. */
@@ -30,7 +30,7 @@ export interface PassRules extends ProviderRules {
   /** Returns a sentence if this model may not be called now. Called before each call. */
   readonly refusal?: (model: string) => string | undefined;
   /**
-   * Returns how to call a model with its own address and key. Returns undefined for a model of the broker's server.
+   * Returns how to call a model with a separate address and key. Returns undefined for a model of the broker's server.
    * Called before each call. An error rejects the call.
    */
   readonly reach?: (model: string) => Promise<BrokeredModel | undefined>;
@@ -50,7 +50,7 @@ export interface BrokeredCall {
   readonly model: string;
   readonly maxTokens: number;
   readonly bytes: number;
-  /** The model, if it has its own address and key. */
+  /** The model, if it has a separate address and key. */
   readonly own: BrokeredModel | undefined;
 }
 
@@ -75,7 +75,7 @@ const MAXIMUM_BODY_BYTES = 48 * 1024 * 1024;
 const TOO_LARGE = `A request may have at most ${MAXIMUM_BODY_BYTES} bytes.`;
 const ROUTES = new Set(["/v1/messages", "/v1/messages/count_tokens"]);
 
-/** Creates a broker. `server` answers calls of models without their own address. */
+/** Creates a broker. `server` answers calls of models without a separate address. */
 export function createModelBroker(server: HttpUpstream): ModelBroker {
   const upstream = createHttpUpstream(server);
   // The sockets have a separate folder, because the path of the data folder may be too long for a socket (108 bytes).
@@ -148,7 +148,7 @@ async function createPass(socket: string, rules: PassRules, server: Upstream): P
   }
 
   /**
-   * Returns a model with its own address. Returns undefined for other models, or a sentence if the model cannot be
+   * Returns a model with a separate address. Returns undefined for other models, or a sentence if the model cannot be
    * used.
    */
   async function reached(model: string): Promise<BrokeredModel | string | undefined> {

@@ -6,12 +6,14 @@ export interface ProviderRules {
   readonly allowsTool?: ((name: string) => boolean) | undefined;
 }
 
-/** Matches types of tools that the provider does not run, and of the search for tools. */
+/**
+ * Matches the types of harmless tools. The provider does not run them, except its search in the tools of the request.
+ */
 const HARMLESS = /^(?:custom$|bash_|text_editor_|computer_|memory_|tool_search_tool_)/;
 
 /**
- * Returns why a request may not be forwarded, or undefined if it may. Without this check, a program without a network
- * could connect through the provider. The provider calls MCP servers, fetches images and documents, and runs tools.
+ * Returns why a request may not be forwarded, or undefined if it may. The provider can call MCP servers, fetch images
+ * and documents, and run tools. Without this check, a program without a network could use it to make connections.
  * Decision 170 has the reasons.
  */
 export function providerRefusal(

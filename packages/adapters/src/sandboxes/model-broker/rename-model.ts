@@ -36,7 +36,7 @@ export function renameModel(contentType: string, name: string): Transform {
   });
 }
 
-/** Returns the index after the first event. */
+/** Returns the index after the first event and its empty line. */
 function endOfFirstEvent(bytes: Buffer): number | undefined {
   const found = /\r?\n\r?\n/.exec(bytes.toString("latin1"));
   return found ? found.index + found[0].length : undefined;

@@ -12,7 +12,7 @@ interface UpstreamRequest {
 /** Sends a request to a model's server, with the real credentials. */
 export type Upstream = (request: UpstreamRequest) => Promise<Response>;
 
-/** A model with its own address and key. */
+/** A model with a separate address and key. */
 export interface BrokeredModel {
   /** The server's name for the model. */
   readonly modelName: string;

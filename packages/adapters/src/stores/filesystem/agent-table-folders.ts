@@ -120,8 +120,8 @@ async function removeOthers(folder: string, expected: ReadonlySet<string>): Prom
 }
 
 /**
- * Renames all documents of a folder when it gets number 1,000, 10,000 and so on. Names have the digits of the largest
- * number, but at least three, so that they stay sorted.
+ * Renames all documents of a folder when it gets number 1,000, 10,000 and so on. A name has as many digits as the
+ * largest number, but at least three, so that names stay sorted.
  */
 async function widenNames(folder: string, width: number): Promise<void> {
   for (const name of await readdir(folder)) {

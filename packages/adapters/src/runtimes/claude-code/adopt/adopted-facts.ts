@@ -23,7 +23,7 @@ import type {
 import { TOOL_RESULTS, type TranscriptLine, linesFact } from "./transcript-lines.ts";
 import { BACKUPS } from "../transcript.ts";
 
-/** The largest number of lines in a fact. It keeps a fact small in a long session. */
+/** The largest number of lines in a fact. Without this limit, a fact would grow with its session. */
 const LINES_OF_A_FACT = 200;
 
 const INTERRUPTION = /^\s*\[Request interrupted by user[^\]]*\]\s*$/;

@@ -23,10 +23,10 @@ export interface Answer {
   readonly price?: ModelPrice | undefined;
 }
 
-/** The model name in answers that the program Claude Code wrote. */
+/** The model name in answers that no model wrote. */
 const NOBODY = "<synthetic>";
 
-/** Recognises an answer that the program Claude Code wrote, to report an error. */
+/** Recognises an answer that no model wrote. Claude Code writes such an answer to report an error. */
 export function isMadeUp(entry: JsonObject): boolean {
   return entry["isApiErrorMessage"] === true || messageOf(entry)["model"] === NOBODY;
 }

@@ -8,7 +8,10 @@ export interface TranscriptLine {
   readonly entry: JsonObject | null;
 }
 
-/** The path of long tool outputs. The runtime never shows Claude Code a file below `BACKUPS` as a transcript. */
+/**
+ * The path of long tool outputs in the log. It is below `BACKUPS`, so the runtime never treats an output as a
+ * transcript.
+ */
 export const TOOL_RESULTS = `${BACKUPS}tool-results/`;
 
 /** Returns the lines of a file. Rejects bytes that are not UTF-8, because they could not be exported unchanged. */

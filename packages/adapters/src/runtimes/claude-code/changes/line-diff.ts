@@ -13,7 +13,8 @@ interface Line {
 
 const CONTEXT = 3;
 /**
- * If two texts differ more, all lines are shown as replaced. The difference would take long and would not be useful.
+ * The largest number of edits in a difference. Texts with more edits are shown as replaced, because the difference
+ * would take long and would not be useful.
  */
 const MOST_EDITS = 2000;
 

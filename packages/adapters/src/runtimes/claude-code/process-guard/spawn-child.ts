@@ -19,7 +19,7 @@ export interface ChildTerms {
   readonly goodForMs?: () => number;
   /** The largest message of the child, in bytes. */
   readonly maxMessageBytes?: number;
-  /** Returns true if the child owes an answer. It may then be silent for at most `quietMs`. */
+  /** Returns true while an answer of the child is expected. The child may then be silent for at most `quietMs`. */
   readonly isBusy?: () => boolean;
   readonly quietMs?: number;
   /** Values that must not appear in reports about the child. */
@@ -28,7 +28,7 @@ export interface ChildTerms {
 
 /** Why a child ended. */
 export type ChildCause =
-  /** The child ended although nobody ended it. */
+  /** The child ended without a request to end. */
   | "exited"
   /** The child could not be started. */
   | "not_started"
@@ -36,7 +36,7 @@ export type ChildCause =
   | "killed"
   /** The child sent nothing after its start. */
   | "start_timeout"
-  /** The child was silent for too long while it owed an answer. */
+  /** The child was silent for too long although an answer was expected. */
   | "quiet"
   /** A message of the child was larger than allowed. */
   | "message_too_large"
@@ -86,7 +86,7 @@ export interface SpawnChildDeps {
   /** The folder for files with the secrets of running children. It is created with mode 0700. */
   readonly folder: string;
   readonly terms?: ChildTerms;
-  /** After a request to end, a child has this time. Then it is killed. */
+  /** If a child has not ended this long after a request to end, it is killed. */
   readonly graceMs?: number;
   /** The time limit for a child's first message. */
   readonly startMs?: number;
@@ -100,7 +100,7 @@ const GRACE_MS = 2000;
 const START_MS = 120_000;
 /** The wait for the last output on stderr after the end of a child. */
 const LAST_WORDS_MS = 500;
-/** The longest time between messages to the guard. The guard so notices a server that hangs. */
+/** The longest time between messages to the guard. It is short, so that the guard notices a server that hangs. */
 const MAX_BEAT_MS = 2000;
 
 const SENTENCES: Record<ChildCause, string> = {
