@@ -15,7 +15,7 @@ interface CloudClient {
 
 /**
  * Sends requests through the official client of a cloud. The client adds the address, the format and the signature.
- * Decision 250 has the reasons.
+ * Reasons: decision 250.
  */
 export function createCloudSender(client: CloudClient): MessagesSender {
   return ({ body, headers, signal }: MessagesRequest) =>

@@ -6,7 +6,7 @@ import { taskLimit } from "./guard.ts";
 /**
  * Limits sandboxes with control groups. The kernel counts memory and processes of a group, enforces limits, and shares
  * CPU time between groups. The user of this server must own a folder of the group tree, as root does, or a service with
- * `Delegate=yes`. Decision 179 has the reasons.
+ * `Delegate=yes`. Reasons: decision 179.
  */
 export interface Cgroups {
   readonly version: 1 | 2;

@@ -9,7 +9,7 @@ import type { SandboxLimits, SandboxPlace } from "@skein/core";
  * processes of the namespace.
  *
  * The shell must not run files from the program's environment: `-p` ignores `BASH_ENV`, and `--norc` ignores `.bashrc`.
- * Without `--norc`, bash would read `.bashrc` because its standard input is a socket. Decision 080 has the reasons.
+ * Without `--norc`, bash would read `.bashrc` because its standard input is a socket. Reasons: decision 080.
  */
 export function guardOf(
   bash: string,

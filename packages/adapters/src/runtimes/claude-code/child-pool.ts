@@ -42,7 +42,7 @@ export interface ProcessFigures {
 
 /**
  * The processes of this server, by session. A process is started when a run needs it, or in advance. After the run, it
- * is kept for a while. Decision 078 has the reasons.
+ * is kept for a while. Reasons: decision 078.
  */
 export interface ChildPool extends Prefetch {
   /**

@@ -15,7 +15,7 @@ export interface EdgeServers {
 /**
  * Keeps the credentials of MCP servers out of the sandbox. This process connects to servers with an address and to
  * commands with an environment, and passes their messages to Claude Code. A command without an environment has no
- * secret, so it runs in the sandbox. Decision 178 has the reasons.
+ * secret, so it runs in the sandbox. Reasons: decision 178.
  */
 export async function edgeServers(
   servers: Servers,

@@ -58,7 +58,7 @@ export interface ClaudeCodeDeps extends Pick<
   readonly firstWordMs?: number;
 }
 
-/** The runtime Claude Code, with the unmodified Claude Agent SDK. Decision 075 has the reasons. */
+/** The runtime Claude Code, with the unmodified Claude Agent SDK. Reasons: decision 075. */
 export interface ClaudeCode extends Runtime {
   /**
    * Reserves a process that was started in advance for a session with these options. Returns the id that the session

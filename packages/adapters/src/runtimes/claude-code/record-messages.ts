@@ -77,7 +77,7 @@ export function recordLost(message: ClaudeMessage, batch: Batch, options: Record
 
 /**
  * Records an answer whose stream was interrupted. Its text stays visible to people, unless the model is called again.
- * Decision 100 has the reasons.
+ * Reasons: decision 100.
  */
 function recordBroken(
   { apiMessageId, model, usage, estimated, content }: Extract<ClaudeMessage, { kind: "broken" }>,

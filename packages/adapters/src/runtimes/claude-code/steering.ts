@@ -6,7 +6,7 @@ import { userMessage } from "./inbox.ts";
 export interface Steering {
   /**
    * Passes the prompts for this turn to the child. Claude Code reads them together with the next tool result. If no
-   * tool result follows, the prompts get a separate run. Decision 084 has the reasons.
+   * tool result follows, the prompts get a separate run. Reasons: decision 084.
    */
   handOver(state: SessionState): void;
   /** Returns true if the child has not yet read a prompt of this turn. */

@@ -46,7 +46,7 @@ interface PolicyKey {
   readonly tenant: string;
 }
 
-/** Checks the options that a request passes to a child process. Decision 081 has the reasons. */
+/** Checks the options that a request passes to a child process. Reasons: decision 081. */
 export interface ClaudePolicy {
   /**
    * Rejects options that the operator has not allowed (`not_allowed`, `arg_not_allowed`), and invalid values
