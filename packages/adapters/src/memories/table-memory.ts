@@ -37,8 +37,10 @@ const GIST = 1000;
 
 /**
  * Creates an agent memory that is searched by words. It stores each run's prompt and answer, and the messages that a
- * compaction drops. Memories belong to one agent of one tenant. From the session in which it searches, an agent only
- * gets memories of dropped messages. Reasons: decision 041.
+ * compaction drops.
+ *
+ * Memories belong to one agent of one tenant. From the session in which it searches, an agent only gets memories of
+ * dropped messages. Reasons: decision 041.
  */
 export function createTableMemory(table: MemoryTable, limit: number): AgentMemory {
   const keep = async (rows: readonly MemoryRow[]): Promise<number> => {

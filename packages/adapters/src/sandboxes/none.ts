@@ -25,7 +25,9 @@ const PROBE_CODE = 7;
 /**
  * Opens a sandbox without walls: a program has all rights of this server's user. The only guarantee is that the program
  * ends with its server. The program runs in a process namespace. If the system does not allow that, it runs in a
- * process group, which a program can leave. Returns undefined if bash for the guard is missing.
+ * process group, which a program can leave.
+ *
+ * Returns undefined if bash for the guard is missing.
  */
 export async function openNone(find = findProgram): Promise<Sandbox | undefined> {
   const [bash, setpriv, unshare] = [find("bash"), find("setpriv"), find("unshare")];

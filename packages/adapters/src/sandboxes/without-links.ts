@@ -16,9 +16,10 @@ import { join } from "node:path";
 
 /**
  * Reads, writes and removes files in a folder that a sandboxed program can write to. The server is outside of the
- * sandbox. A symbolic link of the program could make the server read files that the program must not see. No component
- * of a path may be a link, not even a link that is created during the access. Each folder is therefore opened relative
- * to the previous open folder.
+ * sandbox. A symbolic link of the program could make the server read files that the program must not see.
+ *
+ * No component of a path may be a link, not even a link that is created during the access. Each folder is therefore
+ * opened relative to the previous open folder.
  */
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY, O_CREAT, O_TRUNC } = constants;

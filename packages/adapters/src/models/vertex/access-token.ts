@@ -28,8 +28,9 @@ const SPARE_MS = 60_000;
 
 /**
  * Returns access tokens of Google. If the key is an access token, returns the key. If the key belongs to a service
- * account, requests tokens with its signature. Concurrent calls share a request. If the signal of a call aborts, the
- * request continues for the other calls.
+ * account, requests tokens with its signature.
+ *
+ * Concurrent calls share a request. If the signal of a call aborts, the request continues for the other calls.
  */
 export function createAccessTokens({ key, fetch, now = Date.now }: AccessTokenDeps): AccessTokens {
   const send = senderOf(fetch);

@@ -13,7 +13,9 @@ export type OpenedSandbox = { readonly sandbox: Sandbox } | { readonly problem: 
 
 /**
  * Opens a sandbox of kernel namespaces: bubblewrap, with a filter of kernel calls. It needs neither root nor a
- * container engine. Tests the sandbox with a program that tries forbidden actions. Reasons: decision 170.
+ * container engine.
+ *
+ * Tests the sandbox with a program that tries forbidden actions. Reasons: decision 170.
  */
 export async function openBubblewrap(find = findProgram, arch: string = process.arch): Promise<OpenedSandbox> {
   if (process.platform !== "linux") return { problem: "The sandbox needs bubblewrap, which runs on Linux only." };
