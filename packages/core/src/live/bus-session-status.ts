@@ -24,8 +24,8 @@ export interface SessionStatusDeps {
 }
 
 /**
- * Publishes the status of sessions on the bus, for people who look at the bus. Covers the sessions that this machine
- * writes to. Returns a function that stops the publishing.
+ * Publishes the status of the sessions that this machine writes to, so that people can see it on the bus. Returns a
+ * function that stops the publishing.
  */
 export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): () => void {
   const resting = new Map<string, { changed: boolean; readonly timer: NodeJS.Timeout }>();

@@ -66,7 +66,7 @@ function decideOwn(state: SessionState, current: RunState, now: number, view: Vi
   return hasReplied(state, current) ? decideReply(state, current, now, view) : decideStep(state, current, now, view);
 }
 
-/** Returns whether this driver may not begin the next run, because its only run is `onlyRun`. */
+/** Returns whether the next run differs from `onlyRun`, the only run that this driver may begin. */
 function isAnother(state: SessionState, { onlyRun }: View): boolean {
   const prompt = nextPrompt(state);
   return onlyRun !== undefined && prompt !== undefined && prompt.run_id !== onlyRun;

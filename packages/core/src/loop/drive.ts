@@ -203,7 +203,7 @@ async function nextOutcomes(
   }
 }
 
-/** Creates the time after a request to stop. In this time effects may finish, but nothing new begins. */
+/** Creates a grace period after a request to stop: effects may finish, but nothing new begins. */
 function createGrace(signal: AbortSignal, nudge: () => void, { now, timers }: LoopDeps) {
   let until = Number.POSITIVE_INFINITY;
   const over = new AbortController();

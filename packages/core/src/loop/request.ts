@@ -111,8 +111,8 @@ function titleCall(state: SessionState): ModelCall {
 }
 
 /**
- * The first `until` messages of a conversation in the form for the API. `Sent` also counts their memories, because an
- * earlier prompt can still get memories.
+ * The first `until` messages of a conversation in the form for the API. `memories` is the number of memories in
+ * them, because an earlier prompt can still get memories.
  */
 interface Sent {
   readonly turns: Turn[];

@@ -5,9 +5,9 @@ type Turn = Omit<Message, "id">;
 const MISSING = "No result returned for this tool call.";
 
 /**
- * Repairs what the API would reject. This is a call without a result in the next message, a result without a call, or
- * an unfinished call of a server tool before the next prompt. Only transcripts from elsewhere need repairs: imported,
- * forked or compacted transcripts.
+ * Repairs a conversation that the API would reject. A call may have no result in the next message, a result may have no
+ * call, and a call of a server tool may be unfinished at the next prompt. Only imported, forked and compacted
+ * transcripts may need repairs.
  */
 export function repairPairs(all: readonly Turn[]): {
   readonly messages: readonly Turn[];

@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import type { RecordPut, RecordQuery, Records, StoredRecord } from "../ports/records.ts";
 
-/** Keeps records in memory. The tests of other stores compare with this implementation. */
+/** Keeps records in memory. This is the reference for the records of other stores. */
 export function createMemoryRecords({ now }: { readonly now: () => number }): Records {
   const records = new Map<string, StoredRecord>();
   const keyOf = (tenant: string, kind: string, id: string): string => JSON.stringify([tenant, kind, id]);

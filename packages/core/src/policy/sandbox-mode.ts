@@ -15,8 +15,8 @@ export interface ChosenSandboxMode {
 }
 
 /**
- * Returns the sandbox mode, also if the operator chose none. The mode is then off for a person alone on a machine, and
- * required for every other server.
+ * Returns the sandbox mode. If the operator chose none, the mode is off for a person alone on a machine, and required
+ * for every other server.
  */
 export function chosenSandboxMode(chosen: SandboxMode | undefined, situation: ServerSituation): ChosenSandboxMode {
   if (chosen !== undefined) return { mode: chosen, because: "the operator chose it" };

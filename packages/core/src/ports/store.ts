@@ -304,7 +304,7 @@ export interface Store {
   list(query: SessionQuery): Promise<Page<Session>>;
   /** Counts the sessions that match. */
   count(filter: SessionFilter): Promise<number>;
-  /** Sums the usage of runs by day, model, agent, session or project. The rows have no order. */
+  /** Sums the usage of runs, grouped by the keys of the query. The rows have no order. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   /** Counts the ended tool calls by day and tool. The rows have no order. */
   toolUsage(query: ToolUsageQuery): Promise<readonly ToolUsageRow[]>;

@@ -5,7 +5,7 @@ import type { Records } from "../ports/records.ts";
 import type { Lease, Store } from "../ports/store.ts";
 import { sessionUnserved } from "./facts/index.ts";
 
-/** How long a process does not take a session again that it cannot drive. */
+/** If a process cannot drive a session, the session is due again after this time. */
 const ELSEWHERE_MS = 1000;
 /** How often the record of a session that cannot be driven is renewed. */
 const AGAIN_MS = 5000;
@@ -29,8 +29,8 @@ interface LeaveDeps {
 }
 
 /**
- * Leaves a session to other processes, because this process lacks something. Appends a fact about this only once.
- * Renews the record for `/health` and `skein doctor`.
+ * Leaves a session to other processes, because this process lacks something. Appends a
+ * fact about this only if `missing` is new. Renews the record for `/health` and `skein doctor`.
  */
 export async function leaveUnserved(
   { store, ids, now }: LeaveDeps,
