@@ -29,8 +29,8 @@ interface LeaveDeps {
 }
 
 /**
- * Leaves a session to other processes, because this process lacks something. Appends a
- * fact about this only if `missing` is new. Renews the record for `/health` and `skein doctor`.
+ * Leaves a session to other processes, because this process lacks something. Appends a fact about this only if
+ * `missing` is new. Renews the record for `/health` and `skein doctor`.
  */
 export async function leaveUnserved(
   { store, ids, now }: LeaveDeps,
