@@ -22,7 +22,7 @@ afterAll(() => simulator.close());
 
 let labels = 0;
 
-/** A model on the shared simulator, which sees only the calls of its own label. */
+/** Returns a model on the shared simulator. `asked` returns only the calls of this model. */
 function under(
   name: string,
   model: (silence: { readonly silenceMs?: number }) => Model,

@@ -147,7 +147,7 @@ test("the error for a web page at the address of a model names the problem, and 
   });
 });
 
-/** The answer that is read from these deltas. A delta without an id is sent without an id. */
+/** Returns the answer that is read from these deltas. */
 function answerOf(deltas: readonly object[], finish_reason = "stop") {
   const reader = createChunkReader(
     createAnswerStream({ model: NAME }, () => {}),

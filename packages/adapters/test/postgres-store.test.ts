@@ -128,7 +128,8 @@ describe("postgres: failures", () => {
     // The wrong clock does not shift the time: the session is due now, not an hour earlier or later.
     const [due] = await right.due({ before: Infinity, sessionId });
     expect(Math.abs((due?.dueAt ?? 0) - Date.now())).toBeLessThan(10_000);
-    // The database's clock is known to a few milliseconds, so the session may become due that much later.
+    // The difference of the clocks is known to a few milliseconds, so the session may become due a few milliseconds
+    // late.
     const claim = await vi.waitFor(async () => {
       const claimed = await right.claim({ owner: "right", leaseMs: 4000 });
       expect(claimed).toMatchObject({ kind: "leased", lease: { sessionId } });
@@ -179,11 +180,11 @@ describe("postgres: failures", () => {
     expect(rows).toEqual([1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map((number) => ({ number })));
   });
 
-  test("an index that a migration did not finish is created by the next server that starts", async () => {
+  test("the next server that starts creates an index that a migration did not finish", async () => {
     const url = await database("template1");
     await opened(url);
     const client = await connected(url);
-    // Indexes are made last, so a crash may leave newer migrations applied without them.
+    // Indexes are made last, so after a crash newer migrations may be applied without the indexes.
     await client.query("delete from skein.migrations where number = 14; drop index skein.sessions_unknown_effect");
     await opened(url);
     const { rows } = await client.query("select to_regclass('skein.sessions_unknown_effect') is not null as there");
@@ -222,7 +223,7 @@ describe("postgres: failures", () => {
     await expect(opening).rejects.toMatchObject({ code: "store_too_new", message: expect.stringContaining("999") });
   });
 
-  test("a session with facts of a newer version is left to a newer worker", async () => {
+  test("a session with facts of a newer version is not claimed", async () => {
     const url = await database();
     const store = await opened(url);
     const script = createScript({ store, ids });
@@ -357,7 +358,7 @@ describe("postgres: failures", () => {
     expect(found.items).toHaveLength(1);
   });
 
-  test("many repeated creations at the same time make one session", async () => {
+  test("many concurrent creations with the same key or id make one session", async () => {
     const url = await database();
     const [store, other] = [await opened(url), await opened(url)];
     const script = createScript({ store, ids });
@@ -377,7 +378,7 @@ describe("postgres: failures", () => {
     expect(same.filter(({ repeated }) => !repeated)).toHaveLength(1);
   });
 
-  test("a second append with the same key waits until the first one is committed, and returns the session of the first one", async () => {
+  test("a second append with the same key waits until the first append is committed, and returns the same session", async () => {
     const url = await database();
     const [first, second] = [await connected(url), await connected(url)];
     const create = async (client: pg.Client, sessionId: string): Promise<unknown> =>
@@ -391,7 +392,7 @@ describe("postgres: failures", () => {
     expect(await waiting).toEqual({ answer: `repeated ${mine} 1 1` });
   });
 
-  test("a claim skips a session that is being claimed, and a claim by id waits and finds it busy", async () => {
+  test("a claim skips a session that is being claimed, and a claim by id waits and finds the session busy", async () => {
     const url = await database();
     const script = createScript({ store: await opened(url), ids });
     await script.create();
@@ -429,7 +430,7 @@ describe("postgres: failures", () => {
     );
   });
 
-  test("while PostgreSQL restarts there is a known error, nothing is lost, and followers continue", async () => {
+  test("while PostgreSQL restarts, calls fail with a known error, and afterwards nothing is lost and followers continue", async () => {
     const own = await startPostgres();
     cleanups.push(own.stop);
     const store = await opened(own.url);
@@ -481,7 +482,7 @@ describe("postgres: failures", () => {
   });
 });
 
-/** Removes what the migration of exact costs adds. */
+/** Returns the SQL that removes the columns of the migration of exact costs. */
 function withoutExactCost(...tables: readonly string[]): string {
   const added = ["cost_rest", "estimated_calls", "simulated_calls", "reserved_micros"];
   const parts = ["input_rest", "output_rest", "cache_write_rest", "cache_read_rest"];

@@ -51,7 +51,7 @@ test("the cost of a run has a part for server tools", async () => {
   expect(cost).toMatchObject({ server_tool_cost: 0.03, total_cost: 0.0345 });
 });
 
-/** A run with one fact of every kind that has an action in the agent tables, besides those of a turn with a tool. */
+/** Appends a run with the facts for all actions of the agent tables that a turn with a tool does not have. */
 async function everyAction(script: Script): Promise<string> {
   const { messageId, runId } = await script.prompt("Say \0 everything");
   const lease = await script.claim();
@@ -204,7 +204,7 @@ describe("schema platform (platform API)", () => {
     });
   });
 
-  test("the platform views show a session, its messages and its events as the port does", async () => {
+  test("the platform views show the same session, messages and events as the store", async () => {
     const script = await scripted();
     await script.toolTurn("How much is 2+2?");
     const { sessionId } = script;
@@ -228,7 +228,7 @@ describe("schema platform (platform API)", () => {
     expect(events).toEqual(dated(await store.read(sessionId)));
   });
 
-  test("the platform views show the whole of a body that was too large for its row", async () => {
+  test("the platform views show a large body completely", async () => {
     const script = await scripted();
     await script.prompt("x".repeat(300_000));
     const read =
@@ -240,7 +240,7 @@ describe("schema platform (platform API)", () => {
 });
 
 describe("schema agent (agent tables)", () => {
-  test("pattern 1: one row has an agent's configuration and what the model is shown now", async () => {
+  test("pattern 1: one row has an agent's configuration and the current context", async () => {
     const script = await scripted();
     await script.toolTurn("How much is 2+2?");
     const config = await only("SELECT * FROM agent.agent_config WHERE agent_uuid = $1", [script.sessionId]);
@@ -267,7 +267,7 @@ describe("schema agent (agent tables)", () => {
     expect(config["messages"]).toEqual(transcript.map(({ role, content }) => ({ role, content })));
   });
 
-  test("the messages for the model begin with those that the last compaction left", async () => {
+  test("the messages for the model begin with the messages that the last compaction left", async () => {
     const script = await scripted();
     await script.toolTurn("first");
     await everyAction(script);
@@ -288,7 +288,7 @@ describe("schema agent (agent tables)", () => {
     expect(file_registry).toMatchObject({ file_1: { filename: "chart.png", mime_type: "image/png", size: 5 } });
   });
 
-  test("a session that waits for the browser shows what it waits for and its completed results", async () => {
+  test("a session that waits for the browser shows its open calls and its completed results", async () => {
     const script = await scripted();
     const { messageId, runId } = await script.prompt("confirm, please");
     const lease = await script.claim();
@@ -356,7 +356,7 @@ describe("schema agent (agent tables)", () => {
     expect(page[0]).toMatchObject({ final_response: "The answer is 4", generated_files: [], total_steps: 2 });
   });
 
-  test("a conversation has the messages, usage and cost of its run, in the keys of the agent tables", async () => {
+  test("a conversation has the messages, usage and cost of its run, under the keys of the agent tables", async () => {
     const script = await scripted();
     await script.toolTurn("before");
     await script.toolTurn("How much is 2+2?");
@@ -434,7 +434,7 @@ describe("schema agent (agent tables)", () => {
     expect(actions[10]?.["action_data"]).toMatchObject({ total_steps: 2, total_input_tokens: 3800 });
   });
 
-  test("every action type is made from some fact, and each row has its own number", async () => {
+  test("every action type is made from some fact, and each row has a different number", async () => {
     const script = await scripted();
     const runs = [await everyAction(script)];
     await script.toolTurn("and the rest");
@@ -453,7 +453,7 @@ describe("schema agent (agent tables)", () => {
     expect(of("compaction")?.["messages_snapshot"]).toBeNull();
   });
 
-  test("log_id grows in the order of the actions, also within one event", async () => {
+  test("log_id grows in the order of the actions, even within an event", async () => {
     const script = await scripted();
     await everyAction(script);
     await script.toolTurn("and the rest");
@@ -465,7 +465,7 @@ describe("schema agent (agent tables)", () => {
     expect(logged.slice(logged.indexOf("file_error")).slice(0, 2)).toEqual(["file_error", "error"]);
   });
 
-  test("pattern 4, with its columns corrected: the average tokens per run are computed", async () => {
+  test("pattern 4: the average tokens per run are computed, with corrected columns", async () => {
     const script = await scripted();
     for (let i = 0; i < 2; i++) await script.toolTurn(`turn ${i}`);
     const averages = await rows(
@@ -664,7 +664,7 @@ describe("a write that violates a constraint is rejected", () => {
 describe("every lookup for which the specification names an index uses an index", () => {
   beforeAll(fill);
 
-  /** Many rows, created by the database itself. */
+  /** Creates many rows inside the database. */
   async function fill(): Promise<void> {
     await client.query(`
       insert into skein.heads (session_id, tenant, last_sequence, fact_version, updated_at)

@@ -1,4 +1,4 @@
-/** What servers say when they reject a request, in the formats of many servers. */
+/** Errors of servers that reject a request, in the formats of many servers. */
 import type { ModelFailure } from "@skein/core";
 import { expect, test } from "vitest";
 import { rejectedMessages } from "../src/models/anthropic/failures.ts";
@@ -25,7 +25,7 @@ test.each([
 });
 
 test.each([rejectedRequest, rejectedMessages])(
-  "%o: an unknown format is shown as it is, but at most 300 characters",
+  "%o shows an error in an unknown format unchanged, up to 300 characters",
   (rejected) => {
     const of = (status: number, text: string, headers?: Readonly<Record<string, string>>) =>
       rejected(answer(status, headers), text).failure.message;
@@ -69,7 +69,7 @@ test("the delay before a retry may be given as a date", () => {
   }
 });
 
-test("a used-up quota is not retried, although its status is that of a rate limit", () => {
+test("a used-up quota is not retried, although it has the status of a rate limit", () => {
   const error = { message: "You exceeded your quota.", type: "insufficient_quota" };
   const rejected = rejectedRequest(answer(429), JSON.stringify({ error }));
   expect(told(rejected)).toMatchObject({ code: "billing_error", retryable: false });
@@ -102,6 +102,6 @@ test.each([
   [429, { code: "rate_limit_error", retryable: true }],
   ["400", { code: "400", retryable: false }],
   ["server_error", { code: "server_error", retryable: true }],
-] as const)("an error in the stream with the code %s has the meaning of that status", (code, expected) => {
+] as const)("an error in the stream with the code %s is treated like an answer with this status", (code, expected) => {
   expect(told(streamFailure({ code, message: "No." }))).toMatchObject(expected);
 });

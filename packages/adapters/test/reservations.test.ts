@@ -9,7 +9,7 @@ import { createReservations } from "../src/engines/reservations.ts";
 const ids = createIds();
 const claim = { owner: "here", leaseMs: 4000 };
 
-/** An idle session that this process knows, and events for it. */
+/** Creates an idle session whose state is in memory, and events for the session. */
 async function idleSession() {
   const store = createMemoryStore();
   const states = createStateCache({ store });
@@ -58,7 +58,7 @@ test("if the append of a prompt also takes the lease, the state of the session s
   expect(states.takeKnown(sessionId)?.queue).toHaveLength(1);
 });
 
-test("if events arrive between the append of a prompt and its drive, the driver reads the log", async () => {
+test("if events arrive after the append of a prompt, the driver reads the log", async () => {
   const { states, place, append, settled, cancel, sessionId } = await reserved();
   const taken = await append();
   await cancel();
@@ -69,7 +69,7 @@ test("if events arrive between the append of a prompt and its drive, the driver 
   expect(states.takeKnown(sessionId)).toBeUndefined();
 });
 
-test("a notice without events, from another process, counts as new events of a reserved session", async () => {
+test("a notice from another process counts as new events of a reserved session", async () => {
   const { reservations, place, append, settled, sessionId } = await reserved();
   const taken = await append();
   reservations.hear(sessionId, undefined);
@@ -78,7 +78,7 @@ test("a notice without events, from another process, counts as new events of a r
   expect(reservations.has(sessionId)).toBe(false);
 });
 
-test("a reserved session cannot be reserved again, and if its prompt took no lease, the session is driven after the reservation", async () => {
+test("a reserved session cannot be reserved again, and is driven after the reservation if its prompt took no lease", async () => {
   const { store, states, counting, runtime, script, sessionId } = await idleSession();
   // Sweeps find nothing, so that only notices of new events wake the session.
   const unswept: typeof store = {

@@ -1,4 +1,4 @@
-/** The server reads only a part of a file that a program in the sandbox enlarges during the read. */
+/** If a program in the sandbox enlarges a file during a read, the server reads only a part of the file. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ test.skipIf(!hasBubblewrap)("only the requested bytes of a file in a sandbox are
   }
 });
 
-test("a file of an archive that is too large is never kept in memory, and the files after it are found", async () => {
+test("a file that is too large is never kept in memory, and later files of the archive are found", async () => {
   const names = ["first", "large", "y".repeat(150), "last"];
   const folder = folderWith(
     Object.fromEntries(names.map((name, index) => [name, name === "large" ? 900 * KIB : index])),

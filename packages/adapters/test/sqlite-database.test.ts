@@ -24,7 +24,7 @@ test("a commit waits for the disk if at least one of its jobs must survive a pow
   expect(await db.write(setting)).toBe(FULL);
 });
 
-test("an old empty file is rejected with an error that names it as empty, and a new empty file is opened", () => {
+test("an old empty file is rejected as empty, and a new empty file is opened", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-empty-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "skein.db");
@@ -36,7 +36,7 @@ test("an old empty file is rejected with an error that names it as empty, and a 
   open().close();
 });
 
-test("a statement does not keep a large value after it ran", () => {
+test("a statement that has run does not keep a large value", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-values-"));
   const db = openDatabase({ file: join(folder, "skein.db"), busyMs: 1000, committed: () => {} });
   onTestFinished(() => {

@@ -40,7 +40,7 @@ async function created(store: Store) {
   return script;
 }
 
-/** The code of the known error with which the work fails. */
+/** Returns the code of the error with which the work fails. */
 async function codeOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;
@@ -146,7 +146,7 @@ describe("a file that cannot be used", () => {
   });
 });
 
-test("the database files are readable only by their owner, whatever the umask", async () => {
+test("only the owner can read the database files, under every umask", async () => {
   const before = process.umask(0);
   try {
     const store = await open();
@@ -216,7 +216,7 @@ describe("another process", () => {
   );
 });
 
-/** Appends and checks that what it reads has no gap. */
+/** The program of the second process. It appends events, and checks that the events in the log have no gap. */
 const OTHER_PROCESS = `
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { createIds } from "@skein/protocol";
@@ -257,7 +257,7 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
       if (code === "none") acknowledged += 1;
     }
     expect(code).toBe("disk_full");
-    // The check that `/health` makes.
+    // `/health` makes this check.
     expect(await codeOf(store.check?.() ?? Promise.resolve())).toBe("disk_full");
     expect(await store.read(script.sessionId)).toHaveLength(acknowledged);
     const together = await Promise.all(Array.from({ length: 4 }, () => codeOf(script.prompt(text))));

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 const ids = createIds();
 
-/** Two stores on one file, as in two processes, and a session that the first store has read. */
+/** Creates two stores on one file, as in two processes, and a session. */
 async function twoStores() {
   const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-cache-"));
   const [here, there] = [
@@ -33,14 +33,14 @@ async function twoStores() {
   return { here, there, sessionId, read, rename };
 }
 
-test("an unchanged session is returned as the same object, however it is requested", async () => {
+test("an unchanged session is the same object in every answer", async () => {
   const { read } = await twoStores();
   const [first] = await read();
   expect(first).toBeDefined();
   for (const session of await read()) expect(session).toBe(first);
 });
 
-test("a write or a deletion by any process is seen by the next reader", async () => {
+test("the next reader sees a write or a deletion by any process", async () => {
   const { here, there, sessionId, read, rename } = await twoStores();
   await read();
   await rename(here, "Ours");
@@ -55,7 +55,7 @@ test("a write or a deletion by any process is seen by the next reader", async ()
   expect(await read()).toEqual([undefined]);
 });
 
-test("a page is the same object until something is written; after that, a new page contains the change", async () => {
+test("a page is the same object until a write, and then a new page contains the change", async () => {
   const { here, there } = await twoStores();
   const page = () => here.list({ tenant: "default", limit: 10 });
   const first = await page();

@@ -10,7 +10,7 @@ import { type Script, createScript, playSearches } from "@skein/core/testing";
 import { DIALECTS, createIds } from "@skein/protocol";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
-/** The tables of the three parts, read as any sqlite shell would read them. */
+/** The database with the tables of the three parts, opened as in any sqlite shell. */
 let db: DatabaseSync;
 let script: Script;
 let close: () => Promise<void>;
@@ -105,7 +105,7 @@ test("the cost of a run has a part for server tools", async () => {
   expect(json(row["cost"])).toMatchObject({ server_tool_cost: 0.03, total_cost: 0.0345 });
 });
 
-test("pattern 1: an agent is resumed from its one row", () => {
+test("pattern 1: an agent is resumed from a single row", () => {
   const row = db.prepare("SELECT * FROM agent_config WHERE agent_uuid = ?").get(script.sessionId) ?? {};
   expect(row).toMatchObject({
     model: "claude-sonnet-4-5",
@@ -270,7 +270,7 @@ function planOf(sql: string): readonly string[] {
     .map(({ detail }) => String(detail));
 }
 
-test("an index finds actions of the types that not every turn has", () => {
+test("an index finds actions of rare types", () => {
   const everyTurn = Object.entries(DIALECTS).filter(([type]) => RARE_EVENT.includes(`'${type}'`));
   const plan = planOf("SELECT agent_uuid FROM agent_runs WHERE action_type = 'error'").filter((line) =>
     / e\b/.test(line),

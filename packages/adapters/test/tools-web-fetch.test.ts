@@ -29,10 +29,10 @@ async function server(answer: RequestListener): Promise<{ port: number; hits: ()
   return { port: (listening.address() as AddressInfo).port, hits: () => hits };
 }
 
-/** Lets a test reach its own server on this machine. Everything else stays closed. */
+/** Allows the server of the test on this machine. All other addresses stay forbidden. */
 const here: Web = { allowsAddress: (address) => address === "127.0.0.1", allowsPort: () => true };
 
-// Addresses of other machines are tried in a network namespace of their own: foreign-addresses/.
+// The test in foreign-addresses/ tries addresses of other machines, in a separate network namespace.
 test.each([
   "127.0.0.1",
   "127.1",
@@ -73,7 +73,8 @@ test.each([
 test("if a name later resolves to another address, the connection goes to the checked address, 100 of 100 times", async () => {
   const { port, hits } = await server((_, response) => response.end("inside"));
   let asked = 0;
-  // The first lookup returns an allowed address at which nothing listens. Every later lookup returns the server's address.
+  // Every first lookup returns an allowed address at which nothing listens. Every second lookup returns the address of
+  // the server.
   const flip = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) => {
     asked += 1;
     callback(null, [{ address: asked % 2 === 1 ? "127.0.0.2" : "127.0.0.1", family: 4 }]);
@@ -96,7 +97,7 @@ test("a name with a public and a private address is rejected", async () => {
   await expect(fetchWith(web, { url: "http://both.example/" })).rejects.toThrow(/not an address of the public/);
 });
 
-test("each redirect is checked like the first URL, and at most five are followed", async () => {
+test("every redirect is checked, and at most five redirects are followed", async () => {
   const { port, hits } = await server((request, response) => {
     const [, to = ""] = /to=(.*)/.exec(decodeURIComponent(request.url ?? "")) ?? [];
     if (to === "") response.end("arrived");
@@ -113,7 +114,7 @@ test("each redirect is checked like the first URL, and at most five are followed
   expect(hits()).toBe(before);
 });
 
-test("a page is returned as its text, or raw", async () => {
+test("a page is returned as text, or unchanged", async () => {
   const html = `<html><head><style>x{}</style><script>alert("no")</script></head><body><h1>Title &amp; more</h1>
     <!-- not this --><p>One<br>Two &#x263A; &lt;tag&gt;</p></body></html>`;
   const { port } = await server((_, response) => response.writeHead(200, { "content-type": "text/html" }).end(html));

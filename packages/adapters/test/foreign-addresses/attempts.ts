@@ -50,7 +50,7 @@ const REDIRECTS = [METADATA, "10.1.2.3", "127.0.0.1", "metadata.test"].map(
 );
 const forbidden = [...[...LITERALS, ...NAMES].map((host) => `http://${host}/`), ...REDIRECTS];
 
-/** Follows redirects as a client does. */
+/** A shell function that sends requests through the proxy, and follows redirects. */
 const THROUGH_PROXY = `
 password=$(printf %s "$HTTP_PROXY" | sed 's#http://##; s#@.*##' | base64 -w0)
 for i in 1 2 3 4 5 6 7 8 9; do ( : <> /dev/tcp/127.0.0.1/3128 ) 2>/dev/null && break; sleep 0.1; done

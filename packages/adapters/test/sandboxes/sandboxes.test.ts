@@ -40,7 +40,7 @@ describe.skipIf(!hasBubblewrap)("with bubblewrap", () => {
   });
 });
 
-/** What a script prints in a sandbox of its own. */
+/** Runs a script in a new sandbox, and returns its output. */
 async function printed(sandbox: Sandbox, script: string, limits: SandboxLimits = {}): Promise<string> {
   const cwd = mkdtempSync(join(tmpdir(), "skein-printed-"));
   onTestFinished(() => rmSync(cwd, { recursive: true }));
@@ -95,7 +95,7 @@ test.skipIf(!hasBubblewrap)(
 test.skipIf(!hasBubblewrap)("if bubblewrap may not create namespaces, the error says what to do", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-refused-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  // This simulates a container without rights: the real bubblewrap runs inside another one that forbids further
+  // This simulates a container without rights. The real bubblewrap runs inside a second bubblewrap that forbids further
   // namespaces.
   const refused = join(folder, "bwrap");
   const real = String(findProgram("bwrap"));

@@ -8,7 +8,9 @@ import { watchLimits } from "../../src/sandboxes/watch-limits.ts";
 const MIB = 1024 * 1024;
 const TOO_LARGE = /^its folders had more than 4 MiB on disk/;
 
-/** Why a program in a folder was ended; undefined if it ended by itself. Its folders may have 4 MiB. */
+/**
+ * Returns why a program in a folder was ended, or undefined if it ended normally. The limit for its folders is 4 MiB.
+ */
 async function watched(
   script: string,
   { before = 0, isNamed = false }: { readonly before?: number; readonly isNamed?: boolean } = {},
@@ -49,7 +51,7 @@ describe.runIf(process.platform === "linux").concurrent("the size of folders", (
     expect(await watched(script)).toMatch(/^its folders had a path that is too long/);
   });
 
-  test("a folder of the operator that is above the limit may grow by the limit, and a folder of a session must stay below it", async () => {
+  test("a folder of the operator that is above the limit may grow by the limit, and a folder of a session must stay below the limit", async () => {
     const grow = "head -c 1M /dev/zero > file; sleep 1.5";
     expect(await watched(grow, { before: 6 * MIB, isNamed: true })).toBeUndefined();
     expect(await watched(grow, { before: 6 * MIB })).toMatch(TOO_LARGE);

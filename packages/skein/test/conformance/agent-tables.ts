@@ -375,7 +375,7 @@ export const agentTables: ConformanceList = {
       there("log_id grows in the order in which the rows were written, also those of one event", {
         check: "test",
         file: "packages/adapters/test/postgres-views.test.ts",
-        name: "log_id grows in the order of the actions, also within one event",
+        name: "log_id grows in the order of the actions, even within an event",
       }),
       there("step_number: 0 = pre-loop, 1+ = loop iterations", {
         check: "query",
