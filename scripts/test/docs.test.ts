@@ -195,7 +195,7 @@ test("every decision that the code names exists", () => {
     exclude: ["**/node_modules/**", "**/dist/**"],
   });
   const named = files.flatMap((file) =>
-    [...text(file).matchAll(/\bdecision\s(?:\*\s)?(\d{3})\b/g)].map(([, number = ""]) => ({ file, number })),
+    [...text(file).matchAll(/\b[Dd]ecision\s(?:\*\s)?(\d{3})\b/g)].map(([, number = ""]) => ({ file, number })),
   );
   expect(named.length).toBeGreaterThan(40);
   const index = text("docs/decisions/README.md");
