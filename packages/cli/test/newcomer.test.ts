@@ -65,7 +65,7 @@ test.each([
   const folder = dataFolder();
   const { code, err } = await skeinProcess(folder, ...args.map((word) => word.replace("FOLDER", folder)));
   const place = join(folder, ".claude");
-  const sentence = `There is no Claude Code data directory at ${place}${others}. --root FOLDER names another place.\n`;
+  const sentence = `There is no Claude Code data directory at ${place}${others}. Use --root FOLDER for another place.\n`;
   expect({ code, err }).toEqual({ code: 3, err: sentence });
 });
 

@@ -1,6 +1,6 @@
-/** What can be typed after a command or a group. */
+/** A command or a group, with the words and options that a person can type after it. */
 export interface Node {
-  /** The name of the group or command, without `skein`: "", `sessions`, `sessions list`. */
+  /** The name without `skein`, such as `sessions list`. The name of `skein` is empty. */
   readonly path: string;
   readonly words: readonly { readonly word: string; readonly about: string }[];
   readonly options: readonly {
@@ -24,7 +24,7 @@ export function completionScript(shell: "bash" | "zsh" | "fish", nodes: readonly
   }
 }
 
-/** For bash and zsh: the words after each path, and the values of options. */
+/** Returns functions for bash and zsh that print the words after a path and the values of an option. */
 function tables(nodes: readonly Node[]): string {
   const after = nodes.map(({ path, words, options }) => {
     const all = [...words.map(({ word }) => word), ...options.map(({ name }) => `--${name}`)];
@@ -58,7 +58,7 @@ _skein_path() {
 `;
 }
 
-/** Stands for file names, which the shell completes itself. */
+/** Marks options that take a file name. For these options, the shell's completion of file names is used. */
 const FILES = "=";
 
 function bash(nodes: readonly Node[]): string {
@@ -123,7 +123,7 @@ ${lines.join("\n")}
 `;
 }
 
-/** One word, quoted for any of the shells. */
+/** Quotes a word for bash, zsh and fish. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -6,7 +6,7 @@ interface Terminal {
   readonly output: NodeJS.WritableStream & { readonly isTTY?: boolean };
 }
 
-/** Asks a person "[y/N]". Without a terminal, throws an error that names the option that means yes. */
+/** Asks a person "[y/N]". Without a terminal, throws a usage error with the text `withoutPerson`. */
 export async function isConfirmed(
   question: string,
   withoutPerson: string,
@@ -14,7 +14,7 @@ export async function isConfirmed(
 ): Promise<boolean> {
   if (!input.isTTY || !output.isTTY) throw new UsageError(withoutPerson);
   const questions = createInterface({ input, output });
-  // Ctrl-D and Ctrl-C end the question without an answer, which means no.
+  // Ctrl-D and Ctrl-C close the question. An empty answer means no.
   const left = new Promise<string>((resolve) => questions.once("close", () => resolve("")));
   questions.once("SIGINT", () => questions.close());
   try {

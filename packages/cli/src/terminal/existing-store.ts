@@ -3,8 +3,8 @@ import { isStore, openStore, placeOf } from "skein/stores";
 import { MissingError } from "./exit-codes.ts";
 
 /**
- * Opens a store to read it, and never creates one, because the address may be misspelt. A store that the caller named
- * must exist. If the default store does not exist yet, it is read as an empty one.
+ * Opens a store to read it. It never creates a store, because the address may be misspelt. A store that the caller
+ * named must exist. A default store that does not exist yet is read as empty.
  */
 export async function openExisting(named: string | undefined, usual: string): Promise<Store> {
   const url = named ?? usual;

@@ -13,7 +13,7 @@ export const EXIT = {
 /** What each exit code means, as shown in the help. */
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   completed: "done",
-  failed: "failed or only done in part",
+  failed: "failed, or done only in part",
   usage: "called wrongly",
   notFound: "not found",
   io: "a file, a store or the network failed",
@@ -24,7 +24,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
 
 type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The error of a command that could not do what was requested: a sentence and an exit code. */
+/** The error of a failed command. It has a sentence for people and an exit code. */
 export class CommandError extends Error {
   override readonly name: string = "CommandError";
   readonly exitCode: ExitCode;
@@ -35,7 +35,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The command was called wrongly. */
+/** The words or options of a command are wrong. */
 export class UsageError extends CommandError {
   override readonly name = "UsageError";
 
@@ -53,8 +53,8 @@ export class MissingError extends CommandError {
   }
 }
 
-/** The error for missing files of Claude Code. With `everywhere`, files of other agents were looked for too. */
+/** Returns the error for missing files of Claude Code. With `everywhere`, the message includes other agents. */
 export function dataMissing({ message }: Error, everywhere = false): MissingError {
   const others = everywhere ? ", and no data of another agent in its usual place" : "";
-  return new MissingError(`${message}${others}. --root FOLDER names another place.`);
+  return new MissingError(`${message}${others}. Use --root FOLDER for another place.`);
 }

@@ -3,7 +3,7 @@ import { SkeinError } from "@skein/client";
 import { CommandError, EXIT } from "./exit-codes.ts";
 import { fileSentence, isFileError } from "./file-error.ts";
 
-/** The command error for a known error of core, the server or the file system. Undefined for any other error: a bug. */
+/** Turns a known error into a command error. An unknown error is a bug, and gives undefined. */
 export function failureOf(error: unknown): CommandError | undefined {
   if (isKnownError(error, "not_found")) return new CommandError(EXIT.notFound, error.message);
   if (isKnownError(error, "invalid", "too_large")) return new CommandError(EXIT.usage, error.message);
@@ -14,7 +14,7 @@ export function failureOf(error: unknown): CommandError | undefined {
   return isFileError(error) ? new CommandError(EXIT.io, fileSentence(error)) : undefined;
 }
 
-/** The command error for a server's error answer. */
+/** Turns an error answer of a server into a command error. */
 function failureOfServer({ status, message }: SkeinError): CommandError {
   if (status === 404) return new CommandError(EXIT.notFound, message);
   if (status === 400 || status === 413 || status === 422) return new CommandError(EXIT.usage, message);

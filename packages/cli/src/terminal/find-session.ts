@@ -6,12 +6,11 @@ import { shorten } from "./width.ts";
 
 /** The beginning of an id, as people copy it. */
 const BEGINNING = /^[0-9a-f][0-9a-f-]{3,34}$/i;
-/** How to find the right id. */
 const LISTS = {
   session: '"skein sessions list" shows the sessions.',
   run: '"skein runs list SESSION" shows the runs of a session.',
 };
-/** How many matches the error for an ambiguous id prefix lists. */
+/** If the beginning of an id is ambiguous, the error lists at most this number of matches. */
 const MOST_CANDIDATES = 10;
 
 /** Finds a session by its id, by the beginning of its id, or by `last`, which means the newest session. Returns its id. */
@@ -32,7 +31,7 @@ async function newest(sessions: SessionCalls): Promise<string> {
   throw new MissingError("There is no session yet.");
 }
 
-/** Finds a run by its id or the beginning of it, and its session. */
+/** Finds a run by its id or by the beginning of its id. Returns the ids of the run and of its session. */
 export async function findRun(
   sessions: SessionCalls,
   word: string,
@@ -83,7 +82,7 @@ export function messagesOf(sessions: SessionCalls, sessionId: string): AsyncGene
   return everyOf((cursor) => sessions.messages(sessionId, { limit: 100, ...cursor }));
 }
 
-/** All items of a paged list. */
+/** Reads a list page by page, and yields all items. */
 async function* everyOf<Item>(read: (next: { readonly cursor?: string }) => Promise<Page<Item>>): AsyncGenerator<Item> {
   for (let next: { readonly cursor?: string } | undefined = {}; next;) {
     const { items, cursor }: Page<Item> = await read(next);
@@ -92,7 +91,7 @@ async function* everyOf<Item>(read: (next: { readonly cursor?: string }) => Prom
   }
 }
 
-/** The first items, at most `most`. */
+/** Returns the first items, at most `most`. */
 export async function first<Item>(most: number, items: AsyncIterable<Item>): Promise<readonly Item[]> {
   const taken: Item[] = [];
   if (most === 0) return taken;

@@ -63,10 +63,10 @@ function sections(columns: number, parts: readonly Section[]): string {
     .join("\n");
 }
 
-/** The smallest width of the second column. If less is left, its text is put below the first column. */
+/** The smallest width of the second column. On a narrower terminal, explanations are put below the names. */
 const LEAST = 24;
 
-/** Names with their explanations beside them, or below them if there is little room. */
+/** Puts each explanation beside its name. If the terminal is too narrow, puts the explanation below the name. */
 export function explained(rows: Rows, columns: number): readonly string[] {
   const width = Math.max(...rows.map(([name = ""]) => name.length));
   const room = columns - width - 4;
@@ -78,7 +78,7 @@ export function explained(rows: Rows, columns: number): readonly string[] {
   });
 }
 
-/** The same text in lines that fit. */
+/** Breaks a text at spaces into lines of at most `columns` characters. Only a longer word exceeds this width. */
 export function wrapped(text: string, columns: number): readonly string[] {
   return text.split("\n").flatMap((line) => {
     const lines: string[] = [];

@@ -1,7 +1,7 @@
 import type { Screen } from "./screen.ts";
 import { EXIT } from "./exit-codes.ts";
 
-/** Ctrl-C: the first cancels the run, the second ends the process. Returns a function that stops listening. */
+/** Cancels the run at the first Ctrl-C, and ends the process at the second. Returns a function that stops listening. */
 export function onInterrupt(screen: Screen, cancel: () => void): () => void {
   let asked = false;
   const hear = (): void => {

@@ -4,8 +4,8 @@ import { visibleJson } from "./visible-text.ts";
 const pieceLength = 64 * 1024;
 
 /**
- * The text of `visibleJson` in pieces, so that a large document is not in memory as a whole. Objects are split into their
- * values, and lists into their elements, to a depth of two.
+ * Yields the text of `visibleJson` in pieces, so the text of a large document is never in memory as a whole. Objects and
+ * lists are split to a depth of two.
  */
 export function* jsonPieces(value: unknown, indent: number): Generator<string> {
   let piece = "";
@@ -18,7 +18,7 @@ export function* jsonPieces(value: unknown, indent: number): Generator<string> {
   yield piece;
 }
 
-/** `lineFeed` is a line break, and the spaces before the closing bracket of the value. */
+/** `lineFeed` is a line break and the indent of the value. */
 // oxlint-disable-next-line max-params
 function* partsOf(value: unknown, indent: number, lineFeed: string, depth: number): Generator<string> {
   const isList = Array.isArray(value);
@@ -37,7 +37,7 @@ function* partsOf(value: unknown, indent: number, lineFeed: string, depth: numbe
   yield `${lineFeed}${isList ? "]" : "}"}`;
 }
 
-/** The members of a plain object, without those that JSON leaves out; undefined for any other value. */
+/** Returns the members that JSON writes for a plain object. Returns undefined for any other value. */
 function membersOf(value: unknown): readonly (readonly [string, unknown])[] | undefined {
   if (typeof value !== "object" || value === null || "toJSON" in value) return undefined;
   return Object.entries(value).filter(([, member]) => !["undefined", "function", "symbol"].includes(typeof member));

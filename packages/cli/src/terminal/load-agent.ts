@@ -15,7 +15,7 @@ export const AGENT_OPTIONS = {
   agent: {
     takes: "FILE",
     about:
-      "A file with a default export or an export named `agent`: an agent that createAgent made, or options for createAgent",
+      "A file whose default export, or export named `agent`, is an agent from createAgent or options for createAgent",
   },
   tools: {
     takes: "FOLDER",
@@ -37,16 +37,16 @@ export const AGENT_OPTIONS = {
   "agent-name": {
     takes: "NAME",
     about:
-      "With --server: the name or id of an agent of the server (default: the only one). The name skein means a plain agent, which the command makes if the server has none",
+      "With --server: the name or id of an agent of the server (default: its only agent). The name skein is for a plain agent: if the server has no agent skein, the command makes it",
   },
 } as const;
 
 type AgentCall = Call<typeof AGENT_OPTIONS & typeof PLACE_OPTIONS>;
 
-/** Tools that change something: a conversation asks before it runs them. */
+/** Tools that change something. In a conversation, these tools run only after the person agrees. */
 const CHANGING = new Set(["Bash", "Write", "Edit"]);
 
-/** The agent of a command: the one in the given file, otherwise a plain one that may ask questions. */
+/** Returns the agent of the server or of the given file. Without both, returns a plain agent that may ask questions. */
 export async function loadAgent(
   call: AgentCall,
   { asks = false, output }: { readonly asks?: boolean; readonly output?: AgentOptions["output"] } = {},
@@ -57,7 +57,9 @@ export async function loadAgent(
     );
   if (call.values.server !== undefined) return serverAgent(call, call.values.server);
   if (call.values["agent-name"] !== undefined)
-    throw new UsageError("--agent-name names an agent of a server: give --server URL too. --agent FILE runs one here.");
+    throw new UsageError(
+      "--agent-name is for an agent of a server: give --server URL too. For an agent of this machine, use --agent FILE.",
+    );
   const { agent: file, tools, skills } = call.values;
   if (file !== undefined && tools !== undefined)
     throw new UsageError("--tools cannot be used with --agent: the agent in the file has its own tools.");
@@ -68,7 +70,7 @@ export async function loadAgent(
     return createAgent(change({ name: "skein", tools: await ownTools(call, asks), skills: skills?.split(",") ?? [] }));
   const found = await exported(file);
   if (!isAgent(found)) return createAgent(change(found));
-  // An agent that another installed copy of Skein made cannot be changed, so it keeps its own store.
+  // If another installed copy of Skein made the agent, the options of the agent cannot be changed.
   return agentWith(found, change) ?? found;
 }
 
@@ -78,7 +80,7 @@ async function serverAgent({ values, config }: AgentCall, server: string): Promi
   );
   if (local.length > 0)
     throw new UsageError(
-      `--${local[0]} cannot be used with --server: the server has its own agents. --agent-name names one.`,
+      `--${local[0]} cannot be used with --server: the server has its own agents. Choose an agent with --agent-name.`,
     );
   const { connectServer } = await import("../sessions/connect-server.ts");
   const { createServerAgent } = await import("../sessions/server-agent.ts");
@@ -114,9 +116,7 @@ async function exported(file: string): Promise<object> {
   const module: { readonly default?: unknown; readonly agent?: unknown } = await importFile(file);
   const found = module.default ?? module.agent;
   if (typeof found === "object" && found !== null) return found;
-  throw new UsageError(
-    `${file} exports no agent. Expected a default export, or one named "agent", made by createAgent.`,
-  );
+  throw new UsageError(`${file} exports no agent. Export an agent from createAgent as default or as "agent".`);
 }
 
 function isFolder(path: string): boolean {

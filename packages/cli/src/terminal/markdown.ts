@@ -23,12 +23,12 @@ interface Piece {
 }
 type Style = "plain" | "bold" | "code";
 
-/** A line whose beginning could still become a heading, a list item, a quotation or a fence. */
+/** Matches the beginning of a line that may become a heading, a list item, a quotation or a fence. */
 const OPEN_HEAD = /^ *(#{1,6}|[-*+]|\d{1,3}[.)]?|>|`{1,2}|```[^`]*)?$/;
 const FENCE = /^ *```/;
 
 export function createMarkdownWriter({ columns, paint }: MarkdownOptions): MarkdownWriter {
-  /** The beginning of a line, until its kind is known; undefined afterwards. */
+  /** The beginning of the current line. Undefined once it is known whether the line is a heading, list item or text. */
   let head: string | undefined = "";
   let isFenced = false;
   let isHeading = false;

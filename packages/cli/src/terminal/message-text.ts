@@ -3,7 +3,7 @@ import type { TextPaint } from "./styled.ts";
 import { visible, visibleLine } from "./visible-text.ts";
 import { shorten } from "./width.ts";
 
-/** A message of a conversation, under the name of its author. */
+/** Formats a message of a conversation below the name of its author. */
 export function messageText(paint: TextPaint, { role, content }: Message): string {
   const { bold, cyan, dim } = paint;
   const parts = blocksOf(content).map((block) => {

@@ -1,10 +1,10 @@
 import { parseTime } from "./parse-time.ts";
 
-/** How the text of an option becomes a value. */
+/** Turns the text of an option into a value. */
 export interface Kind<Value> {
   /** Completes the sentence "--limit takes …". */
   readonly what: string;
-  /** The value of a text; undefined if the text is not valid. */
+  /** Returns the value, or undefined if the text is not valid. */
   readonly read: (text: string) => Value | undefined;
   /** All valid texts, if there are few. */
   readonly choices?: readonly string[];
@@ -26,7 +26,7 @@ export function oneOf<const Name extends string>(...names: readonly Name[]): Kin
   return { what: names.join(", "), choices: names, read: (text) => names.find((name) => name === text) };
 }
 
-/** Dollars, as integer millionths. */
+/** Reads an amount in dollars as whole millionths of a dollar. */
 export const dollars: Kind<number> = {
   what: "dollars such as 0.05",
   read: (text) => {
@@ -35,7 +35,7 @@ export const dollars: Kind<number> = {
   },
 };
 
-/** A point in time. A date means its whole day in local time: its start or its end, depending on `edge`. */
+/** Reads a point in time. A date means the start or the end of its day in local time, depending on `edge`. */
 export function time(edge: "start" | "end"): Kind<Date> {
   return {
     what: "a time such as 2026-11-01, 2026-11-01T10:00, 7d or yesterday",

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { UsageError } from "./exit-codes.ts";
 import { fileSentence, isFileError } from "./file-error.ts";
 
-/** The type of answers, from a file: a JSON Schema whose root is an object. */
+/** Reads the JSON Schema of answers from a file. */
 export function outputSchemaIn(file: string): NonNullable<AgentOptions["output"]> {
   const schema = jsonIn(file);
   try {

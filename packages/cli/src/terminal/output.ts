@@ -91,7 +91,7 @@ export function createOutput({ stdout, env, pages, paging }: OutputOptions): Out
 
 function ignored(): void {}
 
-/** Writes into a file, which appears when everything was written. */
+/** Writes into a file. The file appears only when it is complete. */
 export function createFileOutput(file: PrivateFile): Output {
   return {
     isClosed: false,
@@ -102,7 +102,7 @@ export function createFileOutput(file: PrivateFile): Output {
   };
 }
 
-/** The configured pager, or `less` if it is installed. */
+/** Returns the configured pager, or `less` if it is installed. */
 function pagerOf(env: NodeJS.ProcessEnv): string | undefined {
   const given = env["PAGER"];
   if (given !== undefined) return given === "" || given === "cat" ? undefined : given;

@@ -1,5 +1,3 @@
-/** Points in time as people type them. */
-
 const units: Readonly<Record<string, number>> = {
   m: 60_000,
   h: 3_600_000,
@@ -8,8 +6,8 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /**
- * `2026-11-01`, `2026-11-01T10:00`, `7d` (ago), `now`, `today`, `yesterday`. A span includes the whole day of a date: a
- * span that ends with a date ends at the next midnight. Undefined if the text is none of these.
+ * Reads a text such as `2026-11-01`, `2026-11-01T10:00`, `7d` (7 days ago), `now`, `today` or `yesterday`. With the edge
+ * `end`, a date means the next midnight. Returns undefined for any other text.
  */
 export function parseTime(text: string, edge: "start" | "end", now: Date = new Date()): Date | undefined {
   const ago = /^(\d+)([mhdw])$/.exec(text);

@@ -35,7 +35,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
   const { note: paint } = screen.paint;
   const noteWidth = Math.min(120, (screen.noteColumns ?? 1000) - 2);
   let text = createShown(screen);
-  /** The number of characters of the current attempt that were shown, and the id of its message. */
+  /** The number of shown characters of the current message. */
   let shown = 0;
   let message = "";
   let atLineStart = true;
@@ -65,14 +65,14 @@ export function createRunPrinter(screen: Screen): RunPrinter {
     endProgress = screen.progress(what);
   }
 
-  /** The text of an interrupted answer. */
+  /** Shows the rest of an interrupted answer, and says that it was interrupted. */
   function interrupted({ message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">): void {
     if (message_id === undefined || !content) return;
     showRest(message_id, content);
     line(paint.dim("The answer was interrupted here."));
   }
 
-  /** Shows the text that no draft has shown: all text without a stream, or the rest if a draft was lost. */
+  /** Shows the part of an answer that drafts have not shown. */
   function generated({ message_id, content, purpose }: FactData<"step.generated">): void {
     if (purpose !== "step" && purpose !== "summary") return;
     showRest(message_id, content);
@@ -92,7 +92,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
       case "step.generating": {
         const { message_id, offset, delta } = item.data;
         if (message !== message_id) {
-          // A new attempt starts its answer again.
+          // The model begins the answer again.
           if (shown > 0) line(paint.dim("The answer broke off and begins again."));
           message = message_id;
           shown = 0;
@@ -131,7 +131,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
           paint.yellow(
             `The model failed (${shorten(item.data.error.message, 120)}); ${
               item.data.output === "tool"
-                ? "the model is called again with a tool for its answer"
+                ? "the model is called again and must answer through a tool"
                 : item.data.model === undefined
                   ? `again in ${duration(item.data.delay_ms)}`
                   : `${visibleLine(item.data.model)} is called instead`
@@ -203,11 +203,10 @@ function callLine({ name, input }: { readonly name: string; readonly input: unkn
   return shorten(`${name}(${shown.join(", ")})`, columns);
 }
 
-/** The note after a run whose server answered with its simulation. */
 export const SIMULATED_BY_SERVER =
   "The model of this server is a simulation. Its answers are made up and cost nothing.";
 
-/** Without an API key, the user is told that answers are simulated. A server knows this only once it has answered. */
+/** Without an API key, tells the user that answers are simulated. Of a server, this is known only after an answer. */
 export function sayIfSimulated(
   screen: Screen,
   config: Config,
@@ -215,7 +214,7 @@ export function sayIfSimulated(
 ): void {
   const { anthropicApiKey, anthropicAuthToken, anthropicBaseUrl } = config;
   const { simulates: isAsked, needsRealBecause } = simulationChoice(config);
-  // Only Claude is simulated: a model of another provider is called.
+  // Only Claude models are simulated. Models of other providers are always called.
   if (model?.includes("/") && !model.startsWith("anthropic/")) return;
   const isReal = needsRealBecause ?? anthropicApiKey ?? anthropicAuthToken ?? anthropicBaseUrl;
   if (server !== undefined || (!isAsked && isReal !== undefined)) return;
@@ -225,11 +224,11 @@ export function sayIfSimulated(
     priceCall(model.replace(/^anthropic\//, ""), { input_tokens: 1, output_tokens: 1 }) === undefined
   )
     screen.note(
-      `"${visibleLine(model)}" is not a model that Skein knows. The simulation answers under any name; Claude's API would reject this one.\n`,
+      `"${visibleLine(model)}" is not a model that Skein knows. The simulation answers anyway, but Claude's API would reject this name.\n`,
     );
 }
 
-/** The last line of a run: how it ended, its duration and its cost. */
+/** Returns the last line that is shown for a run: how it ended, its steps, tokens, cost and session. */
 export function summaryOf(screen: Screen, run: Run, error: { readonly message: string } | null): string {
   const { note: paint } = screen.paint;
   const steps = counted(run.total_steps, "step");
@@ -248,7 +247,7 @@ export function summaryOf(screen: Screen, run: Run, error: { readonly message: s
   return `${colour(wrapped(how, room).join("\n"))}\n${paint.dim(`${took}\n${session}`)}\n`;
 }
 
-/** What a run waits for, and the command that answers it. */
+/** Says what a run waits for, with the commands to answer. */
 export function waitLines(screen: Screen, waits: readonly Await[], place: Place): string {
   const { note: paint } = screen.paint;
   return waits
@@ -278,7 +277,7 @@ function given({ store, server }: Place): string {
     .join("");
 }
 
-/** The command that continues a session. */
+/** Returns the command that continues a session. */
 export function commandToGoOn(
   { values }: { readonly values: Pick<Values<typeof AGENT_OPTIONS>, "agent" | "tools"> & Place },
   command: "run" | "chat",

@@ -7,7 +7,7 @@ import { shorten } from "./width.ts";
 /** One question to a person, and the function that reads the typed answer. */
 export interface Ask {
   readonly text: string;
-  /** Undefined if the line was not understood: ask again. */
+  /** Reads the typed line. If it returns undefined, the person is asked again. */
   readonly read: (line: string) => Answer | undefined;
 }
 
@@ -18,7 +18,7 @@ interface Answer {
   readonly isForAll?: boolean;
 }
 
-/** The fields of AskUserQuestion's input that are needed to ask. */
+/** The part of AskUserQuestion's input that the person sees. */
 const Questions = z.object({
   questions: z
     .array(
@@ -33,7 +33,7 @@ const Questions = z.object({
 });
 type Question = z.infer<typeof Questions>["questions"][number];
 
-/** The questions to the person for one await. AskUserQuestion may have several; every other await has one. */
+/** Returns the questions to ask a person for an await. Only AskUserQuestion can have several questions. */
 export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
   const { note: paint } = screen.paint;
   const call = shorten(`${wait.name} ${JSON.stringify(wait.input)}`, 300);
@@ -53,7 +53,7 @@ export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
   return [{ text: `${paint.yellow(visible(plainQuestion(wait.input) ?? call))}\n`, read: notEmpty }];
 }
 
-/** The question in the input of a call, in one line, if the input has a known form. */
+/** Finds the question in the input of a tool call. Returns undefined if the input has no known form. */
 export function questionIn(input: unknown): string | undefined {
   const structured = Questions.safeParse(input);
   if (!structured.success) return plainQuestion(input);
@@ -64,7 +64,7 @@ export function questionIn(input: unknown): string | undefined {
     .join(" ");
 }
 
-/** The answers to an await as the model reads them: Claude Code's JSON for AskUserQuestion, otherwise the typed text. */
+/** Returns a person's answers for the model. For AskUserQuestion, the format is Claude Code's JSON. */
 export function contentOf(wait: Await, answers: readonly string[]): string {
   const structured = Questions.safeParse(wait.input);
   if (wait.kind !== "question" || !structured.success) return answers.join("\n");
@@ -115,7 +115,7 @@ function notEmpty(line: string): { content: string } | undefined {
   return line.trim() === "" ? undefined : { content: line };
 }
 
-/** The question of another tool, whatever its field is called. */
+/** Finds the question of a tool other than AskUserQuestion, in a field with a usual name. */
 function plainQuestion(input: unknown): string | undefined {
   const { question, prompt, message, text } = (input ?? {}) as Record<string, unknown>;
   const found = [question, prompt, message, text].find((value) => typeof value === "string");

@@ -7,13 +7,13 @@ import { visibleLine } from "./visible-text.ts";
 /** How often to check whether a prompt waits in the queue. */
 const LOOK_MS = 1000;
 
-/** Why the prompt of a session has not begun to run, as a line; undefined if it does not wait. */
+/** Says in a line why the prompt of a session has not begun to run. Returns undefined if the prompt does not wait. */
 export function waitsInLine({ queued, unserved }: Pick<SeenSession, "queued" | "unserved">): string | undefined {
   if (queued) return `queued, place ${queued.place}: ${visibleLine(queued.reason)}`;
   return unserved === undefined ? undefined : `waiting: ${visibleLine(unserved)}`;
 }
 
-/** Passes the items through. While the prompt waits for its turn, a note shows its position whenever it changes. */
+/** Yields all items. While the prompt waits in the queue, prints a note whenever its place changes. */
 export async function* tellingPlace(
   items: AsyncIterable<Event | Draft>,
   { screen, get }: { readonly screen: Screen; readonly get: (sessionId: string) => Promise<SeenSession> },
@@ -33,7 +33,7 @@ export async function* tellingPlace(
     for await (const item of items) {
       if ("event_type" in item && item.event_type === "prompt.accepted") {
         const id = sessionOf(item);
-        // A failed check must not end the run that is watched.
+        // If a check fails, only the checks end. The command still shows the run.
         timer ??= setInterval(() => void look(id).catch(stop), LOOK_MS).unref();
       } else if ("event_type" in item && item.event_type !== "session.created") stop();
       yield item;

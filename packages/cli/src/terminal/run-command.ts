@@ -17,7 +17,7 @@ export async function runCommand(command: Command, args: readonly string[]): Pro
     return await command.run({
       ...parse(command, args),
       config: readConfig(),
-      // Created on first use: some commands have their own kind of screen.
+      // The screen is created on first use, because some commands create a `StyledScreen` instead.
       get screen() {
         made ??= createScreen();
         return made;
@@ -36,7 +36,7 @@ const CODES: Readonly<Record<number, string>> = {
   [EXIT.cancelled]: "INTERRUPTED",
 };
 
-/** Prints why a command failed. Returns the exit code. A bug is thrown again. */
+/** Prints why a command failed, and returns the exit code. Throws unknown errors again, because they are bugs. */
 export async function reportFailure(
   error: unknown,
   { name, isJson }: { readonly name: string; readonly isJson: boolean },

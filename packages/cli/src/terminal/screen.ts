@@ -7,16 +7,16 @@ export interface Screen {
   out(text: string): void;
   note(text: string): void;
   json(value: unknown): void;
-  /** Colours for `out` and for `note`; without a terminal they do nothing. */
+  /** Adds colours to text for `out` and for `note`. Without a terminal, the text stays unchanged. */
   readonly paint: { readonly out: TextPaint; readonly note: TextPaint };
   /** Whether a person sees the notes. */
   readonly isWatched: boolean;
   readonly columns: number;
-  /** The widest table; undefined if no terminal cuts the lines. */
+  /** The largest width of a table; undefined if `out` is not a terminal. */
   readonly tableColumns?: number | undefined;
-  /** The longest line of notes; undefined if no terminal breaks it. */
+  /** The largest width of a note; undefined if `note` does not write to a terminal. */
   readonly noteColumns?: number | undefined;
-  /** The width of help texts: that of the terminal, up to a readable width. */
+  /** The width of help texts. On a wide terminal, it is limited, because long lines are hard to read. */
   readonly helpColumns: number;
   /** Sets what to do when the reader has closed `out`. Without this call, the process ends. */
   onUnread(stop: () => void): void;
@@ -82,7 +82,7 @@ export function hasColours(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): 
 }
 
 function endUnread(error: NodeJS.ErrnoException): void {
-  // The reader has closed the pipe (`| head`), so there is nobody to report to.
+  // A closed pipe (`| head`) is not an error.
   if (error.code === "EPIPE") process.exit(EXIT.completed);
   process.stderr.write(`The answer could not be written: ${error.message}.\n`);
   process.exit(EXIT.io);

@@ -31,7 +31,7 @@ export function sessionCommand<const Given extends Options>({
   });
 }
 
-/** A command that needs the store itself. */
+/** A command about a store. It has no option `--server`. */
 export function storeCommand<const Given extends Options>({
   run,
   ...command
@@ -43,7 +43,7 @@ export function storeCommand<const Given extends Options>({
   });
 }
 
-/** Keeps the process alive during `run`: a process that only follows a store would end. */
+/** Keeps the process alive during `run`. Without the timer, a process that only follows a store would end. */
 async function keptAlive(run: () => Promise<number>): Promise<number> {
   const alive = setInterval(() => {}, 2 ** 30);
   try {
@@ -53,7 +53,7 @@ async function keptAlive(run: () => Promise<number>): Promise<number> {
   }
 }
 
-/** The store that a command works on: from the option, from the environment, or in the data folder. */
+/** Returns the address of the store: from the option, from the environment, or in the data folder. */
 export function storeUrlFor({ values, config }: StoreCall): string {
   const given = values.store ?? config.storeUrl;
   if (given !== undefined) return given;
@@ -67,7 +67,7 @@ function usualStore({ dataDir }: Config): string {
 
 type Use<Result> = (opened: { readonly sessions: OpenedSessions }) => Promise<Result>;
 
-/** Runs `use` with sessions, without driving any session. */
+/** Runs `use` with the sessions of a store or server. A named store must exist. */
 export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): Promise<Result> {
   const { values, config } = call;
   if (values.server !== undefined) return use({ sessions: await serverSessions(call) });
@@ -75,29 +75,29 @@ export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): P
   return withOpened(call, opening, (store) => use({ sessions: sessionsOfStore(store, forgetIn(call, store)) }));
 }
 
-/** Removes the data of a session that is not in its log, such as files and the records of the server. */
+/** Returns a function that removes a session's data outside the log, such as files and server records. */
 export function forgetIn({ values, config }: StoreCall, { records }: Store): NonNullable<SessionsDeps["forget"]> {
   return async (session) => {
-    // Loaded when it is used: most commands delete nothing.
+    // This package is loaded only here, because most commands delete nothing.
     const { forgetSessionRecords } = await import("@skein/server");
     await forgetBeside(values.store ?? config.storeUrl ?? usualStore(config), config)(session);
     await forgetSessionRecords(records, session.sessionId);
   };
 }
 
-/** Like `withSessions`, for commands that add something: the store is created if it does not exist. */
+/** Runs `use` like `withSessions`. If the store does not exist, it is created. */
 export async function withNewSessions<Result>(call: PlaceCall, use: Use<Result>): Promise<Result> {
   if (call.values.server !== undefined) return use({ sessions: await serverSessions(call) });
   return withNewStore(call, (store) => use({ sessions: sessionsOfStore(store) }));
 }
 
-/** Runs `use` with the store itself, which must exist. */
+/** Runs `use` with the store. A named store must exist. */
 export async function withStore<Result>(call: StoreCall, use: (store: Store) => Promise<Result>): Promise<Result> {
   const { values, config } = call;
   return withOpened(call, openExisting(values.store ?? config.storeUrl, usualStore(config)), use);
 }
 
-/** Runs `use` with the store itself, which is created if it does not exist. */
+/** Runs `use` with the store. If the store does not exist, it is created. */
 export async function withNewStore<Result>(call: StoreCall, use: (store: Store) => Promise<Result>): Promise<Result> {
   return withOpened(call, openStore(storeUrlFor(call)), use);
 }
@@ -116,7 +116,7 @@ async function withOpened<Result>(
 }
 
 async function serverSessions({ values, config }: PlaceCall): Promise<OpenedSessions> {
-  // Loaded when it is used: most commands work on a store.
+  // These files are loaded only here, because most commands work on a store.
   const { connectServer } = await import("../sessions/connect-server.ts");
   const { createServerSessions } = await import("../sessions/server-sessions.ts");
   return createServerSessions(connectServer(values.server ?? "", config).client);

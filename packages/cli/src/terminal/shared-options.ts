@@ -17,7 +17,7 @@ const limit: Kind<number> = {
 export const LIMIT_OPTION = {
   takes: "N",
   kind: limit,
-  about: `At most N results (default ${LIMIT}); "all" shows every one`,
+  about: `At most N results (default ${LIMIT}); "all" shows all results`,
 } as const satisfies Option;
 
 /** A span of time. */
@@ -32,7 +32,7 @@ export const SPAN_OPTIONS = {
 
 /** Where a result is written. */
 export const OUTPUT_OPTIONS = {
-  output: { takes: "PATH", short: "o", about: "Write to this file, which only you can read, instead of stdout" },
+  output: { takes: "PATH", short: "o", about: "Write to this file instead of stdout; only you can read the file" },
   force: { about: "Replace a file that exists" },
 } as const satisfies Record<string, Option>;
 

@@ -1,4 +1,4 @@
-/** A word, quoted for a shell. */
+/** Quotes a word for a shell. */
 export function shellQuoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

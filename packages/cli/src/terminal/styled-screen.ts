@@ -15,13 +15,13 @@ export interface StyledScreen {
   print(...lines: readonly Styled[]): Promise<void>;
   /** Requested data (Markdown, HTML, lines). The caller escapes it for a terminal. */
   data(content: string | Uint8Array): Promise<void>;
-  /** One document of JSON: on one line, or indented if `indent` is given. */
+  /** Writes a value as JSON. If `indent` is given, the JSON has several lines. */
   json(value: unknown, indent?: number): Promise<void>;
-  /** A remark, which is written to standard error. */
+  /** Writes a remark to standard error. */
   note(line: Styled): void;
-  /** The progress of long work. Shown only on a terminal, and removed when the work is done. */
+  /** Shows the progress of long work on a terminal. Undefined removes the line. */
   progress(line: Styled | undefined): void;
-  /** The reader has stopped (`| head`, or `q` in the pager). Long work may stop. */
+  /** Whether the reader has stopped (`| head`, or `q` in the pager). If so, long work may stop too. */
   readonly isClosed: boolean;
   close(): Promise<void>;
 }

@@ -15,7 +15,7 @@ export interface Styled {
 
 export type Piece = string | number | Styled;
 
-/** Our own text with escaped values in it: styledText`${count} sessions in ${path}`. */
+/** Builds text from a template, and escapes its values. Example: styledText`${count} sessions in ${path}`. */
 export function styledText(own: TemplateStringsArray, ...values: readonly Piece[]): Styled {
   return joined(own.flatMap((text, at) => [styledOwn(text), piece(values[at] ?? "")]));
 }
@@ -75,7 +75,7 @@ export function createPaint(hasColour: boolean): Paint {
   };
 }
 
-/** The same colours, for text that is already escaped with `visible`. */
+/** The colours of `Paint`, for text that is already escaped with `visible`. */
 export type TextPaint = { readonly [Name in keyof Paint]: (text: string) => string };
 
 export function createTextPaint(hasColour: boolean): TextPaint {

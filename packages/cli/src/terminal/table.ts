@@ -8,10 +8,10 @@ export interface Column {
   readonly align?: "left" | "right";
 }
 
-/** The indent of columns that are below the others because they do not fit beside them. */
+/** The indent of columns that are put below the first line of a row. */
 const INDENT = 2;
 
-/** Rows under titles, each column as wide as its widest cell. Columns that do not fit are put below the others. */
+/** Arranges rows under titles. If a line is full, the next columns are put below it. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly Piece[])[],
@@ -23,14 +23,14 @@ export function table(
   return cells.flatMap((row) => rowLines(row, layout));
 }
 
-/** The minimum width of the last column of a printed table. With less room, the column gets a line of its own. */
+/** The minimum width of a printed table's last column. If less room is left, the column is put below. */
 const LEAST = 16;
 
 /**
- * Prints rows of plain text as a table; its control characters are escaped.
+ * Prints rows of plain text as a table, and escapes control characters.
  *
- * On a narrow terminal, ids are shortened to a prefix that is still unique, the gaps become smaller, the last column is
- * cut, and columns that do not fit are put below.
+ * On a narrow terminal, ids are shortened and gaps become smaller. Columns without room are put below. Text that is still
+ * too long is cut.
  */
 export function printTable(screen: Screen, titles: readonly string[], rows: readonly (readonly string[])[]): void {
   const space = screen.tableColumns ?? Number.POSITIVE_INFINITY;
@@ -49,7 +49,6 @@ export function printTable(screen: Screen, titles: readonly string[], rows: read
   for (const row of cells) screen.out(`${text(row)}\n`);
 }
 
-/** The layout of a table: which columns are beside each other, and their widths. */
 interface Layout {
   readonly columns: readonly Column[];
   readonly widths: readonly number[];
@@ -57,7 +56,7 @@ interface Layout {
   readonly lines: readonly (readonly number[])[];
 }
 
-/** The columns that fit beside each other, with a minimum width for the last one. */
+/** Distributes the columns over lines. `least` is the minimum width of the last column. */
 function linesOf(
   widths: readonly number[],
   {
@@ -80,7 +79,7 @@ function linesOf(
   return lines;
 }
 
-/** One row: its cells beside each other, or below each other, as the layout requires. */
+/** Arranges the cells of a row in the lines of the layout. */
 function rowLines(row: readonly Styled[], { columns, widths, gap, lines }: Layout): readonly Styled[] {
   return lines
     .map((shown, line) => {
@@ -95,7 +94,7 @@ function rowLines(row: readonly Styled[], { columns, widths, gap, lines }: Layou
     .filter(({ text }, line) => line === 0 || text !== "");
 }
 
-/** The cells of a row, cut if their line is too long. */
+/** Cuts the cells of a row that are longer than the rest of their line. */
 function fitted(
   row: readonly string[],
   { widths, gap, lines, space }: Layout & { readonly space: number },
@@ -116,7 +115,7 @@ function widthsOf(titles: readonly string[], cells: readonly (readonly string[])
   return titles.map((title, at) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[at] ?? ""))));
 }
 
-/** The first 13 characters of a UUID: the time at which it was made, to the millisecond, so they are almost always unique. */
+/** Shortens a UUID to its first 13 characters. They contain its time in milliseconds, so they are almost always unique. */
 function shortId(cell: string): string {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(cell) ? cell.slice(0, 13) : cell;
 }
