@@ -30,7 +30,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
     return bus;
   }
 
-  /** Publishes until the message is received: messages are lost while Redis is unavailable. */
+  /** Publishes until the message is received, because messages are lost while Redis is unavailable. */
   async function carries(a: Bus, b: Bus): Promise<void> {
     const channel = randomUUID();
     const heard: unknown[] = [];

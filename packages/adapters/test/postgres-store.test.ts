@@ -23,7 +23,8 @@ const CREATE_UNDER_A_KEY = `
       'tenant', 'tenant', 'agent_id', $1::uuid, 'agent_version', 1, 'tags', '[]'::jsonb, 'model', 'm',
       'status', 'idle', 'created_at', now(), 'updated_at', now()))) as answer`;
 
-// One database for the whole contract, emptied after each test, because making a database takes longer than most tests.
+// The tests of the contract share a database, because creating a database takes longer than most tests. It is emptied
+// after each test.
 let shared: Database;
 beforeAll(async () => {
   shared = await createDatabase(server.url, { template: server.template });

@@ -22,7 +22,7 @@ export function placesOf({
   return async ({ workplace }) => {
     const place = (await workplace?.()) ?? { ...(await withoutServer(mode)), folder: undefined };
     const own = folder ?? place.folder;
-    if (own === undefined) throw new Error("This tool has no folder here. Name one: standardTools({ folder }).");
+    if (own === undefined) throw new Error("This tool has no folder here. Set a folder: standardTools({ folder }).");
     return { ...place, folder: own };
   };
 }

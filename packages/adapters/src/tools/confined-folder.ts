@@ -7,7 +7,7 @@ import { buffer } from "node:stream/consumers";
 import { type WalkOptions, walkFolder } from "./walk-folder.ts";
 
 /**
- * A folder that paths from a model cannot leave. Problems are sentences for the model.
+ * A folder that paths from a model cannot leave. Errors are sentences for the model.
  *
  * `createConfinedFolder` checks every path in this process. `createSandboxedFolder` opens files in a sandbox.
  */

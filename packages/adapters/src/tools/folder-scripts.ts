@@ -2,7 +2,7 @@
  * The scripts that the file tools run in a sandbox, in the working folder. `$1` is an absolute path as text. Links are
  * resolved inside the sandbox.
  *
- * The exit codes are those of `PROBLEMS` in `sandboxed-folder.ts`.
+ * `PROBLEMS` in `sandboxed-folder.ts` lists the exit codes.
  */
 
 /**

@@ -5,7 +5,7 @@ import { type LookupFunction, isIP } from "node:net";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface GuardedRequestOptions {
-  /** Which addresses may be connected to. Default: the public internet. */
+  /** Decides which addresses may be called. */
   readonly allowsAddress?: (address: string) => boolean;
   readonly allowsPort?: (port: number) => boolean;
   /** Resolves names. Default: the system. */

@@ -16,7 +16,7 @@ export { isPublicAddress } from "./public-address.ts";
 export { placesWith, urlProblem } from "./url-problem.ts";
 
 export interface StandardToolsOptions {
-  /** The folder that the tools work in. Without it, on a server, each session works in its own folder. */
+  /** The folder of the tools. If it is not set, every session of a server has a separate folder. */
   readonly folder?: string;
   readonly bash?: BashOptions;
   readonly web?: GuardedRequestOptions;

@@ -26,7 +26,7 @@ function meaning(...answers: string[][]): Lookup {
   }) as unknown as Lookup;
 }
 
-/** A server on this machine that counts the calls that it receives. */
+/** Starts a server on this machine that counts its calls. */
 async function listener() {
   const calls: (string | undefined)[] = [];
   const server = createServer((incoming, answer) => {

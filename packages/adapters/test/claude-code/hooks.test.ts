@@ -18,7 +18,7 @@ interface Received {
   readonly body: string;
 }
 
-/** A receiver on this machine that gives scripted answers and records its requests. */
+/** Starts a receiver on this machine that gives scripted answers and records its requests. */
 async function receiver(answer: (response: ServerResponse, body: Record<string, unknown>) => void = (r) => r.end()) {
   const received: Received[] = [];
   const server = createServer((request, response) => {

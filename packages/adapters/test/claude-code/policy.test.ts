@@ -378,7 +378,7 @@ describe("secrets", () => {
   const session = { ...request, sessionId: "with-secrets" };
   const opened = () => policy({ env: ["MY_TOKEN"] });
 
-  test("secrets of a request are not written to the log, and the child gets them", async () => {
+  test("secrets of a request are not written to the log, but the child gets them", async () => {
     const kept = await opened().admit(given(), session);
     expect(JSON.stringify(kept)).not.toMatch(/canary|Y2FuYXJ5/);
     expect(kept.hooks?.Stop?.url).toMatch(/^https:\/\/hooks\.example\.com\/secret:/);

@@ -110,7 +110,7 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
     await nothingLeft();
   });
 
-  test("the background processes of a child end with it", async ({ skip }) => {
+  test("the background processes of a child end with the child", async ({ skip }) => {
     if (sandbox()?.walls.processes !== (kind === "namespace")) skip(sandbox()?.walls.summary);
     const child = start("sleep 1000 >/dev/null 2>&1 & exit 0", { sandbox: sandbox() });
     expect(await child.ended).toMatchObject({ cause: "exited", code: 0 });
@@ -144,7 +144,7 @@ describe.each(["namespace", "group"] as const)("in a %s", (kind) => {
   );
 });
 
-test("in a namespace even a daemon ends with the child, and the child sees only its own processes", async ({
+test("in a namespace even a daemon ends with the child, and the child sees only processes of the namespace", async ({
   skip,
 }) => {
   if (!best?.walls.processes) skip(best?.walls.summary);
@@ -221,7 +221,7 @@ test.each([
   ["printf '12345\\n1234567890\\n'; sleep 1000", true],
   ["printf 1234; sleep 0.1; printf 567890; sleep 1000", true],
   ["printf '1234\\n5678\\n'; sleep 0.1; printf '9012\\n34567\\n'", false],
-])("the limit of 8 bytes applies to one message, however it is printed: %s", async (script, isOver) => {
+])("the limit of 8 bytes applies to a single message: %s", async (script, isOver) => {
   const child = start(script, { terms: { maxMessageBytes: 8 } });
   child.stdout.resume();
   expect((await child.ended).cause).toBe(isOver ? "message_too_large" : "exited");

@@ -25,7 +25,7 @@ async function working(world: World) {
   return { sessionId, runId, go: () => writeFileSync(join(world.cwd, "go"), "") };
 }
 
-/** Steers, and waits until Claude Code has recorded the prompt. Returns the id of its message. */
+/** Steers, and waits until Claude Code has recorded the prompt. Returns the id of the prompt's message. */
 async function steered(world: World, sessionId: string): Promise<string> {
   const { messageId } = await world.sessions.prompt(sessionId, { content: RED, mode: "steer" });
   await until(async () =>

@@ -57,7 +57,7 @@ test("the end of a run waits for transcript entries that come after the result",
   expect(tooEarly(sessionId, events)).toEqual([]);
 }, 60_000);
 
-test("an answer without transcript entries is not stored, but its cost is stored, and the run fails with this reason", async () => {
+test("an answer without transcript entries is not stored, but its cost is stored, and the run fails", async () => {
   let isLost = false;
   const spawn = await spawnThrough(async (line) => !(isLost && isTranscript(line)));
   const world = await createWorld({ spawn });

@@ -23,11 +23,11 @@ export interface DocumentFolders {
   /** Whether documents of the session still have to be written. Until then, the log of the session stays in memory. */
   waiting(head: Head): boolean;
   remove(sessionId: string): Promise<void>;
-  /** Compares the documents with the logs, and queues missing or old ones for writing. */
+  /** Compares the documents with the logs, and queues missing or old documents for writing. */
   check(): void;
   /** Writes all waiting documents. */
   settle(): Promise<void>;
-  /** Stops writing. After it resolves, nothing is written; waiting documents are written at the next open. */
+  /** Stops all writing. Waiting documents are written at the next open. */
   stop(): Promise<void>;
 }
 

@@ -76,12 +76,12 @@ export async function withKnownErrors<Result>(path: string, work: () => Promise<
 }
 
 /**
- * Makes a folder and the missing folders above it. Only their owner can access them, whatever the umask. A folder that
- * exists keeps its mode.
+ * Makes a folder and the missing folders above it. Only the owner can access new folders, under every umask. An
+ * existing folder keeps its mode.
  */
 export function makeFolder(path: string): void {
   const parent = dirname(path);
-  // The parent is made only once, without a retry: below /proc the kernel reports existing folders as missing.
+  // The parent is made only once, because below /proc the kernel reports existing folders as missing.
   if (parent !== path && !existsSync(parent)) makeFolder(parent);
   try {
     mkdirSync(path, { mode: FOLDER_MODE });
@@ -90,7 +90,7 @@ export function makeFolder(path: string): void {
     if (code === "EEXIST" && statSync(path).isDirectory()) return;
     throw error;
   }
-  // A umask may have removed the owner's own right to write. Without this right, nothing can be created inside.
+  // The umask may have removed the owner's right to write. Without this right, nothing can be created in the folder.
   chmodSync(path, FOLDER_MODE);
 }
 
@@ -112,13 +112,13 @@ interface Growth {
   readonly size: number;
 }
 
-/** Appends to files so that after a crash an append is complete or missing. */
+/** Appends to files. After a crash, an append is either complete or missing. */
 export interface Appender {
   grow(growth: Growth): Promise<void>;
 }
 
 export function createAppender(): Appender {
-  /** Files that may hold bytes of a failed append, because cutting them off failed as well. */
+  /** Files that may hold bytes of a failed append, because the bytes could not be cut off. */
   const unsure = new Set<string>();
 
   function opened({ path, size }: Growth): number {

@@ -50,7 +50,7 @@ export function createHeadIndex(folder: string, heads: Heads): HeadIndex {
   function entryOf(head: Head, all: boolean): Buffer | undefined {
     const { id, bytes, last, kept, session, documents, keys } = head;
     const stat = lstatSync(heads.path(id), { throwIfNoEntry: false });
-    // A newer append is in progress, and will write the entry.
+    // If the size differs, a newer append is in progress and will write the entry.
     if (stat?.size !== bytes || !session) return undefined;
     const known = all ? undefined : saved.get(id);
     const entry: IndexEntry = {

@@ -31,7 +31,7 @@ export interface ProcessLock {
  *
  * `lock/` contains a numbered file for each holder. The holder with the greatest number has the lock, and a number is
  * used only once, because creating an existing file fails. So two processes that find the same dead holder cannot both
- * take the lock. With a single lock file that is removed and created again, both could take it.
+ * take the lock. With a single lock file that is removed and created again, both processes could take the lock.
  */
 export async function lockFolder(folder: string, processes: Processes = thisSystem()): Promise<ProcessLock> {
   const lock = join(folder, "lock");
@@ -63,7 +63,7 @@ export async function lockFolder(folder: string, processes: Processes = thisSyst
   }
 }
 
-/** Process information from Linux. On other systems, a PID in use counts as the same process. */
+/** Reads process information on Linux. On other systems, every process with the same PID counts as the same process. */
 function thisSystem(): Processes {
   const linux = process.platform === "linux";
   return {

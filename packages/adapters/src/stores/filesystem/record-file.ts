@@ -12,7 +12,7 @@ export interface RecordFileDeps {
   readonly checkOpen: () => void;
 }
 
-/** One line of `records/records.jsonl`: one put of one or several records, or one delete. */
+/** One line of `records/records.jsonl`. It stores a put of records, or a delete. */
 interface RecordLine {
   readonly put: readonly StoredRecord[];
   readonly delete: readonly (readonly [tenant: string, kind: string, id: string])[];

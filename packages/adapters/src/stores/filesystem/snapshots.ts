@@ -3,7 +3,10 @@ import { join } from "node:path";
 import type { Snapshot } from "@skein/core";
 import { makeFolder, readBytes, replaceFile, withKnownErrors } from "./durable-files.ts";
 
-/** The folded states of sessions, as files. A lost or damaged snapshot only costs time, so snapshots are not synced. */
+/**
+ * Stores the folded states of sessions in files. A lost or damaged snapshot only costs time, so snapshots are not
+ * synced.
+ */
 export interface Snapshots {
   read(sessionId: string): Promise<Snapshot | undefined>;
   write(sessionId: string, snapshot: Snapshot): Promise<void>;

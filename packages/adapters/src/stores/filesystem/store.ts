@@ -55,8 +55,8 @@ const DOCUMENTS_AT_CLOSE = 5000;
  * | `heads.jsonl`, `snapshots/` | derived, to save time; may be deleted |
  * | `lock/`, `version` | which process uses the folder, and the version that wrote it |
  *
- * A last line without its newline, or with zero bytes, was never acknowledged and is cut off at open. Any other line that does
- * not match its checksum makes only its own session `store_corrupt`. A folder that is not empty and has no `version` is
+ * A last line without its newline, or with zero bytes, was never acknowledged and is cut off at open. If any other line
+ * does not match its checksum, only its session is `store_corrupt`. A folder that is not empty and has no `version` is
  * rejected, because documents without a log are removed at open. Known limit: processes in different containers or on
  * different machines do not see each other's lock, so a folder must not be shared that way.
  */

@@ -31,7 +31,7 @@ export async function openFolder(folder: string): Promise<void> {
   if (version > VERSION)
     throw new KnownError(
       "store_too_new",
-      `The folder was written by a newer Skein (version ${version}); this one reads up to version ${VERSION}. Update Skein.`,
+      `The folder was written by a newer Skein (version ${version}); this Skein reads only folders up to version ${VERSION}. Update Skein.`,
     );
   makeFolder(join(folder, "log"));
 }

@@ -41,7 +41,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
     if (!Uuid.safeParse(sessionId).success) throw sessionNotFound(sessionId);
     const bodies = newEvents.map(({ data }) => bodyOf(data));
     const createdAt = new Date(now()).toISOString();
-    // These numbers are relative: the database adds them to the numbers that the session had before.
+    // These numbers are relative. The database adds them to the previous numbers of the session.
     const relative = withPlaces(sessionId, copied(newEvents, bodies), { first: 1, createdAt });
     const changes = project(relative);
     refuseTwins(changes.checkpointInserts.map(({ user_message_uuid }) => user_message_uuid));

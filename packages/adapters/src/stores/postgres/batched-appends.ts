@@ -10,7 +10,7 @@ const CONNECTIONS = 4;
 const MOST_PER_TRANSACTION = 16;
 const PARAMETERS = 38;
 
-/** The parameters of one call of `skein.append`. The first one is the session. */
+/** The parameters of one call of `skein.append`. The first parameter is the session. */
 export interface AppendCall {
   readonly sessionId: string;
   readonly values: readonly unknown[];

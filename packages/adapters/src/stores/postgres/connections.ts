@@ -7,7 +7,7 @@ import { keepAliveUntil } from "./keep-process-alive.ts";
 import { type OwnConnection, createOwnConnection } from "./own-connection.ts";
 import { type Query, asked, bytesOf } from "./query.ts";
 
-/** The connections to the database. They throw known errors only, and are closed once. */
+/** The connections to the database. They throw only known errors. */
 export interface Connections {
   readonly query: Query;
   /**
@@ -27,7 +27,7 @@ export interface Connections {
 
 export interface ConnectionsOptions {
   readonly url: string;
-  /** How many connections the pool has at most. */
+  /** The largest number of connections in the pool. */
   readonly poolSize: number;
 }
 
@@ -83,7 +83,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
     own,
     async withClient(use) {
       refuseNow();
-      // This connection has no time limit, because a migration takes the time that it needs.
+      // This connection has no time limit, because a migration may take long.
       const client = new pg.Client(address);
       client.on("error", () => {});
       try {

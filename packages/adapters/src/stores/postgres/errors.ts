@@ -36,7 +36,7 @@ export function toKnownError(error: unknown): unknown {
   if (wasUndone(error))
     return known(
       "store_unavailable",
-      "PostgreSQL rolled this back several times because of other transactions. Retry.",
+      "PostgreSQL rolled the statement back several times because of other transactions. Retry.",
     );
   if (sqlState === "53100") return known("disk_full", "PostgreSQL's disk is full. Nothing of this was stored.");
   if (sqlState === "25006") return known("read_only", "PostgreSQL is read-only and rejected the write.");

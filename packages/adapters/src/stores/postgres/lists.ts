@@ -71,7 +71,7 @@ const COUNT: Statement = {
       and ($4::text is null or c.status = $4) and ($5::text is null or c.outcome = $5) and (not $6 or c.top_level)`,
 };
 
-/** Counts sessions from the sums if the sums have all requested columns, otherwise row by row. */
+/** Counts sessions. If the sums have all requested columns, they are used. If not, the rows are counted. */
 export async function countSessions(connections: Connections, filter: SessionFilter): Promise<number> {
   const asked = Object.entries(filter).filter(([, value]) => value !== undefined);
   if (asked.every(([name]) => SUMMED.has(name as keyof SessionFilter))) {

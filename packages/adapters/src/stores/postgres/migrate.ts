@@ -124,7 +124,7 @@ async function missingMigrations(client: pg.ClientBase): Promise<readonly Migrat
   if (await worksWith(client)) return "newer";
   throw new KnownError(
     "store_too_new",
-    `This database was written by a newer Skein (schema ${newest}); this one knows schemas up to ${LATEST}. Use the newer Skein.`,
+    `This database was written by a newer Skein (schema ${newest}); this Skein knows only schemas up to ${LATEST}. Use the newer Skein.`,
   );
 }
 

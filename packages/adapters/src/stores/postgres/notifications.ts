@@ -11,7 +11,7 @@ const CHANNEL = "skein_news";
  */
 const GATHER_MS = 20;
 const SWEEP_MS = 1000;
-/** A payload has at most 7,999 bytes; an id has 36 and a separator. */
+/** A payload has at most 7,999 bytes, and an id with its separator has 37 bytes. */
 const IDS_PER_PAYLOAD = 200;
 /** How long `close` waits for the last NOTIFY. A database that hangs does not accept it. */
 const CLOSE_MS = 1000;

@@ -55,7 +55,7 @@ export function createOwnConnection({ newClient, onConnect, refuseNow, watch }: 
       }
     } catch (error) {
       const known = toKnownError(error);
-      // The connection may have announced its end before it closes.
+      // The connection may still be open, although it has announced its end.
       if (isKnownError(known, "store_unavailable")) void end();
       throw known;
     }

@@ -19,7 +19,7 @@ export async function refusePooler(connections: Connections): Promise<void> {
     }
     throw new KnownError(
       "invalid",
-      "The address of PostgreSQL leads to a connection pooler in transaction mode. Set its pool_mode to session, or connect to PostgreSQL itself.",
+      "The address of PostgreSQL leads to a connection pooler in transaction mode. Set its pool_mode to session, or connect to PostgreSQL directly.",
     );
   });
 }

@@ -26,7 +26,7 @@ export function summaryOfRow({ id, last, kinds }: SummaryRow): SessionSummary {
   };
 }
 
-/** A time as ISO 8601, from ISO 8601 or from milliseconds. */
+/** Returns a time as ISO 8601. The input is ISO 8601 or milliseconds. */
 function instant(time: string): string {
   return /^\d+$/.test(time) ? new Date(Number(time)).toISOString() : time;
 }

@@ -102,7 +102,7 @@ function insertSession(
   insert(db, "sessions", { ...row, changed_at, ...sessionAdd });
 }
 
-/** Columns that change with every step. They have no index, so they do not count as a change of the row. */
+/** Columns that change with every step. They have no index, and do not set `changed_at`. */
 const PROGRESS = new Set([
   "current_step",
   "container_id",

@@ -219,7 +219,7 @@ function migrate(db: DatabaseSync): void {
     );
   if (version === MIGRATIONS.length && pragma("application_id") === VIEWS_HASH) return;
   db.exec("begin immediate");
-  // Another process may have updated the schema while this one waited for the lock.
+  // Another process may have updated the schema while this process waited for the lock.
   for (const step of MIGRATIONS.slice(pragma("user_version"))) db.exec(step);
   for (const name of VIEW_NAMES.toReversed()) db.exec(`drop view if exists ${name}`);
   db.exec(VIEWS);

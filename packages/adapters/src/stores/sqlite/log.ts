@@ -44,7 +44,7 @@ const HEAD = {
 const FIND_HEAD = `select tenant, last_sequence, message_count, run_count, fence, owner, leased_until, due_at, fact_version
   from heads where session_id = ?`;
 
-/** An append, with what is known before it is written. */
+/** An append, with the data for its checks. */
 interface AskedAppend extends AppendOptions {
   readonly sessionId: string;
   readonly time: number;

@@ -40,7 +40,7 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
  * The embedded default: one file with a write-ahead log. All appends of a tick share one commit, which waits for the
  * disk. Only a commit that changes nothing but leases does not wait.
  *
- * Any process may append and read, and several may drive. A byte in `<file>.wake` after each commit wakes the other
+ * Several processes may append, read and drive sessions. A byte in `<file>.wake` after each commit wakes the other
  * processes; a sweep each second finds unannounced changes.
  *
  * An append takes 90 µs for the flush and about 6 µs for each changed page, so it changes as few pages as possible.

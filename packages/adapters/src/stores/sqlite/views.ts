@@ -40,7 +40,7 @@ const actionSql: ActionSql = {
   actionType: (action) => quoted(action),
 };
 
-/** An amount in dollars, from its micro-dollars and the pico-dollars that are left over. */
+/** Returns the SQL for an amount in dollars, from its micro-dollars and the remaining pico-dollars. */
 const dollars = (micros: string, rest: string): string => `(${micros} + ${rest} / 1000000.0) / 1000000.0`;
 const part = (name: string): string => dollars(`r.${name}_micros`, `r.${name}_rest`);
 /** Returns the SQL for the part of a run's cost that no other column contains. */

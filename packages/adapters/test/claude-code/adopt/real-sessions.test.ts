@@ -170,7 +170,7 @@ describe("sessions that the real Claude Code wrote are adopted", { timeout: 120_
     expect(() => writeClaudeFiles(older, directory("third"))).toThrow(/exists already with other content/);
   });
 
-  test("the SDK resumes a fork of an adopted session after the parent is deleted, without the messages after the fork", async () => {
+  test("the SDK resumes a fork of an adopted session even without its parent, with only the messages up to the fork", async () => {
     const { sessions } = await adopted();
     const transcript = await sessions.transcript(id);
     const fork = await sessions.fork(id, { messageId: transcript[3]?.id ?? "" });

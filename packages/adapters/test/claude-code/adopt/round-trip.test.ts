@@ -271,7 +271,7 @@ describe("how lines become facts", () => {
     expect(row.total_runs).toBe(2);
   });
 
-  test("messages before a compaction are kept, and its summary is not a message", async () => {
+  test("messages before a compaction are kept, and the summary of the compaction is not a message", async () => {
     const root = dataWith([
       typed(1, "one"),
       spoke(2, "m1", text("first answer")),

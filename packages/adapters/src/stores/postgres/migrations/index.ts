@@ -13,8 +13,8 @@ export interface Migration {
   readonly name: string;
   readonly sql: string;
   /**
-   * The oldest schema whose code works on a database with this migration. Migrations from 8 on have it, because servers
-   * of two versions run during an upgrade.
+   * The oldest schema whose code works on a database with this migration. Migrations from number 8 on have this field,
+   * because servers of two versions run during an upgrade.
    */
   readonly oldest?: number;
   /**
@@ -65,7 +65,7 @@ export const MIGRATIONS: readonly Migration[] = [
     oldest: 7,
     locks: ["skein.runs in share row exclusive mode"],
   },
-  // This migration only changes functions. Its number stops code of schema 15 from creating its own `append` again,
-  // which ignores claims.
+  // This migration only changes functions. Its number keeps servers with schema 15 from creating their version of
+  // `append` again, which ignores claims.
   { number: 16, name: "claims by append", sql: "", oldest: 7 },
 ];

@@ -12,7 +12,7 @@ const actionSql: ActionSql = {
   has: (key, value) => `coalesce(${DATA}->>${quoted(key)} = ${quoted(String(value))}, false)`,
   boolean: (condition) => `to_jsonb(${condition})`,
   text: (text) => `to_jsonb(${quoted(text)}::text)`,
-  // The subquery parses the body once for all of its members, and not at all if the column is not selected.
+  // The subquery parses the body once for all members of the object, and not at all if the column is not selected.
   object: (members) =>
     `(select jsonb_build_object(${members.map(([key, value]) => `${quoted(key)}, ${value}`).join(", ")})
     from (select ${DATA} as d offset 0) x)`,

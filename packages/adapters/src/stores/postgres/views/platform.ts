@@ -1,4 +1,4 @@
-/** The tables of the platform API. `data` and `content` are JSON as it was written. */
+/** The tables of the platform API. `data` and `content` are the exact JSON that was written. */
 export const platform = /* sql */ `
 create schema if not exists platform;
 
