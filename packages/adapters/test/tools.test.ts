@@ -147,7 +147,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       const pid = Number(child.toString());
       let leaks = 0;
       let reads = 0;
-      // In a sandbox each call starts a program.
+      // A call in a sandbox starts a program, so 1500 calls would take too long.
       for (let n = 0; n < (inSandbox ? 20 : 1500); n++) {
         const text = await call("Read", { file_path: "swap" }).catch(() => "");
         reads += text === "" ? 0 : 1;
@@ -173,7 +173,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("new");
     });
 
-    test("Glob and Grep do not go through links, and a pipe or a device does not hang a reader", async () => {
+    test("Glob and Grep do not follow links, and no tool waits for a pipe or a device", async () => {
       const { folder, outside, call } = world();
       symlinkSync(outside, join(folder, "linked"));
       execFileSync("mkfifo", [join(folder, "pipe")]);
@@ -185,7 +185,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
   });
 
   usable("Read", () => {
-    test("Read numbers the lines, from an offset, up to a limit", async () => {
+    test("Read shows numbered lines from an offset up to a limit", async () => {
       const { call, folder } = world();
       expect(await call("Read", { file_path: "a.txt" })).toBe("     1\tone\n     2\ttwo\n     3\tthree");
       expect(await call("Read", { file_path: join(folder, "a.txt"), offset: 2, limit: 1 })).toBe(
@@ -233,7 +233,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       await expect(call("Write", { file_path: "src", content: "x" })).rejects.toThrow(/not a regular file/);
     });
 
-    test("Edit finds lines as Read shows them in a file with Windows line ends, and keeps the line ends", async () => {
+    test("Edit finds the lines that Read shows of a file with Windows line ends, and keeps the line ends", async () => {
       const { folder, call } = world();
       writeFileSync(join(folder, "w.txt"), "one\r\ntwo\r\nthree\r\n");
       expect(await call("Read", { file_path: "w.txt", limit: 2 })).toContain("1\tone\n     2\ttwo");
@@ -245,14 +245,14 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readFileSync(join(folder, "mixed.txt"), "utf8")).toBe("1\n2\nthree\r\n");
     });
 
-    test("Write to a path below a file reports the problem, without the path of the folder", async () => {
+    test("the error of Write for a path below a file does not contain the path of the folder", async () => {
       const { call } = world();
       await expect(call("Write", { file_path: "a.txt/b.txt", content: "x" })).rejects.toThrow(
         "There is no a.txt/b.txt: its folder is a file.",
       );
     });
 
-    test("Edit replaces the only match or all of them, and rejects a text that is missing", async () => {
+    test("Edit replaces the only match or all matches, and rejects a text that is missing", async () => {
       const { call, folder } = world();
       await call("Edit", { file_path: "a.txt", old_string: "two", new_string: "$& $1 2" });
       expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("one\n$& $1 2\nthree\n");
@@ -390,7 +390,7 @@ describe("Bash", () => {
   test.each([
     ["time-out", 200],
     ["abort", 60_000],
-  ])("on %s, the command is ended together with everything that it started", async (how, timeout) => {
+  ])("on %s, Bash ends the command and every process that the command started", async (how, timeout) => {
     const { call, folder } = toolsWorld();
     const stop = new AbortController();
     const [one, two] = [marker(), marker()];
@@ -405,7 +405,7 @@ describe("Bash", () => {
   });
 
   test.each([true, false])(
-    "background processes end with the command, which does not wait for them (isolated: %s)",
+    "Bash does not wait for background processes, and ends them with the command (isolated: %s)",
     async (isolate) => {
       const { call } = toolsWorld({ bash: { isolate } });
       const seconds = marker();
@@ -417,7 +417,7 @@ describe("Bash", () => {
   );
 });
 
-test("if the system allows it, a command sees no other processes, and processes that leave its group end with it too", async ({
+test("in a PID namespace, a command sees no other processes, and its end also ends processes that left its group", async ({
   skip,
 }) => {
   const { call, folder } = toolsWorld();
@@ -457,12 +457,12 @@ test("AskUserQuestion has the shape of Claude Code's tool: one to four questions
   expect(() => ask.parse({ questions: [] })).toThrow();
 });
 
-/** A number of seconds that no other process sleeps for. */
+/** Returns a random number of seconds, so that `sleeping` finds only the process of this test. */
 function marker(): string {
   return `60.${randomInt(1e9, 9e9)}`;
 }
 
-/** Whether a process on this machine sleeps for this number of seconds. */
+/** Tells whether a process on this machine sleeps for this number of seconds. */
 function sleeping(seconds: string): boolean {
   return readdirSync("/proc").some((pid) => {
     try {

@@ -52,7 +52,7 @@ test("a token is requested with a service account's signature, and used until a 
   expect(asked).toHaveLength(2);
 });
 
-test("a token that Google rejects, and an invalid service account key, fail with the reason", async () => {
+test("the error for a rejected token or an invalid service account key gives the reason", async () => {
   const { key } = await tokenServer({ status: 400, body: { error_description: "Invalid JWT Signature" } });
   await expect(createAccessTokens({ key }).current()).rejects.toMatchObject({
     retryable: false,

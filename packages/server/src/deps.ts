@@ -27,12 +27,9 @@ import type { ConsoleFiles } from "./http/console.ts";
 import type { Limits } from "./http/limits.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 
-/**
- * Answers SQL over the rows of a tenant. Throws a known error for a rejected statement, also in the middle of its
- * answer.
- */
+/** Answers SQL over the rows of a tenant. Throws a known error for a rejected statement, even after some parts of the answer. */
 interface SqlPort {
-  /** Why SQL is off here, as a sentence; undefined if it is on. */
+  /** Returns the reason as a sentence if SQL is off on this server. */
   problem?(): string | undefined | Promise<string | undefined>;
   /** Whether the operator allows statements to read the sessions of coding agents. */
   readonly hasHistory?: boolean;
@@ -53,14 +50,14 @@ interface SqlPort {
       readonly bytes: number;
       /** Whether the statement sees the system prompts of agents without `show_system_prompt`. */
       readonly prompts: boolean;
-      /** Whether the statement may read Claude Code's files too, if the operator allows it. */
+      /** Whether the statement may also read Claude Code's files, if the operator allows it. */
       readonly history: boolean;
     },
     signal: AbortSignal,
   ): AsyncGenerator<SqlPart>;
 }
 
-/** A part of an answer: first the columns, then bytes in the requested format, then how the statement ended. */
+/** A part of an answer. The first part has the columns, the last part the number of rows. The bytes are in the requested format. */
 export type SqlPart =
   | {
       readonly kind: "columns";
@@ -71,7 +68,7 @@ export type SqlPart =
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 
-/** What requests about models need from the process that calls the models. */
+/** Checks and tries models for requests. */
 interface ModelAdmin {
   /** Throws a known error for a model that a request of this tenant may not add. */
   check(model: {
@@ -86,12 +83,10 @@ interface ModelAdmin {
   try(name: string, model: Model, signal: AbortSignal): AsyncIterable<ModelTrial>;
 }
 
-/** Whether the sandbox is as the operator requires, and its state as text. */
+/** The state of the sandbox. `isKept` tells whether the sandbox is as the operator requires. */
 export interface WallsState {
   readonly isKept: boolean;
-  /**
-   * `brief` is the state of the sandbox in a sentence or two. `says` also has the limits of programs in the sandbox.
-   */
+  /** `brief` has one or two sentences. `says` also names the limits of programs in the sandbox. */
   readonly brief: string;
   readonly says: string;
 }
@@ -104,12 +99,9 @@ export interface ServerDeps {
   readonly store: Store;
   /** Carries the text of a step while the model writes it. */
   readonly live: Live;
-  /**
-   * The name of this process among those that share the store, and a function that tells whether another process is
-   * known to have ended.
-   */
+  /** The name of this process in the store, and a function that tells whether another process is known to have ended. */
   readonly process?: { readonly owner: string; readonly isDead: (owner: string) => boolean } | undefined;
-  /** Reserves a place in this process for a session that begins with a prompt. Without it, any worker may claim the session. */
+  /** Reserves capacity of this process for a session that begins with a prompt. Without it, any worker may claim the session. */
   readonly reserve?: Engine["reserve"] | undefined;
   /** Reports that a session may be due. */
   readonly wake?: Engine["wake"] | undefined;
@@ -117,35 +109,33 @@ export interface ServerDeps {
   readonly engineCheck?: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store (default: 1). Each process grants its share of a key's limits. */
   readonly apiProcesses?: (() => number) | undefined;
-  /** Whether the store has several tenants. If so, no tenant may take all shared places. */
+  /** Whether the store has several tenants. If so, no tenant may use all shared resources. */
   readonly isShared?: (() => boolean) | undefined;
-  /** The queue for the places in which this process drives sessions. */
+  /** The queue of sessions that wait until this process can drive them. */
   readonly drivingQueue?: (() => QueueFigures) | undefined;
-  /** Sessions with large messages, which wait for room in the memory of this process. */
+  /** The sessions with large messages. They wait until this process has enough free memory. */
   readonly largeSessions?: Pick<LargeSessions, "figures" | "standing"> | undefined;
-  /** The queue position of a session whose run is over a cap. Undefined without caps. */
+  /** Returns the queue position of a session whose run waits because of a cap. Undefined without caps. */
   readonly queuedRun?: ((sessionId: string) => Promise<Standing | undefined>) | undefined;
   /** How many runs of each cap are in progress, and how many wait, by the name of the cap. */
   readonly runLines?: (() => Promise<Readonly<Record<string, RunLine>>>) | undefined;
   /** Whether this process only drives sessions: it answers only `/health` and metrics. */
   readonly isWorker?: boolean | undefined;
-  /** Carries drafts between machines, if there are several. `/health` checks it; deleted sessions are announced on it. */
+  /** Carries drafts between machines, if there are several, and notices of deleted sessions. `/health` checks the bus. */
   readonly bus?: Bus | undefined;
   /** Keeps the files that agents make. */
   readonly files?: FileStore | undefined;
-  /** Removes the data of a session outside its log: its files, and what agents remember of it. */
+  /** Removes a session's files, and the agent memory about the session. */
   readonly forget?: SessionsDeps["forget"];
   /** Answers SQL. Without it, SQL is off. */
   readonly sql?: SqlPort | undefined;
-  /** Reads Claude Code's own sessions. Without it, the history routes are closed. */
+  /** Reads the sessions of coding agents on this machine. Without it, the history routes are closed. */
   readonly history?: HistoryPort | undefined;
-  /** The built console. Without it, the first page is a short description of the server. */
+  /** The files of the console. Without them, the first page is a short description of the server. */
   readonly console?: ConsoleFiles | undefined;
-  /**
-   * The skills with these names or in these folders. Throws `invalid` for a skill that the operator has not allowed.
-   */
+  /** Returns the skills with these names or folders. Throws `invalid` for a skill that the operator has not allowed. */
   readonly skillsNamed?: (names: readonly string[]) => readonly Skill[];
-  /** The schema of a tool that the process has code for. */
+  /** Returns the schema of a tool that the process has code for. */
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
   /** Every tool that the process has code for. */
   readonly tools?: () => readonly ApiTool[];
@@ -155,27 +145,27 @@ export interface ServerDeps {
   readonly claude?: ClaudeGate | undefined;
   /** How many days the audit log is kept. Default: 365. */
   readonly auditDays?: number | undefined;
-  /** Removes what a session has on disk besides its log. */
+  /** Removes the working folder of a session. */
   readonly forgetSession?:
     | ((session: { readonly tenant: string; readonly sessionId: string }) => Promise<void>)
     | undefined;
   /** The operator's rules for a key. Without them, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
-  /** Whether the operator has rules for keys of this name. Without this function, no key has rules. */
+  /** Tells whether the operator has rules for keys of this name. Without this function, no key has rules. */
   readonly hasKeyRules?: ((name: string) => boolean) | undefined;
-  /** The operator's caps for a run, and the names of agents that have caps. Undefined without caps. */
+  /** `of` returns the operator's caps for a run. `agents` lists the names of agents with caps. Undefined without caps. */
   readonly caps?: { readonly of: (owner: RunOwner) => readonly Cap[]; readonly agents: readonly string[] } | undefined;
-  /** What a key may do, in sentences. */
+  /** Describes in sentences what a key may do. */
   readonly explainKey?: ((principal: Principal) => Promise<readonly string[]>) | undefined;
   /** The state of the sandbox around programs that a model can control. */
   readonly walls?: (() => Promise<WallsState>) | undefined;
   /** Reads and writes Claude Code's files. Without it, no session can be adopted, or exported as these files. */
   readonly adoption?: Adoption | undefined;
-  /** The models, for requests that ask what a model was sent. Without them, such requests are rejected. */
+  /** The models, for requests that show what Skein sent to a model. Without the models, such requests are rejected. */
   readonly models?: ModelCatalog | undefined;
   /** Checks models that requests add, and tries models. Without it, a request can only add the name of a model. */
   readonly modelAdmin?: ModelAdmin | undefined;
-  /** The model of agents that name none, if the tenant's list has no default. */
+  /** The model of an agent without a model setting, if the tenant's list has no default. */
   readonly defaultModel: string;
   /** Version, store and model of this server, for the first page and `/health`. */
   readonly description: {
@@ -187,7 +177,7 @@ export interface ServerDeps {
   };
   /** Names that a Host header may have, besides the names of this machine. */
   readonly allowedHosts?: readonly string[];
-  /** Origins whose pages may call this server from a browser, besides the server's own origin. */
+  /** Other origins whose pages may call this server from a browser. */
   readonly allowedOrigins?: readonly string[];
   readonly limits?: Partial<Limits>;
   /** How long sessions are kept, by tenant; without it, sessions are kept for ever. */

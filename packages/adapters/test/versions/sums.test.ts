@@ -14,7 +14,7 @@ const noon = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
 
 let database: Database;
 let client: pg.Client;
-/** Counts every row each time, as the reference. */
+/** The store of the previous version. It counts every row each time, so its results are the reference. */
 let before: Store;
 let clock = noon;
 let closing = async (): Promise<void> => {};
@@ -62,7 +62,7 @@ const NEW_QUERIES: readonly Omit<UsageQuery, "tenant">[] = [
       { by: "day", secondKey: "key", from: at(-1.499), to: at(0.001), ...inZone(zone) },
     ],
   ),
-  // A zone whose days do not begin at a full quarter of an hour, as in some zones of the past.
+  // Days of this zone do not begin at a quarter of an hour. Some zones of the past were like this.
   { by: "day", shifts: [{ until: null, minutes: 722 }] },
 ];
 const FILTERS: readonly Omit<SessionFilter, "tenant">[] = [
@@ -83,7 +83,7 @@ function inZone(zone: string): Pick<UsageQuery, "shifts"> {
   return shifts ? { shifts } : {};
 }
 
-/** The result from the sums, and the result of counting every row. */
+/** Checks that the sums equal the count of every row. */
 async function expectSame(store: Store): Promise<void> {
   const sorted = (rows: readonly object[]): readonly string[] => rows.map((row) => JSON.stringify(row)).sort();
   for (const query of QUERIES) {
@@ -106,11 +106,11 @@ async function rollUp(): Promise<number> {
   return (await client.query<{ runs: number }>("select skein.roll_up(1000) as runs")).rows[0]?.runs ?? -1;
 }
 
-test("sums equal the count of every row, before and after changes are added up, and when sessions are deleted", async () => {
+test("sums equal the count of every row before and after changes are added up, and after deletions", async () => {
   const store = await opened();
   const sessions: string[] = [];
   for (const { day, ...opened } of [
-    // 18:20 UTC, five minutes after a day began in Kathmandu, and 18:05 UTC, ten minutes before the next one begins.
+    // The first session begins five minutes after midnight in Kathmandu (18:20 UTC), the second ten minutes before midnight (18:05 UTC).
     { day: -2 + 380 / 1440, opened_by: "ci" },
     { day: -1 + 365 / 1440 },
     { day: -1 },
@@ -144,7 +144,7 @@ test("sums equal the count of every row, before and after changes are added up, 
   expect(await store.count({ tenant: "default" })).toBe(0);
 });
 
-test("a run that changes after it was added up is in the sums once, with its new values", async () => {
+test("a run that changes after it was added up is counted once, with its new values", async () => {
   const store = await opened();
   const script = createScript({ store, ids });
   await script.create();

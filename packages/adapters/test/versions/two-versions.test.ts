@@ -34,7 +34,7 @@ async function connected(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** A database of the previous schema, with sessions, and with a body that is a blob. */
+/** Makes a database of the previous schema with sessions. One event has a body that is stored as a blob. */
 async function filled(sessions: number) {
   const url = await emptyDatabase();
   const before = await opened(createStoreBefore, url);
@@ -48,7 +48,7 @@ async function filled(sessions: number) {
   return { url, before, scripts };
 }
 
-/** Keeps this process from moving the events, as another process with the lock would. */
+/** Holds the lock of the move of events, as another process would. */
 async function holdMover(url: string): Promise<() => Promise<unknown>> {
   const client = await connected(url);
   await client.query("select pg_advisory_lock(7304)");
@@ -59,7 +59,7 @@ const wholeLog = (events: readonly Event[]): readonly number[] => events.map(({ 
 const counted = (length: number): readonly number[] => Array.from({ length }, (_, at) => at + 1);
 const SINGLE = "select relname as name from pg_class where relname = 'events_single'";
 
-test("a server of the previous version works while a new server migrates the database and moves the events, and also after that", async () => {
+test("a server of the previous version keeps working while a new server migrates the database and moves the events", async () => {
   const { url, before, scripts } = await filled(12);
   const client = await connected(url);
   const over = new AbortController();
@@ -95,7 +95,7 @@ test("a server of the previous version works while a new server migrates the dat
   expect(await now.get(scripts[2]?.sessionId ?? "")).toBeUndefined();
 });
 
-test("events that were not moved yet are read, repeated, scanned and deleted like the others", async () => {
+test("events that are not moved yet are read, repeated, scanned and deleted like moved events", async () => {
   const { url, before, scripts } = await filled(3);
   const release = await holdMover(url);
   const now = await opened(createPostgresStore, url);
@@ -138,7 +138,7 @@ test("a migration that waits for a table lets running servers go first", async (
   expect(await now.read(scripts[0]?.sessionId ?? "")).toEqual(await before.read(scripts[0]?.sessionId ?? ""));
 });
 
-/** The tables and views that a connection waits for, in the order in which the waits began. */
+/** Returns the tables and views that a connection waits for. The longest wait comes first. */
 async function waitedFor(client: pg.Client): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select coalesce(c.relname, l.locktype) as name from pg_locks l left join pg_class c on c.oid = l.relation
@@ -156,7 +156,7 @@ test("the end of a move of events never causes a deadlock for a server of the pr
   const now = await opened(createPostgresStore, url);
   await reader.query("begin; select from skein.events_single limit 1");
   await release();
-  // Everything is moved. Only the table itself, which is in use, is still to be dropped.
+  // All events are moved. The old table is still in use, so the migration waits to drop it.
   await expect.poll(() => waitedFor(client), { interval: 5 }).toContain("events_single");
   const [first, second] = scripts;
   const appending = [first, second].map((script) =>
@@ -173,10 +173,10 @@ test("a migration never causes a deadlock for a server of the previous version",
   const { url, scripts } = await filled(1);
   const id = scripts[0]?.sessionId;
   const [server, other, client] = [await connected(url), await connected(url), await connected(url)];
-  // A server that deletes a session, or appends to several, locks runs first and then sessions.
+  // To delete a session or append to several sessions, a server locks `runs` first and then `sessions`.
   await server.query("begin");
   await server.query("update skein.runs set number = number where session_id = $1", [id]);
-  // Holds the migration between its first lock and its second.
+  // Stops the migration between its first lock and its second lock.
   await other.query("begin; create table skein.open_runs (run_id uuid)");
   const opening = opened(createPostgresStore, url);
   await expect.poll(() => waitedFor(client), { interval: 5 }).not.toEqual([]);
@@ -189,7 +189,7 @@ test("a migration never causes a deadlock for a server of the previous version",
   expect(await now.count({ tenant: "default" })).toBe(1);
 });
 
-test("a newer schema that works with this version is opened unchanged; any other is rejected", async () => {
+test("a newer schema is opened unchanged if it works with this version, and is rejected if it does not", async () => {
   const url = await emptyDatabase();
   await (await opened(createPostgresStore, url)).close();
   const client = await connected(url);

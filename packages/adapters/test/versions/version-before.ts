@@ -5,8 +5,8 @@ import { pathToFileURL } from "node:url";
 import type { createPostgresStore } from "@skein/adapters/stores/postgres";
 
 /**
- * The PostgreSQL store of the previous schema: its code and the code of core that it used, unchanged, in one file. `npm run freeze` writes
- * the file for today's schema; a new migration is tested against it.
+ * Loads the PostgreSQL store of the previous schema. Its file also contains the code of core that the store used. `npm
+ * run freeze` writes the file for today's schema. A new migration is tested against the file.
  */
 export async function storeBefore(): Promise<typeof createPostgresStore> {
   const text = gunzipSync(readFileSync(new URL("schema-7.mjs.gz", import.meta.url))).toString();

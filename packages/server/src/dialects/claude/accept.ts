@@ -24,16 +24,16 @@ import { promptContent } from "./prompt-content.ts";
 import { checkOpen, checkRights } from "./rights.ts";
 import { allOptions, givenOptions, recordedOptions, runOptions } from "./session-options.ts";
 
-/** The fields of a request that describe the session itself. */
+/** The fields of a request that describe the session. */
 type Labels = Partial<Pick<QueryRequest, "metadata" | "tags" | "title" | "user">>;
 type Spoken = Pick<QueryRequest, "prompt" | "images"> & Partial<Pick<QueryRequest, "when_running">> & Labels;
 
-/** What a prompt does to a run in progress, if the request does not say. */
+/** What a new prompt does to a run in progress if the request does not set `when_running`. */
 type WhenRunning = "reject" | "replace";
 
 /**
- * Accepts a query: a prompt for a new session, for an existing one, or for a copy of an existing one. `raw` is the body
- * before defaults were filled in: it shows which fields the caller left out.
+ * Accepts a prompt for a new session, an existing session or a copy of an existing session. `raw` is the body without
+ * defaults. It shows which fields the caller left out.
  */
 export async function acceptQuery(
   call: Caller,
@@ -47,7 +47,7 @@ export async function acceptQuery(
   return acceptResume(call, existing, body, { raw, byDefault });
 }
 
-/** Accepts a prompt for an existing session. If exactly one question is open there, the prompt is its answer, in the same run. */
+/** Accepts a prompt for an existing session. If the session waits for exactly one question, the prompt answers it in the same run. */
 export async function acceptResume(
   call: Caller,
   sessionId: string,
@@ -137,8 +137,7 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   const hasSettings = admitted.settings || admitted.setting_sources?.length;
   const model = admitted.model ?? (hasSettings ? null : call.shared.deps.defaultModel);
   const options = ClaudeOptions.parse({ ...admitted, model });
-  // A request with an Idempotency-Key must find its own session when it is repeated; any other request may take a
-  // prepared session.
+  // A repeated request with an Idempotency-Key must find its session, so such a request never takes a prepared session.
   const ready = call.idempotency ? undefined : gate.reserve?.(options, call.principal);
   if (ready !== undefined) {
     await gate.inherit(id, ready, call.principal);
@@ -160,7 +159,7 @@ async function begin(call: Caller, body: QueryRequest): Promise<AskedRun> {
   return { sessionId, runId, from: sequence - 1, after: 0, partials: options.include_partial_messages };
 }
 
-/** The session of a path. An unknown session is an error of the Claude API. */
+/** Returns the session with the id from the path. Throws an error of the Claude API if the session is unknown. */
 export async function claudeSession({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<Session> {
   return sessions.get(sessionId).catch((error: unknown) => {
     throw isKnownError(error, "not_found") ? noSession(sessionId) : error;
@@ -171,7 +170,7 @@ function noSession(sessionId: string): ApiError {
   return new ApiError("SESSION_NOT_FOUND", `There is no session ${sessionId}.`);
 }
 
-/** The gate of Claude Code. Rejects the request if Claude Code cannot run here or the key may not run it. */
+/** Returns the gate of Claude Code. Rejects the request if Claude Code cannot run on this server or the key may not run it. */
 export async function openGate(call: Caller): Promise<ClaudeGate> {
   const gate = call.shared.deps.claude;
   const problem = gate ? await gate.problem() : "This server does not run Claude Code.";
@@ -180,7 +179,7 @@ export async function openGate(call: Caller): Promise<ClaudeGate> {
   return gate;
 }
 
-/** Cancels the run in progress and every queued one. A run that has ended in the meantime is left alone. */
+/** Cancels the run in progress and every queued run. Ignores a run that ended before its cancellation. */
 async function makeWay({ sessions }: Caller, { sessionId, run, queue }: SessionState): Promise<void> {
   const reason = "Another prompt replaced this run.";
   for (const runId of [...(run ? [run.runId] : []), ...queue.map(({ run_id }) => run_id)])
@@ -193,17 +192,17 @@ function isIdle({ run, queue }: SessionState): boolean {
   return run === null && queue.length === 0;
 }
 
-/** A new id, or the same id as before for a request that is repeated with its Idempotency-Key. */
+/** Returns a new id. A repeated request with an Idempotency-Key gets the id of the first request. */
 function newId({ idempotency, shared }: Caller, kind: string): string {
   return idempotency ? derivedId(kind, idempotency.id) : shared.ids();
 }
 
-/** What one run may cost, in millionths of a dollar. Claude Code's own limit counts per process, so it is not used. */
+/** Returns the budget of one run in millionths of a dollar. Claude Code's limit counts per process, so Skein does not use it. */
 function budgetOf({ max_budget_usd }: Partial<ClaudeOptions>): number | null {
   return max_budget_usd ? Math.floor(max_budget_usd * 1_000_000) : null;
 }
 
-/** The metadata to store: it includes the user, because sessions can be searched by metadata. */
+/** Returns the metadata to store. It includes the user, because sessions can be searched by metadata. */
 function metadataOf({ metadata, user }: Pick<Labels, "metadata" | "user">): Record<string, unknown> {
   return { ...metadata, ...(user && { user }) };
 }
@@ -220,7 +219,7 @@ async function keep({ sessions }: Caller, session: Session, { tags, title, ...la
   });
 }
 
-/** The tenant's session of this folder that ran last; undefined if there is none. */
+/** Returns the tenant's session that last ran in this folder. */
 async function latestIn(call: Caller, folder: string | null | undefined): Promise<string | undefined> {
   const gate = await openGate(call);
   const request = { principal: call.principal, sessionId: call.shared.ids() };

@@ -26,12 +26,11 @@ export const adoptHandlers = {
 const SESSION_IN_PATH = /(?<=^(?:projects\/[^/]+|file-history)\/)[0-9a-f-]{36}/;
 
 /**
- * Replaces the session id in files by one that only this tenant can have. Session ids are unique across all tenants: if
- * another tenant had adopted the same session, its original id would be rejected, and the error would reveal the other
- * tenant's session.
+ * Replaces the session ids in files by ids that only this tenant can have. Session ids are unique across all tenants.
+ * If another tenant had adopted the same session, the error for its original id would reveal that tenant's session.
  */
 function ownIds(files: readonly ClaudeFile[], tenant: string): readonly ClaudeFile[] {
-  // Sessions of the machine's own Claude Code keep their ids.
+  // Sessions of the operator's Claude Code keep their ids.
   if (tenant === OPERATOR) return files;
   const ids = new Set(files.flatMap(({ path }) => SESSION_IN_PATH.exec(path)?.[0] ?? []));
   return [...ids].reduce((renamed, id) => {
@@ -53,7 +52,7 @@ function adoptionOf({ shared }: RequestContext): Adoption {
   return adoption;
 }
 
-/** An adopted session keeps its folder only if the operator has allowed that folder; otherwise null. */
+/** Returns the folder for an adopted session, or null if the operator has not allowed the original folder. */
 export function folderFor({
   shared,
   principal,

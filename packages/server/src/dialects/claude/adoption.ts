@@ -2,20 +2,15 @@ import type { ChangedFile, ClaudeFile, Event, Session } from "@skein/protocol";
 
 /** Converts between sessions and Claude Code's files. */
 export interface Adoption {
-  /**
-   * Makes a session of these files. `folderFor` maps the session's original folder to the folder that it may use here.
-   */
+  /** Makes a session of Claude Code's files. `folderFor` maps the original folder to a folder that the session may use on this server. */
   adopt(
     files: readonly ClaudeFile[],
     to: { readonly tenant: string; readonly folderFor: (cwd: string, sessionId: string) => Promise<string | null> },
   ): Promise<Session>;
   /** The files of a session. Throws for a session without a transcript of Claude Code. */
   filesOf(sessionId: string, events: readonly Event[]): readonly ClaudeFile[];
-  /**
-   * The files that Claude Code's tools have changed, and how they changed. With `rewindTo`: how a rewind to this user
-   * message would change them.
-   */
+  /** Returns how Claude Code's tools changed files. With `rewindTo`, returns how a rewind to this user message would change files. */
   changedFiles(events: readonly Event[], rewindTo?: string): readonly ChangedFile[];
-  /** A session of any runtime as a page that can be sent to somebody, or as Markdown. */
+  /** Returns a session of any runtime as an HTML page or as Markdown. */
   pageOf(session: Session, events: readonly Event[], format: "html" | "markdown"): Promise<string>;
 }

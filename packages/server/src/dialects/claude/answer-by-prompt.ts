@@ -3,9 +3,9 @@ import { ApiError } from "../../http/api-error.ts";
 import type { Caller } from "../../request-context.ts";
 import { type AskedRun, runAt } from "./requested-run.ts";
 
-/** Prompts that are answers: while exactly one question is open, the next prompt answers it, in the run that asked. */
+/** While exactly one question is open, the next prompt answers the question. The run that asked continues. */
 
-/** The questions and approvals that a session waits for. */
+/** Returns everything that a session waits for, except subagents. */
 export async function openAwaits({ shared, principal }: Caller, sessionId: string): Promise<readonly Await[]> {
   const open = await shared.deps.store.awaits(sessionId, { tenant: principal.tenant });
   return open.filter(({ kind }) => kind !== "subagent");
@@ -16,7 +16,7 @@ export async function onlyQuestion(call: Caller, sessionId: string): Promise<Awa
   return questions.length === 1 ? questions[0] : undefined;
 }
 
-/** Rejects a prompt that is an answer and also has options: the run that asked continues with its own options. */
+/** Rejects a prompt that answers a question and also has options. The waiting run keeps its options. */
 export function checkNothingElse({
   include_partial_messages: _partial,
   user: _user,
@@ -40,7 +40,7 @@ export async function answeredRun(
   return afterAnswer(call, sessionId, { sequence, partials });
 }
 
-/** The run that received the answer. The client follows the run from the answer on. */
+/** Returns the run that received the answer. The client follows the run from the answer on. */
 export async function afterAnswer(
   { sessions }: Caller,
   sessionId: string,
@@ -51,7 +51,7 @@ export async function afterAnswer(
   return { sessionId, runId: run.id, from: run.first_sequence - 1, after: sequence, partials };
 }
 
-/** The sequence of the stored answer, if the error says that this request is a repeat. Otherwise undefined. */
+/** Returns the sequence of the stored answer if the error reports a repeated request. Returns undefined for other errors. */
 export function answerSentAgain(error: unknown): number | undefined {
   if (!isKnownError(error, "key_reused") || error.details?.["event_type"] !== "await.answered") return undefined;
   return Number(error.details["sequence"]);

@@ -5,7 +5,7 @@ import type { Caller, ServerContext } from "../../request-context.ts";
 const plain = claudeAgent(ClaudeOptions.parse({}));
 export const CLAUDE_AGENT_ID = plain.id;
 
-/** For each server, the tenants in which the built-in agent is known to be stored. */
+/** The tenants of each server that are known to have the built-in agent. */
 const having = new WeakMap<ServerContext, Set<string>>();
 
 /** Stores the built-in agent in the caller's tenant, so that `/v1` can show the agent of its sessions. */
@@ -31,7 +31,7 @@ async function store({ agents, principal, shared }: Caller): Promise<void> {
   try {
     await createAgents({ records, tenant, now: shared.now, ids: () => CLAUDE_AGENT_ID }).create(config);
   } catch (error) {
-    // Another request has stored it in the meantime.
+    // Another request stored the agent first.
     if (!isKnownError(error, "already_exists", "conflict")) throw error;
   }
 }

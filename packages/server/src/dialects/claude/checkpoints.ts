@@ -7,7 +7,7 @@ export function checkpointsOf({ shared, principal }: Caller, sessionId: string):
   return shared.deps.store.checkpoints(sessionId, { tenant: principal.tenant });
 }
 
-/** The checkpoint with this id, or the one of the user message with this id. */
+/** Returns the checkpoint with this id, or the checkpoint of the user message with this id. */
 export async function checkpointIn(call: Caller, sessionId: string, idOrMessage: string): Promise<Checkpoint> {
   const all = await checkpointsOf(call, sessionId);
   const checkpoint = all.find(({ id, user_message_uuid }) => [id, user_message_uuid].includes(idOrMessage));

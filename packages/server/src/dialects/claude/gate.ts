@@ -2,7 +2,7 @@ import type { QueueFigures } from "@skein/core";
 import type { ClaudeOffer, ClaudeOptions, OpenedNames } from "@skein/protocol";
 import type { Principal } from "../../keys.ts";
 
-/** How many processes of Claude Code run, how much memory they use, and the limits of both. */
+/** The number of Claude Code's processes, their memory, and the limits. */
 export interface ClaudeProcesses {
   readonly running: number;
   readonly waiting: number;
@@ -18,27 +18,27 @@ export interface ClaudeProcesses {
   };
 }
 
-/** The offer as Claude Code reports it. MCP servers have Claude Code's own states. */
+/** The offer as Claude Code reports it, with Claude Code's names for the states of MCP servers. */
 type ClaudeCodeOffer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
   readonly mcp_servers: readonly unknown[];
 };
 
 /** What the server needs from the Claude Code runtime of this process. */
 export interface ClaudeGate {
-  /** Why Claude Code cannot run here, as a sentence for the caller; undefined if it can. */
+  /** Returns a sentence for the caller if Claude Code cannot run on this server. */
   problem(): Promise<string | undefined>;
   /**
-   * Rejects options that the operator has not allowed. Returns the options as the log may store them: with the real
-   * paths of folders, and with references instead of secrets. The secrets are kept under the session's id.
+   * Rejects options that the operator has not allowed. Returns the options for the log, with the real paths of folders
+   * and references instead of secrets. The secrets are stored under the session's id.
    */
   admit(
     options: Partial<ClaudeOptions>,
     request: { readonly principal: Principal; readonly sessionId: string },
   ): Promise<Partial<ClaudeOptions>>;
   /**
-   * Why this key may not run Claude Code, as a sentence; undefined if it may. With a sandbox, every key with the scope
-   * `run` may. Without a sandbox, Claude Code runs commands as the server's user, so only admin keys may, and keys that
-   * the operator named.
+   * Returns a sentence for the caller if this key may not run Claude Code. With a sandbox, every key with the scope
+   * `run` may run it. Without a sandbox, Claude Code runs commands as the server's user. So only admin keys and keys
+   * that the operator named may run it.
    */
   refusal(principal: Principal): Promise<string | undefined>;
   /** The processes of Claude Code; undefined if none can run. */
@@ -47,11 +47,11 @@ export interface ClaudeGate {
   offer(options: Partial<ClaudeOptions>, principal: Principal): Promise<ClaudeCodeOffer>;
   /** The folders, settings, plugins, servers and modes that requests with this key may name. */
   opened(principal: Principal): OpenedNames;
-  /** Whether the sandbox rules of some keys differ from those of other keys. */
+  /** Whether sandbox rules differ between keys. */
   readonly hasSandboxRules?: boolean;
   /** Whether sessions on this server may bypass permissions. */
   readonly bypass: boolean;
-  /** The id of a session with these options whose process was started in advance; undefined if there is none. */
+  /** Returns the id of a prepared session with these options. Its process already runs. Undefined if no session is prepared. */
   reserve?(options: ClaudeOptions, principal: Principal): string | undefined;
   /** Copies the secrets and the working folder of a parent to its fork. */
   inherit(parentId: string, forkId: string, principal: Principal): Promise<void>;

@@ -78,7 +78,7 @@ export const claudeHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Cancels the run in progress, or the next one if none is in progress. */
+/** Cancels the run in progress. If no run is in progress, cancels the next queued run. */
 export async function interrupt(
   call: Caller,
   sessionId: string,
@@ -111,7 +111,7 @@ export async function control(
   await call.sessions.control(sessionId, changed, call.idempotency);
 }
 
-/** Answers what a session waits for. The request must name the question only if several are open. */
+/** Answers an await of a session. The request must name the await only if several are open. */
 export async function answer(
   call: Caller,
   sessionId: string,
@@ -190,7 +190,7 @@ async function health(call: RequestContext) {
   const status = store.status !== "ok" ? ("unhealthy" as const) : isWhole ? ("ok" as const) : ("degraded" as const);
   if (status === "unhealthy") call.reply.code(503);
   if (call.principal.scopes.length > 0) return { status, version, dependencies };
-  // Everybody may know which part fails, but not why.
+  // The answer names the failing parts. It hides the reasons, because everybody may read it.
   const failing = Object.entries({ store, redis: bus }).filter(([, part]) => part?.status === "failed");
   return {
     status,

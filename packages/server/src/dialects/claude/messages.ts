@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Sessions } from "@skein/core";
 import { type Event, type SessionMessage, createMessageRows } from "@skein/protocol";
 
-/** How many events are read at once, so that a long log is never in memory as a whole and does not block other requests. */
+/** How many events are read at once. A long log is never completely in memory, and other requests run between two reads. */
 const STRETCH = 500;
 
 export interface MessagePage {
@@ -11,7 +11,7 @@ export interface MessagePage {
   readonly total: number;
 }
 
-/** The Claude API's session_messages of a log. */
+/** Returns the messages of a session in the format of the Claude API. */
 export async function sessionMessages(
   sessions: Sessions,
   sessionId: string,

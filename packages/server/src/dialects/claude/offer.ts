@@ -3,7 +3,7 @@ import type { Handlers, RequestContext } from "../../request-context.ts";
 import { claudeSession, openGate } from "./accept.ts";
 import { checkpointIn } from "./checkpoints.ts";
 
-/** What a new session would have (tools, models, commands), and which files a session changed. */
+/** Routes for the offer of Claude Code, and for the files that a session changed. */
 export const offerHandlers = {
   async claudeOffer({ query }, call) {
     const gate = await openGate(call);
@@ -38,7 +38,7 @@ async function changedFiles(call: RequestContext, sessionId: string, rewindTo?: 
   return adoption.changedFiles(await call.sessions.events(sessionId), message);
 }
 
-/** The names in the query string as the options of a query. */
+/** Converts the query string to options of Claude Code. */
 function optionsOf({ cwd, setting_sources, plugins, mcp_servers }: OfferQuery) {
   return {
     ...(cwd !== undefined && { cwd }),

@@ -3,7 +3,7 @@ import { ApiError } from "../../http/api-error.ts";
 import { problemWith } from "../../http/check-uploads.ts";
 import type { Caller } from "../../request-context.ts";
 
-/** A prompt and its images as the content of a message. */
+/** Converts a prompt and its images to the content of a message. */
 export function promptContent(
   { prompt, images }: { readonly prompt: string; readonly images?: readonly ImageContent[] | null | undefined },
   { shared }: Caller,
@@ -26,7 +26,7 @@ export function promptContent(
   return [...blocks, { type: "text", text: prompt }];
 }
 
-/** How a complete image of each type ends. Claude Code silently leaves out an image that it cannot read. */
+/** Tells for each type whether an image is complete. Claude Code silently leaves out an image that it cannot read. */
 const ENDS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
   "image/png": (bytes) => bytes.includes("IEND"),
   "image/jpeg": (bytes) => bytes.includes(Buffer.from([0xff, 0xd9])),

@@ -5,18 +5,18 @@ import type { Run } from "@skein/protocol";
 export interface AskedRun {
   readonly sessionId: string;
   readonly runId: string;
-  /** The events of the run have sequences above this one. */
+  /** The events of the run have larger sequences than this number. */
   readonly from: number;
   /** Frames of events up to this sequence are not sent to the client. */
   readonly after: number;
   readonly partials: boolean;
   /** Whether the client already has the stream up to `after`. A new reader gets `init` first. */
   readonly isTakenUp?: boolean;
-  /** The state of the session at the time of the request or later. Undefined if it is not known. */
+  /** The session's state at the time of the request or later, if it is known. */
   readonly state?: SessionState;
 }
 
-/** The run of the event with this sequence; undefined if the event is between two runs. */
+/** Returns the run that contains the event with this sequence. Returns undefined if no run contains the event. */
 export async function runAt(sessions: Sessions, sessionId: string, sequence: number): Promise<Run | undefined> {
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = await sessions.runs(sessionId, { limit: 200, ...(cursor !== undefined && { cursor }) });

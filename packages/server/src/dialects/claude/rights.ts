@@ -11,7 +11,7 @@ export async function checkOpen(gate: ClaudeGate, { principal }: Pick<Caller, "p
   if (refusal !== undefined) throw new KnownError("not_allowed", refusal);
 }
 
-/** Rejects an agent whose runtime, model or tools the rules of the key do not allow. */
+/** Rejects an agent if the rules of the key do not allow its runtime, model or tools. */
 export function checkAgent(
   call: Pick<Caller, "shared" | "principal">,
   agent: AgentConfig,
@@ -32,9 +32,9 @@ export function checkAgent(
 }
 
 /**
- * Rejects a prompt or an answer to a session that has more rights than the key may give to a session. Such rights
- * are: a runtime, model or tool that the rules of the key do not allow; Claude Code, if the key may not run it; and a
- * mode that bypasses permissions, unless the request sets another mode.
+ * Rejects a prompt or an answer if the session has more rights than the key may give. The rights of a session are its
+ * runtime, model and tools, the use of Claude Code, and a mode that bypasses permissions. Such a mode does not count if
+ * the request sets another mode.
  */
 export async function checkRights(
   call: Caller,
@@ -67,7 +67,7 @@ function rulesOf({ shared, principal }: Pick<Caller, "shared" | "principal">): K
   return shared.deps.policyOf?.(principal) ?? {};
 }
 
-/** Whether the rules of a key restrict anything that a session could have. */
+/** Whether the rules of a key restrict sessions in any way. */
 function hasRules({ runtimes, models, tools, permissionModes, folders, hosts }: KeyPolicy): boolean {
   return [runtimes, models, tools, permissionModes, folders, hosts].some((rule) => rule !== undefined);
 }

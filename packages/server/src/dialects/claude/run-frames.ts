@@ -10,12 +10,12 @@ import {
 } from "@skein/protocol";
 import type { AskedRun } from "./requested-run.ts";
 
-/** Where frames go: an SSE connection, a WebSocket, or a list. */
+/** Receives frames: an SSE connection, a WebSocket or a list. */
 export interface RunSink {
   readonly signal: AbortSignal;
-  /** Sends a frame. False once the receiver is gone. */
+  /** Sends a frame. Returns false if the receiver has disconnected. */
   frame(frame: StreamEvent): boolean | Promise<boolean>;
-  /** Sends a partial message. It may be dropped: the message that follows has the whole text. */
+  /** Sends a partial message. The sink may drop it, because the next message has the whole text. */
   partial(frame: StreamEvent): void;
 }
 
@@ -27,8 +27,8 @@ export interface RunFrames {
 }
 
 /**
- * Sends the frames of a run: those of stored events, then new ones, until the run is over. Returns whether the run's
- * end was sent. Frames are made from the beginning of the run, because the result needs them; frames that the reader
+ * Sends the frames of stored events and then of new events, until the run is over. Returns whether the end of the run
+ * was sent. Frames are made from the beginning of the run, because the result needs them. Frames that the reader
  * already has are not sent.
  */
 export async function sendRun(frames: RunFrames, given: RunSink): Promise<boolean> {
@@ -45,13 +45,13 @@ export async function sendRun(frames: RunFrames, given: RunSink): Promise<boolea
 
 type InitFrame = Extract<StreamEvent, { event: "init" }>;
 
-/** The `init` frame of a session whose runtime has not sent one. */
+/** Makes an `init` frame for a session whose runtime has not sent `init`. */
 function plainInit({ sessionId, model, tools }: Pick<FramingContext, "sessionId" | "model" | "tools">): InitFrame {
   const data = { session_id: sessionId, model, tools: [...tools], mcp_servers: [], plugins: [], commands: [] };
   return { event: "init", data };
 }
 
-/** For a new reader, sends `init` first: the one from earlier in the run, or a plain one. */
+/** Sends `init` first to a new reader. If the run has not sent `init` yet, the reader gets a plain `init`. */
 function beginsWithInit(sink: RunSink, { sessionId, isTakenUp = false }: AskedRun): BeginningSink {
   let hasBegun = isTakenUp;
   let before = plainInit({ sessionId, model: "", tools: [] });
@@ -59,7 +59,7 @@ function beginsWithInit(sink: RunSink, { sessionId, isTakenUp = false }: AskedRu
     signal: sink.signal,
     partial: (frame) => sink.partial(frame),
     async frame(frame) {
-      // A process that was started during the run sends `init` again; a stream has only one.
+      // A process that starts during the run sends `init` again, but a stream may have `init` only once.
       if (hasBegun && frame.event === "init") return true;
       if (!hasBegun && frame.event !== "init" && !(await sink.frame(before))) return false;
       hasBegun = true;
@@ -72,11 +72,11 @@ function beginsWithInit(sink: RunSink, { sessionId, isTakenUp = false }: AskedRu
 }
 
 interface BeginningSink extends RunSink {
-  /** Receives a frame that is not sent, because the reader has it already. */
+  /** Takes note of a frame that the reader already has. */
   skipped(frame: StreamEvent): void;
 }
 
-/** Sends the log of a run. Undefined if the log ends before the run does. */
+/** Sends the log of a run. Returns undefined if the log ends before the run, or if the reading was stopped. */
 async function sendLog({ store, sessions, live, run }: RunFrames, sink: BeginningSink): Promise<boolean | undefined> {
   const { sessionId, runId, from, after, partials } = run;
   const context = await contextOf(sessions, run);
@@ -91,7 +91,7 @@ async function sendLog({ store, sessions, live, run }: RunFrames, sink: Beginnin
         if (item.sequence <= after) sink.skipped(frame);
         else if (!(await sink.frame(frame))) return false;
     }
-    // A steering prompt will be read by this run: `framing` needs the prompt's text when the run reads it.
+    // If the run later reads this steering prompt, `framing` needs the prompt's text.
     else if (item.event_type === "prompt.accepted") framing(item);
   }
   const { ending } = watch.seen();
@@ -110,7 +110,7 @@ async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedR
     sessions.get(sessionId),
     sessions.runs(sessionId, { limit: 1 }),
   ]);
-  // Reading one run is usually enough: the run is the last one, or has not begun.
+  // Reading one run is usually enough, because the wanted run is the last run or has not begun.
   const isQueued = queue.some(({ run_id }) => run_id === runId);
   const isLast = isQueued || newest.items[0]?.id === runId;
   const { items } = isLast ? newest : await sessions.runs(sessionId, { limit: 200 });

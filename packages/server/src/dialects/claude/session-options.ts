@@ -2,7 +2,7 @@ import { type SessionState, parseInput } from "@skein/core";
 import { ClaudeOptions, KnownError } from "@skein/protocol";
 import type { Caller } from "../../request-context.ts";
 
-/** The options that the request itself named. The others are inherited instead of taking their defaults. */
+/** Returns the options that the request names. Other options are inherited and get no defaults. */
 export function givenOptions(body: object, raw: unknown): Partial<ClaudeOptions> {
   const named = raw as Readonly<Record<string, unknown>>;
   const entries = Object.entries(body).filter(
@@ -11,7 +11,7 @@ export function givenOptions(body: object, raw: unknown): Partial<ClaudeOptions>
   return Object.fromEntries(entries);
 }
 
-/** All options of a new session, with the Claude API's defaults for those that were left out. */
+/** Returns all options of a new session. Options that the request leaves out get the Claude API's defaults. */
 export function allOptions(body: object): ClaudeOptions {
   const entries = Object.entries(body).filter(([key]) => Object.hasOwn(ClaudeOptions.shape, key));
   return ClaudeOptions.parse(Object.fromEntries(entries));
@@ -24,7 +24,7 @@ export function recordedOptions({ agent }: SessionState): ClaudeOptions | undefi
   return parsed.success ? parsed.data : ClaudeOptions.parse({});
 }
 
-/** The options of one run. A session whose runtime is not Claude Code takes none of Claude Code's options. */
+/** Returns the options of one run. Rejects Claude Code's options for a session with another runtime. */
 export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOptions | undefined): Partial<ClaudeOptions> {
   if (recorded) return given;
   const { include_partial_messages, ...others } = given;
@@ -37,13 +37,10 @@ export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOption
   return include_partial_messages === undefined ? {} : { include_partial_messages };
 }
 
-/**
- * Rejects options of an agent that the caller could not use in a request, because the agent's sessions start with these
- * options.
- */
+/** Rejects options of an agent if the caller could not use them in a request. Sessions of the agent start with these options. */
 export async function checkClaudeOptions({ shared, principal }: Caller, given: unknown): Promise<void> {
   const options = parseInput(ClaudeOptions, given);
-  // Options with secrets are rejected: they are for one session, but every key with the scope `read` sees the agent.
+  // Options with secrets are rejected, because every key with the scope `read` sees the agent.
   const { env, hooks, mcp_servers, ...others } = options;
   const remote = Object.values(mcp_servers ?? {}).some(({ type }) => type !== "stdio");
   if (Object.keys(env).length > 0 || Object.keys(hooks ?? {}).length > 0 || remote)

@@ -33,7 +33,7 @@ export function sessionResponse(session: Session): SessionResponse {
   };
 }
 
-/** One page of the matching sessions, newest first, and how many match in all. */
+/** Returns one page of the matching sessions, newest first, and the number of all matching sessions. */
 export async function listSessions(
   { sessions }: Caller,
   { page, page_size, status, tags, search, user, metadata, parent_session_id }: SessionListQuery,

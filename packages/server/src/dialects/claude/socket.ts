@@ -17,8 +17,8 @@ import { currentRun, runAfter, stopRun } from "./stream.ts";
 export const CLAUDE_SOCKET = "/api/v1/query/ws";
 
 /**
- * One conversation over `/api/v1/query/ws`. The client sends prompts, interrupts, answers and controls; the server
- * sends the frames of the runs. A message that names no session is for the last session of the connection.
+ * Creates a connection for `/api/v1/query/ws`. The client sends prompts, interrupts, answers and controls. The server
+ * sends the frames of the runs. A message without a session id is for the last session of the connection.
  */
 export function createClaudeConnection(socket: WebSocket, caller: Caller, origin: SocketOrigin): Connection {
   const { shared, principal } = caller;
@@ -26,7 +26,7 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller, origin
   let current: string | undefined;
   let before = Promise.resolve();
 
-  /** Handles messages one after the other, so that an interrupt after a prompt stops that prompt's run. */
+  /** Handles one message after another, so that an interrupt stops the run of the prompt before it. */
   function receive(bytes: Buffer): Promise<void> {
     before = before.then(() => heard(bytes));
     return before;
@@ -97,13 +97,13 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller, origin
     const body = parseInput(QueryRequest, { ...rest, prompt: words, session_id: continued });
     const run = await acceptQuery(caller, body, raw, "replace");
     current = run.sessionId;
-    // The answer to the message comes first, then the frames.
+    // The client gets the answer to its message before the frames of the run.
     setImmediate(() => follow(run, body.stop_on_disconnect));
     return { message: "accepted", session_id: run.sessionId, run_id: run.runId };
   }
 
   function follow(run: AskedRun, stopOnDisconnect: boolean): void {
-    // A prompt that answered a question continues a run whose frames are being sent already.
+    // If the prompt answered a question, the frames of its run are already being sent.
     const known = runs.get(run.runId);
     if (known) {
       known.stopOnDisconnect ||= stopOnDisconnect;

@@ -39,14 +39,14 @@ export async function streamRun(
   });
 }
 
-/** The run that the reader was following, according to its Last-Event-ID. Undefined without this header. */
+/** Returns the run of the event in the Last-Event-ID header. Returns undefined without this header. */
 export async function takenUp(call: RequestContext, sessionId?: string): Promise<AskedRun | undefined> {
   const header = call.request.headers["last-event-id"];
   if (typeof header !== "string" || header === "") return undefined;
   return runAfter(call, header, { sessionId, field: "Last-Event-ID" });
 }
 
-/** The run of the event that the reader received last, followed from that event on. */
+/** Returns the run of the reader's last event, to be followed from that event on. */
 export async function runAfter(
   { sessions }: Caller,
   eventId: string,
@@ -54,8 +54,7 @@ export async function runAfter(
 ): Promise<AskedRun> {
   const place = placeOfFrame(eventId);
   const id = place?.sessionId ?? sessionId;
-  // An unknown id is rejected. Otherwise a client that repeats a query after a broken connection would pay for a second
-  // run.
+  // An unknown id is rejected. If it were accepted, a client that repeats a query after a broken connection would pay for a second run.
   if (!place || id === undefined || (sessionId !== undefined && id !== sessionId)) throw noEvent(field);
   await claudeSession({ sessions }, id);
   const run = await runAt(sessions, id, place.sequence);
@@ -70,13 +69,13 @@ function noEvent(field: string): ApiError {
   return new ApiError("VALIDATION_ERROR", `${field}: This is not the id of an event of this stream.`);
 }
 
-/** The run in progress, otherwise the next one in the queue, otherwise the last one. */
+/** Returns the run in progress. If no run is in progress, returns the next queued run or the last run. */
 export async function currentRun({ sessions }: Pick<Caller, "sessions">, sessionId: string): Promise<AskedRun> {
   const state = await sessions.state(sessionId);
   const { run, queue, sequence } = state;
   const also = { sessionId, after: 0, partials: hasPartials(state), state };
   const [next] = queue;
-  // A queued run has no events yet: its frames begin at the current state, which has its prompt.
+  // A queued run has no events yet. Its frames begin at the current state, which contains its prompt.
   if (!run && next) return { ...also, runId: next.run_id, from: sequence };
   const [latest] = (await sessions.runs(sessionId, { limit: 1 })).items;
   if (!latest) throw new ApiError("SESSION_NOT_FOUND", `Session ${sessionId} has no run that could be followed.`);
@@ -90,7 +89,7 @@ function hasPartials({ agent, run }: SessionState): boolean {
 
 /** Cancels a run whose client has disconnected. */
 export async function stopRun({ sessions }: Caller, { sessionId, runId }: AskedRun): Promise<void> {
-  // The run may have ended in the meantime.
+  // The run may have ended before the cancellation.
   await sessions.cancel(sessionId, { runId, reason: "The client disconnected." }).catch(() => {});
 }
 
@@ -99,7 +98,7 @@ function frameText({ event, id, data }: StreamEvent): string {
   return `event: ${event}\n${id ? `id: ${id}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** The last frame of a connection that ends before its run. A reader whose key is still valid reconnects. */
+/** Returns the last frame if a connection ends before its run. A reader with a valid key reconnects. */
 function closing(reason: StreamEnd): string {
   return frameText({ event: "error", data: CLOSING[reason] });
 }

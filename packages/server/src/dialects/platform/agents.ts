@@ -17,7 +17,7 @@ import { type Extras, USES_DEFAULT_MODEL, modelOfAgent } from "./model-of-messag
 
 type Tool = z.output<typeof ToolSchema>;
 
-/** Agents and the tools that they name. */
+/** Routes for agents and their tools. */
 export const agentHandlers = {
   async createAgent({ body }, call) {
     const { tools, frontend_tools, skills: names, default_model_id, model, extras, ...config } = body;
@@ -98,7 +98,7 @@ export const agentHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Sets the version as ETag, so that a change can name the version that it is based on (If-Match). */
+/** Sets the agent's version as ETag. A later change can name this version in If-Match. */
 function tagged(call: RequestContext, agent: Agent): Agent {
   call.reply.header("etag", `"${agent.version}"`);
   return agent;
@@ -132,9 +132,9 @@ function checkRuntime({ shared }: RequestContext, runtime: AgentInput["runtime"]
     );
 }
 
-/** The schemas of tools that the server runs, given by name, and of tools that the caller runs. */
+/** Returns the schemas of an agent's tools. `names` are tools of the server, and `frontend` are tools of the caller. */
 function toolSchemas(call: RequestContext, names: readonly string[], frontend: readonly Tool[]): Tool[] {
-  // Checks the tools as the engine does. Otherwise an agent with invalid tools would accept prompts but never run.
+  // Checks the tools as the engine does. Without this check, an agent with invalid tools would accept prompts but never run.
   for (const { name, description, input_schema } of frontend)
     defineTool({ name, description, input: input_schema, executor: "frontend" });
   const code = names.map((name) => {
@@ -175,7 +175,7 @@ function skillsNamed({ shared }: RequestContext, names: readonly string[]): read
   return shared.deps.skillsNamed(names);
 }
 
-/** The skills as the agent stores them: name and description. Their instructions stay in their files. */
+/** Returns the names and descriptions of skills, as the agent stores them. The instructions stay in the skills' files. */
 function skillsPart(skills: readonly Skill[]): Pick<AgentConfig, "skills"> {
   return { skills: skills.map(({ name, description }) => ({ name, description })) };
 }
@@ -186,7 +186,7 @@ function skillSchema(skills: readonly Skill[]): Tool[] {
   return [{ name, description, input_schema: inputSchema }];
 }
 
-/** Whether a tool of an agent is the built-in one that loads skills, and not another tool of that name. */
+/** Whether a tool of an agent is the built-in tool that loads skills. Another tool may have the same name. */
 function isSkillTool({ config }: Agent, name: string): boolean {
   return name === SKILL_TOOL && (config.skills?.length ?? 0) > 0;
 }
@@ -196,7 +196,7 @@ function frontendNames(agent: Agent): readonly string[] {
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
 }
 
-/** Extras that the server sets itself. Callers cannot set them. */
+/** Extras that only the server may set. */
 const OWN_MARKS: readonly string[] = [USES_DEFAULT_MODEL, "frontend_tools"];
 
 function extrasWith(current: Extras, given: Extras | undefined): Extras {

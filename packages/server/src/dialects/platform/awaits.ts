@@ -35,7 +35,7 @@ export const awaitHandlers = {
     const names = await namesOfAgents(call, [...new Set(items.map(({ session }) => session.agent_id))]);
     const data = page.items.flatMap((open) => {
       const session = sessions.get(open.session_id);
-      // The session was deleted in the meantime.
+      // The session was deleted after its awaits were read.
       if (!session) return [];
       const { id, title, agent_id } = session;
       const shown = { id, title, agent_id, agent_name: names.get(agent_id) ?? null };
@@ -80,7 +80,7 @@ export async function acceptAnswer(
   return { session_id: id, tool_use_id: params.tool_use_id, disposition, reason, event_sequence: sequence };
 }
 
-/** The tool calls of a log. A call that was started and has no result yet is `running`. */
+/** Returns the tool calls of a log. A started call without a result is `running`. */
 function effectsOf(events: readonly Event[]): Effect[] {
   const effects = new Map<string, Effect>();
   for (const event of events) {

@@ -14,7 +14,7 @@ export async function capsOfKey(call: RequestContext, keyName: string): Promise<
   return [...(await capUses(store.records, [...once.values()], shared.now()))];
 }
 
-/** The agents of this tenant that have caps. Names of other tenants' agents are not revealed. */
+/** Returns the agents of this tenant that have caps. Agents of other tenants stay hidden. */
 async function ownAgents({ agents }: RequestContext, capped: readonly string[]): Promise<readonly string[]> {
   const found = new Set<string>();
   if (capped.length === 0) return [];

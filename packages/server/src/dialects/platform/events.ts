@@ -7,7 +7,7 @@ import { answerWithStream } from "../../streams/stream-answer.ts";
 import type { StreamEnd } from "../../streams/open-streams.ts";
 
 const PAGE = 100;
-/** A page ends early once it has this many characters. */
+/** A page that reaches this size ends, even if it has fewer events than `limit`. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 const FIRST_PART = 20;
 
@@ -44,7 +44,7 @@ export const eventHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Reads a page in parts that grow: with large events, a page reaches PAGE_BYTES long before it reaches `limit`. */
+/** Reads a page in parts of growing length, because a few large events can reach PAGE_BYTES long before `limit`. */
 async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: { after: number; limit: number }) {
   const data: Event[] = [];
   let size = 0;
@@ -59,7 +59,7 @@ async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: {
       const shown = data.slice(0, limit);
       return { data: shown, next_after: shown.at(-1)?.sequence ?? null };
     }
-    // As many events as fit into the page if all of them are as large as the largest one so far.
+    // The next part has at most as many events as fit into the page at the largest size so far.
     part = Math.min(part * 2, Math.ceil((PAGE_BYTES - size + 1) / Math.max(...sizes)));
   }
 }
@@ -70,7 +70,7 @@ async function lastSequence({ shared, principal }: RequestContext, sessionId: st
   return head?.lastSequence ?? 0;
 }
 
-/** The page of events before a sequence, read backwards in parts that grow. A page of large events has fewer of them. */
+/** Reads the page of events before a sequence, backwards in parts of growing length. A page of large events has fewer events. */
 async function pageBefore(sessions: Sessions, sessionId: string, { before, limit }: { before: number; limit: number }) {
   let data: Event[] = [];
   let [first, size] = [before, 0];
