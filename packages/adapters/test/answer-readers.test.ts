@@ -179,7 +179,7 @@ describe("the AI SDK", () => {
   });
 });
 
-test("Claude continues another model's step without thinking, because the API requires signed thinking before tool calls", () => {
+test("Claude continues another model's step with thinking off, because the API requires signed thinking before tool calls", () => {
   const asked = (carry: object) => {
     const turns = [
       { role: "user" as const, content: "Hi." },

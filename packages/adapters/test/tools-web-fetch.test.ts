@@ -73,8 +73,7 @@ test.each([
 test("if a name later resolves to another address, the connection goes to the checked address, 100 of 100 times", async () => {
   const { port, hits } = await server((_, response) => response.end("inside"));
   let asked = 0;
-  // Every first lookup returns an allowed address at which nothing listens. Every second lookup returns the address of
-  // the server.
+  // The lookups alternate between an allowed address at which nothing listens, and the address of the server.
   const flip = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) => {
     asked += 1;
     callback(null, [{ address: asked % 2 === 1 ? "127.0.0.2" : "127.0.0.1", family: 4 }]);

@@ -24,7 +24,7 @@ export interface OpenTelemetryOptions {
    */
   readonly endpoint: string;
   readonly serviceName?: string | undefined;
-  /** The time between two sendings of spans and log lines, in ms. Metrics are sent less often. */
+  /** How often spans and log lines are sent, in ms. Metrics are sent less often. */
   readonly everyMs?: number;
 }
 

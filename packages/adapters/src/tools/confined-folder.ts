@@ -193,8 +193,8 @@ async function makeFolders(base: string, folder: string, path: string): Promise<
 }
 
 /**
- * Returns a path of an open folder that stays the same if somebody replaces the folder. Undefined on systems without
- * such paths.
+ * Returns a path that leads to the open folder even if somebody replaces the folder. Returns undefined on systems
+ * without such paths.
  */
 async function heldPlace(folder: FileHandle, base: string, path: string): Promise<string | undefined> {
   const held = `/proc/self/fd/${folder.fd}`;

@@ -147,7 +147,7 @@ function byDepth(one: FoundFile, other: FoundFile): number {
   return (depths[0] ?? 0) - (depths[1] ?? 0) || (one.path < other.path ? -1 : 1);
 }
 
-/** Yields the first `most` bytes of a stream, because a file in a sandbox may have any size and grow. */
+/** Yields the first `most` bytes of a stream, because a file in a sandbox may be of any size, and may grow. */
 async function* firstBytes(stream: Readable, most: number): AsyncGenerator<Uint8Array> {
   let left = most;
   for await (const chunk of stream as AsyncIterable<Uint8Array>) {

@@ -18,7 +18,7 @@ import {
 const isTranscript = ({ type }: ChildLine): boolean => type === "transcript_mirror";
 const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Returns the facts of messages that the log has before the transcript entry of the message. */
+/** Returns the facts that come before the transcript entries of their messages. */
 function tooEarly(sessionId: string, events: readonly Event[]): readonly string[] {
   const kept = new Set<string>();
   const early: string[] = [];

@@ -124,8 +124,8 @@ function changesJson(changes: Changes): string | null {
 }
 
 /**
- * Returns the changes of the session's row. Every step changes only the status, so this frequent change has a shorter
- * form.
+ * Returns the changes of the session's row. Every step sets the status again, so a change of only the status has a
+ * shorter form.
  */
 function sessionParts({
   updated_at,

@@ -1,4 +1,4 @@
-/** Keeps the process alive until the promise settles. Idle connections alone let the process end. */
+/** Keeps the process alive until the promise settles. Idle connections do not keep it alive. */
 export async function keepAliveUntil(ending: Promise<unknown>): Promise<void> {
   const staying = setInterval(() => {}, 60_000);
   try {

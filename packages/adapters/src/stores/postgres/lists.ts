@@ -168,7 +168,10 @@ function selection(filter: SessionFilter): Selection {
   return { lead, tables, where, values, bind, used };
 }
 
-/** Returns a pattern for this text that ignores case. lower() is not used: with the locale "C" it only knows ASCII. */
+/**
+ * Returns a pattern for this text that ignores case. lower() is not used, because it only knows ASCII with the locale
+ * "C".
+ */
 export function inAnyCase(text: string): string {
   const either = (letter: string): string => {
     const [small, large] = [letter.toLowerCase(), letter.toUpperCase()];

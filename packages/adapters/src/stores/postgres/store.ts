@@ -40,8 +40,8 @@ export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
   /**
-   * The number of connections for reads and leases. Up to four more connections append, and another listens and
-   * notifies.
+   * The number of connections for reads and leases. Up to four more connections append, and one more connection listens
+   * and notifies.
    */
   readonly poolSize?: number;
   /** The clock for the times of events. Leases and timers use the database's clock. */
@@ -182,8 +182,8 @@ export async function createPostgresStore({
     sessionId: string,
     { tenant, after = 0, limit }: { readonly tenant?: string; readonly after?: number; readonly limit?: number },
   ): Promise<readonly Event[]> {
-    // Sequences have no gaps, so the limit gives the last sequence. Rows are sorted here, because PostgreSQL would sort
-    // whole bodies, for a long log on disk.
+    // Sequences have no gaps, so the limit gives the last sequence. Rows are sorted here, because PostgreSQL would have
+    // to sort whole bodies. For a long log it would sort them on disk.
     const last = limit === undefined ? LAST_SEQUENCE : Math.min(after + limit, LAST_SEQUENCE);
     const rows = isUuid(sessionId) ? await query(READ, [sessionId, after, last, tenant ?? null]) : [];
     // The answer is empty, so a second query checks whether the session exists.

@@ -39,7 +39,10 @@ export async function listOpenAwaits(connections: Connections, query: OpenAwaits
   };
 }
 
-/** The time of a head's last change in microseconds. They sort the list, although a session shows only milliseconds. */
+/**
+ * The time of a head's last change in microseconds. The list is sorted by microseconds, although a session shows only
+ * milliseconds.
+ */
 const CHANGED_AT = "(extract(epoch from h.updated_at) * 1000000)::bigint";
 
 const changedStatement = (kind: string, where: string): Statement => ({

@@ -42,7 +42,7 @@ export function jsonText(data: unknown): string {
   }
 }
 
-/** Returns a preview with short values and the beginning of longer values. It is enough to recognise the body. */
+/** Returns a preview with short values and the beginning of longer values. This is enough to recognise the body. */
 function previewOf(data: unknown): string {
   if (typeof data !== "object" || data === null) return JSON.stringify(null);
   // Long strings are cut before they are converted to JSON. The part that remains is still longer than the limit for

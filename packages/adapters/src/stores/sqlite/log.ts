@@ -112,7 +112,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
       : undefined;
   }
 
-  /** Returns the error of an append that must be rejected, or undefined. The append is not a repeated one. */
+  /** Returns the error of an append that must be rejected, or undefined. The caller has excluded repeated appends. */
   function problemWith(asked: AskedAppend): KnownError | undefined {
     const { sessionId, before, begins, changes, expect, lease, claim, time } = asked;
     const last = before?.last_sequence ?? 0;
