@@ -1,4 +1,4 @@
-/** Line types that this version knows by name. A line of another type is kept, shown unchanged, and counted by `checkFormat`. */
+/** The line types that this version of Skein knows. `checkFormat` counts the lines of other types. */
 const names: ReadonlySet<string> = new Set([
   "user",
   "assistant",

@@ -5,10 +5,10 @@ import { TodoItem } from "./todo.ts";
 import { UsageInfo } from "./usage-info.ts";
 
 /**
- * The lines of a transcript, in the formats of Claude Code 2.0 to the current version.
+ * The schemas of a transcript's lines, for Claude Code 2.0 and later.
  *
- * The format is internal to Claude Code and grows with every version, so every object is open: a field that is not
- * named here is kept, and a `type` that is not named here is an `UnknownLine`, which is not changed.
+ * Every version of Claude Code may add fields and types. So every schema keeps unknown fields, and a line of an unknown
+ * `type` is an `UnknownLine`.
  */
 
 const text = z.string().nullish();
@@ -57,7 +57,7 @@ export const UserLine = z.looseObject({
   planContent: text,
 });
 
-/** One content block of an answer; lines with the same `message.id` are one answer. */
+/** One content block of an answer. All lines of an answer have the same `message.id`. */
 export const AssistantLine = z.looseObject({
   type: z.literal("assistant"),
   ...envelope,
@@ -74,7 +74,7 @@ export const AssistantLine = z.looseObject({
   apiBlockIndex: z.number().nullish(),
   effort: z.unknown().optional(),
   isApiErrorMessage: flag,
-  /** The SQL specification has this field here. In real files the user line with the result has it. */
+  /** The SQL specification puts this field here. Real files have it on the user line that contains the tool result. */
   toolUseResult: z.unknown().optional(),
 });
 
@@ -119,7 +119,7 @@ const AiTitleLine = z.looseObject({ type: z.literal("ai-title"), aiTitle: text }
 
 const LastPromptLine = z.looseObject({ type: z.literal("last-prompt"), lastPrompt: text, leafUuid: text });
 
-/** Claude Code's own running total of the session. It is shown for comparison; our totals do not use it. */
+/** The cost of the session so far, as Claude Code computed it. Skein shows this cost, but does not use it for totals. */
 const CostStateLine = z.looseObject({
   type: z.literal("cost-state"),
   totalCostUSD: z.number().nullish(),
@@ -137,7 +137,6 @@ const WorktreeStateLine = z.looseObject({
 /** A line of a type without a schema: metadata lines, the workflow journal, and types of newer versions. */
 const UnknownLine = z.looseObject({ type: z.string().optional() });
 
-/** The schema of a line by its type. */
 export const lineSchemas = {
   user: UserLine,
   assistant: AssistantLine,
@@ -156,5 +155,4 @@ export const lineSchemas = {
   "worktree-state": WorktreeStateLine,
 } as const;
 
-/** Any line, typed by its schema, or an `UnknownLine`. */
 export const Line = z.union([...Object.values(lineSchemas), UnknownLine] as const);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A line of `history.jsonl`: a typed prompt of any project. */
+/** A line of `history.jsonl`, which contains the typed prompts of all projects. */
 export const HistoryEntry = z.looseObject({
   display: z.string(),
   pastedContents: z.record(z.string(), z.unknown()).nullish(),
@@ -18,7 +18,7 @@ export const DailyStats = z.looseObject({
 });
 
 /**
- * `stats-cache.json`, version 1 and later. Claude Code often does not update it: it may be shown, but must not be used
+ * `stats-cache.json`, version 1 and later. Claude Code often does not update the file, so its numbers must not be used
  * for totals.
  */
 export const StatsCache = z.looseObject({
@@ -37,7 +37,7 @@ export const StatsCache = z.looseObject({
 });
 export type StatsCache = z.infer<typeof StatsCache>;
 
-/** `agent-<id>.meta.json` beside a subagent's transcript. */
+/** The content of `agent-<id>.meta.json`, a file beside the transcript of a subagent. */
 export const AgentMeta = z.looseObject({
   agentType: z.string().nullish(),
   description: z.string().nullish(),

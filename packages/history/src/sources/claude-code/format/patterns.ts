@@ -4,12 +4,12 @@ import { z } from "zod";
 
 export const Uuid = z.string().regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i);
 
-/** Seven or eight hexadecimal digits in 2.0, in newer versions `a` and sixteen digits. */
+/** Claude Code 2.0 wrote seven or eight hexadecimal digits. Newer versions write `a` and sixteen digits. */
 export const ShortAgentId = z.string().regex(/^a?[0-9a-f]{6,17}$/i);
 
 export const IsoTimestamp = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/);
 
-/** Three words until 2.1.110 (`keen-juggling-origami`), since then words of the prompt. */
+/** Versions before 2.1.110 wrote three words (`keen-juggling-origami`). Newer versions write words of the prompt. */
 export const Slug = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)+$/);
 
 /** Sixteen digits of the SHA-256 of the file's absolute path (not of its content), and a version. */

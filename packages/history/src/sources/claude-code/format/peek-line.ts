@@ -1,9 +1,9 @@
 /**
- * Finds `type`, time and other fields of a line in its bytes, and where its message begins.
+ * Finds the type, the time and other fields of a line in its bytes. Also finds the position of the message.
  *
  * Keys have no fixed order: `type` may follow a nested `"type"` (attachments, answers), so a plain search would be
- * wrong. The line is read up to its first nested value, and backwards from its end to its last nested value. If the type is
- * in neither part, the whole line is read.
+ * wrong. The line is read up to its first nested value, and backwards from its end to its last nested value. If the
+ * type is in neither part, the whole line is read.
  */
 import { findKeys, keys, newFound, skipSpace, skipString } from "../../../scan/json-scan.ts";
 
@@ -24,9 +24,9 @@ export interface Peek {
   requestIdStart: number;
   requestIdEnd: number;
   isSidechain: boolean;
-  /** The position after the last nested value; only plain pairs follow. */
+  /** The position after the last nested value. Only pairs with plain values follow. */
   tailAt: number;
-  /** The key of the first nested value and its position. Usually it is the message. */
+  /** The key of the first nested value, and the position of this value. Usually the key is `message`. */
   nestedKeyStart: number;
   nestedKeyEnd: number;
   nestedAt: number;
@@ -70,7 +70,7 @@ export function peekLine(bytes: Buffer, start: number, end: number, peek: Peek):
   return peek.typeStart >= 0;
 }
 
-/** The time of a line, found by reading the whole line. */
+/** Reads the whole line to find its time. */
 export function findTimestamp(bytes: Buffer, start: number, end: number): string | undefined {
   findKeys(bytes, start, end, wanted, found);
   const [, , at = -1, until = -1] = found;
@@ -182,7 +182,7 @@ function walkTail(bytes: Buffer, start: number, end: number, peek: Peek): void {
   }
 }
 
-/** The position before the opening quote of a string whose closing quote is at `at`; `start` if the string has escapes. */
+/** Returns the position before the string that ends with the quote at `at`, or `start` if the string has escapes. */
 function beforeString(bytes: Buffer, at: number, start: number): number {
   let i = at - 1;
   while (i > start && bytes[i] !== QUOTE) {
@@ -193,7 +193,7 @@ function beforeString(bytes: Buffer, at: number, start: number): number {
   return bytes[i - 1] === 0x5c ? start : i - 1;
 }
 
-/** The position before a number, `true`, `false` or `null` that ends at `at`. */
+/** Returns the position before the number, `true`, `false` or `null` that ends at `at`. */
 function beforeScalar(bytes: Buffer, at: number, start: number): number {
   let i = at;
   while (i > start) {

@@ -63,6 +63,5 @@ export const schemas = {
   Uuid,
   WebFetchInput,
   WriteInput,
-  /** The lines by their `type`. */
   lines: lineSchemas,
 } as const;

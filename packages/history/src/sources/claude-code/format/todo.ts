@@ -7,10 +7,10 @@ export const TodoItem = z.looseObject({
 });
 export type TodoItem = z.infer<typeof TodoItem>;
 
-/** `todos/<session>-agent-<agent>.json`; since 2.1.16 replaced by task files. */
+/** The content of `todos/<session>-agent-<agent>.json`. Claude Code 2.1.16 and later write task files instead. */
 export const TodoFile = z.array(TodoItem);
 
-/** `tasks/<list>/<n>.json`. It has no time. */
+/** The content of `tasks/<list>/<n>.json`. The file contains no time. */
 export const TaskItem = z.looseObject({
   id: z.string(),
   subject: z.string(),

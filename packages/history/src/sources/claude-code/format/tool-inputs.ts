@@ -20,14 +20,17 @@ export const EditInput = z.looseObject({
 
 export const GlobInput = z.looseObject({ pattern: z.string(), path: z.string().optional() });
 
-/** `Task` was renamed to `Agent`. `subagent_type` is any string, because users define their own agents. */
+/**
+ * Newer versions of Claude Code call the tool `Task` by the name `Agent`. `subagent_type` is any string, because users
+ * define their own agents.
+ */
 export const TaskInput = z.looseObject({
   subagent_type: z.string().optional(),
   description: z.string().optional(),
   prompt: z.string(),
 });
 
-/** An array; in the oldest files a Markdown checklist. */
+/** `todos` is a list, or a Markdown checklist in the oldest files. */
 export const TodoWriteInput = z.looseObject({ todos: z.union([z.array(TodoItem), z.string()]) });
 
 export const WebFetchInput = z.looseObject({

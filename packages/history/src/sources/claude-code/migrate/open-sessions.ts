@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The sessions that are open in Claude Code, each with the id of its process. Claude Code's own files list them. */
+/** Returns the process id of each session that is open in Claude Code, from the files in which Claude Code lists them. */
 export function openSessions(root: string): ReadonlyMap<string, number> {
   const live = new Map<string, number>();
   for (const name of namesIn(join(root, "sessions"))) {
@@ -15,7 +15,8 @@ export function openSessions(root: string): ReadonlyMap<string, number> {
       const pid = typeof entry.pid === "number" ? entry.pid : Number(name.slice(0, -".json".length));
       if (typeof entry.sessionId === "string" && isRunning(pid)) live.set(entry.sessionId, pid);
     } catch {
-      // The file was deleted or is being written. The migration also checks that the transcript does not change.
+      // The file was deleted or is being written, so its session is missing here. The migration also checks that the
+      // transcript does not change.
     }
   }
   return live;

@@ -1,4 +1,4 @@
-/** Plans the migration of a session: which files are copied or moved where. Nothing is written here. */
+/** Plans which files of a session are copied or moved, and where to. This module writes nothing. */
 import { lstatSync, readlinkSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
@@ -17,10 +17,10 @@ export interface PlannedFile {
   readonly mode: number;
   /** The target of a symbolic link; null for a file. */
   readonly link: string | null;
-  /** The folder for staging, on the same disk as the destination. */
+  /** The folder for temporary files, on the same disk as the destination. */
   readonly toTop: string;
   readonly fromTop: string;
-  /** The hash that the result must have, if it is known. */
+  /** The hash that the migrated file must have, if it is known. */
   readonly expectedHash?: string;
 }
 
@@ -39,7 +39,7 @@ export interface PlannedSession {
 export interface SessionPlace {
   readonly file: DataFile;
   readonly agents: readonly DataFile[];
-  /** The `slug` values of its lines, which are the names of plan files. */
+  /** The `slug` values of the session's lines. Plan files have these names. */
   readonly slugs: readonly string[];
   readonly source: string;
   readonly destination: string;
@@ -123,8 +123,8 @@ export function planMemory(options: {
 }
 
 /**
- * Path mappings, longest first: the project, and the session's own files in the data directory, because lines contain
- * these paths too.
+ * Returns the path mappings of the project, and of the session's files in the data directory. The longest path comes
+ * first.
  */
 function mappingsOf(
   { file, source, destination, destinationRoot }: SessionPlace,

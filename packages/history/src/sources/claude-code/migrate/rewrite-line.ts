@@ -1,6 +1,6 @@
 /**
- * Rewrites paths in the bytes of a line. Only strings in fields that contain paths change. All other bytes stay the
- * same: text, signatures, the order of keys, escapes, numbers. Unknown and damaged lines are not changed.
+ * Rewrites paths in the bytes of a line. Only strings in fields that contain paths change. All other bytes stay
+ * unchanged, for example text, signatures, the order of keys and escapes. Unknown and damaged lines are not changed.
  */
 import { knownBlockTypes } from "../format/known-block-types.ts";
 import { findKeys, keys, newFound, skipSpace, skipString, skipValue } from "../../../scan/json-scan.ts";
@@ -53,7 +53,7 @@ const pathKeyedFields: ReadonlySet<string> = new Set(["trackedFileBackups"]);
 
 const deepest = 200;
 
-/** The rewritten line of a transcript, or undefined if nothing changes. */
+/** Returns the rewritten line of a transcript, or undefined if nothing changes. */
 export function rewriteLine(line: Buffer, mappings: readonly PathMapping[]): Rewritten | undefined {
   if (!mayMention(line, mappings)) return undefined;
   const value = parsed(line);
@@ -63,7 +63,7 @@ export function rewriteLine(line: Buffer, mappings: readonly PathMapping[]): Rew
   return rewriteJson(line, mappings);
 }
 
-/** Rewrites any JSON object with these path fields, for example an entry of the prompt history. */
+/** Rewrites the path fields of any JSON object, for example of an entry of the prompt history. */
 export function rewriteJson(bytes: Buffer, mappings: readonly PathMapping[]): Rewritten | undefined {
   const walk: Walk = { bytes, mappings, found: [] };
   walkValue(walk, skipSpace(bytes, startOf(bytes), bytes.length), { isPath: false, key: "", depth: 0 });
@@ -86,7 +86,7 @@ export function rewriteJson(bytes: Buffer, mappings: readonly PathMapping[]): Re
 interface Walk {
   readonly bytes: Buffer;
   readonly mappings: readonly PathMapping[];
-  /** The replacements, in the order of the bytes. */
+  /** The replacements, sorted by their position in the bytes. */
   readonly found: { readonly start: number; readonly end: number; readonly text: Buffer }[];
 }
 
@@ -142,7 +142,7 @@ function walkObject(walk: Walk, at: number, place: Place): number {
 const typeKey = keys("type");
 const typeFound = newFound(typeKey);
 
-/** Whether this is a content block of an unknown type, which is not changed. */
+/** Returns true for a content block of an unknown type. Such a block is not changed. */
 function isUnknownBlock({ bytes }: Walk, at: number, { key, depth }: Place): boolean {
   if (key !== "content" || depth > 4) return false;
   if (!findKeys(bytes, at, bytes.length, typeKey, typeFound)) return false;
@@ -157,7 +157,7 @@ function noteToken(walk: Walk, start: number, end: number): void {
   const mapped = mapPath(text, walk.mappings);
   if (!mapped) return;
   const { prefix } = mapped;
-  // Without escapes it is enough to replace the beginning of the path, which keeps the data for undo small.
+  // If the path has no escapes, replacing its beginning is enough. This keeps the data for undo small.
   const isPlain = prefix !== undefined && !token.includes("\\") && token.startsWith(prefix.old, 1);
   if (isPlain) {
     const replaced = JSON.stringify(prefix.new).slice(1, -1);
@@ -165,7 +165,7 @@ function noteToken(walk: Walk, start: number, end: number): void {
   } else walk.found.push({ start, end, text: Buffer.from(JSON.stringify(mapped.path)) });
 }
 
-/** Returns false if the line does not have the longest name of the path, and so cannot contain the path. */
+/** Returns false if the line cannot contain a path, because the longest folder name of the path is not in the line. */
 function mayMention(line: Buffer, mappings: readonly PathMapping[]): boolean {
   return mappings.some(({ from }) => {
     const longest = from.split(/[^A-Za-z0-9]+/).reduce((a, b) => (b.length > a.length ? b : a), "");

@@ -9,7 +9,7 @@ export interface SharedEdits {
   readonly notes: readonly string[];
 }
 
-/** The edits of the files that all projects share, for sessions that are in their new place. */
+/** Plans the edits of the files that all projects share, such as the prompt history, after sessions were migrated. */
 export function sharedEdits(
   moves: readonly SessionMove[],
   { mode, isWholeWorkspace }: { readonly mode: MigrateMode; readonly isWholeWorkspace: boolean },
@@ -30,14 +30,14 @@ export function sharedEdits(
     lines.push(...planHistoryEdits({ root, destinationRoot, sessionIds, source, destination, mode, isWholeWorkspace }));
     if (!isWholeWorkspace) continue;
     if (root !== destinationRoot) {
-      notes.push("The settings of the project stay in their data directory.");
+      notes.push("The settings of the project stay in the old data directory.");
       continue;
     }
     const edit = planKeyEdit(root, { from: source, to: destination, mode });
     if (typeof edit === "string") notes.push(edit);
     else if (edit) keys.push(edit);
     if (edit && openSessions(root).size > 0) {
-      notes.push("Claude Code is running. It may overwrite the settings of the project with its own copy.");
+      notes.push("Claude Code is running. It may undo the change of the project's settings.");
     }
   }
   return { lines, keys, notes };

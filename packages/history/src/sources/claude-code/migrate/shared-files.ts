@@ -31,7 +31,6 @@ export interface HistoryMove {
   readonly isWholeWorkspace: boolean;
 }
 
-/** The edits of the prompt history for the migrated sessions. */
 export function planHistoryEdits(move: HistoryMove): readonly LineEdits[] {
   const path = join(move.root, "history.jsonl");
   const target = join(move.destinationRoot, "history.jsonl");
@@ -69,13 +68,13 @@ function belongsTo(line: string, { sessionIds, source, isWholeWorkspace }: Histo
 
 function linesOf(path: string): readonly string[] {
   if (!existsSync(path)) return [];
-  // Bytes that are not UTF-8 would be lost, so lines that contain them are not edited.
+  // A line with bytes that are not UTF-8 is not edited, because an edit would lose these bytes.
   return readFileSync(path, "utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.includes("\u{FFFD}"));
 }
 
-/** Edits lines in place and appends lines. May be called again: edited lines no longer match. */
+/** Edits lines in place and appends lines. A second call changes nothing, because edited lines no longer match. */
 export function applyLineEdits({ path, edits, appended }: LineEdits): void {
   const wanted = new Map(edits);
   const present = new Set(linesOf(path));
@@ -120,7 +119,10 @@ function appendLines(path: string, lines: readonly string[]): void {
   }
 }
 
-/** Replaces a whole file. Bytes that a running Claude Code appends to the old file in the meantime are copied too. */
+/**
+ * Replaces a whole file. If Claude Code appends to the old file during the replacement, the new file gets these bytes
+ * too.
+ */
 function replaceFile(path: string, change: (bytes: Buffer) => Buffer): void {
   const old = openSync(path, "r");
   const staged = join(dirname(path), `.skein-${basename(path)}`);
@@ -149,7 +151,7 @@ function replaceFile(path: string, change: (bytes: Buffer) => Buffer): void {
   }
 }
 
-/** The file with the settings per project: in the data directory, or beside it for `~/.claude`. */
+/** Returns the file with the settings per project. The file is in the data directory, or beside it for `~/.claude`. */
 function settingsFile(root: string): string | undefined {
   const inside = join(root, ".claude.json");
   if (exists(inside)) return inside;
@@ -157,7 +159,7 @@ function settingsFile(root: string): string | undefined {
   return basename(root) === ".claude" && exists(beside) ? beside : undefined;
 }
 
-/** The edit of the settings. Returns a sentence if the settings cannot be edited, and undefined if there are none. */
+/** Plans the edit of the settings. Returns a sentence if the settings cannot be edited, and undefined if none exist. */
 export function planKeyEdit(root: string, edit: Omit<KeyEdit, "path">): KeyEdit | string | undefined {
   const path = settingsFile(root);
   if (path === undefined) return undefined;
@@ -200,7 +202,7 @@ export function undoKeyEdit({ path, from, to, mode }: KeyEdit): void {
     const places = projectPlaces(bytes);
     const copy = places?.get(to);
     const original = places?.get(from);
-    // The copy is removed only if it is still directly before its original.
+    // The copied key is removed only if it is still directly before the key that it was copied from.
     if (!copy || !original || original.space !== copy.end + 1) return bytes;
     return Buffer.concat([bytes.subarray(0, copy.key), bytes.subarray(original.key)]);
   });

@@ -1,19 +1,18 @@
-/** The best score that a match in a line can have, from the line's bytes, so that lines with a low score are not parsed. */
+/** Finds the best score that a match in a line can have. Search does not parse lines with a low score. */
 import { newPeek, peekLine } from "../format/peek-line.ts";
 import { weights } from "../../../search/match-line.ts";
 import type { Query } from "../../../search/query.ts";
 
 const wholeWord = 0.5;
 
-/** The weight of the best kind of text. */
 export const bestWeight = weights.prompt;
 
-/** The best score of a match in a text of this weight. */
+/** Returns the best score that a match in a text of this weight can have. */
 export function scoreOf(weight: number, query: Query): number {
   return weight + query.terms.length + wholeWord;
 }
 
-/** The weight of the best text that a line can have, and the line's time; Infinity if the time is not found in its bytes. */
+/** The weight of the best text in a line, and the line's time. The time is Infinity if it is not found in the bytes. */
 export interface LineBest {
   weight: number;
   time: number;
@@ -25,7 +24,7 @@ const resultKey = Buffer.from('"tool_use_id"');
 export function bestIn(bytes: Buffer, start: number, end: number, best: LineBest): void {
   best.weight = weights.prompt;
   best.time = Infinity;
-  // The line's type was not found in its bytes, so it may be a prompt.
+  // If the type of the line is not found in the bytes, the line may be a prompt.
   if (!peekLine(bytes, start, end, peek)) return;
   if (peek.timestampStart >= 0)
     best.time = Date.parse(bytes.toString("latin1", peek.timestampStart, peek.timestampEnd)) || Infinity;

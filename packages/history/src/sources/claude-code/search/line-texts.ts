@@ -37,14 +37,14 @@ export function textsOf(line: Value): readonly LineText[] {
   return [other(stringsIn(rest))];
 }
 
-/** Whether lines of this type are the title of a session. Such a line is no message. */
+/** Returns true if a line of this type contains the title of the session. Such a line is not a message. */
 export function isTitle(type: unknown): boolean {
   return type === "custom-title" || type === "summary";
 }
 
 /**
- * Whether lines of this type are not searched: they are repeated after every turn and would fill the results, or only say
- * where the session is.
+ * Returns true if a search leaves out lines of this type. Claude Code repeats some of them after every turn, and they
+ * would fill the results. Others only say where the session is.
  */
 export function isUnsearched(type: string): boolean {
   return unsearched.has(type);
@@ -66,7 +66,7 @@ const unsearched: ReadonlySet<string> = new Set([
   "worktree-state",
 ]);
 
-/** Attachments with the system prompt and the tools of a request. Nobody searches for these texts. */
+/** Types of attachments with the system prompt and the tools of a request. A search leaves them out. */
 const prepared: ReadonlySet<string> = new Set(["prompt_snapshot", "prompt_render_point", "deferred_tools_record"]);
 
 function blockText(block: Value, isPrompt: boolean): LineText {
@@ -88,7 +88,7 @@ function other(text: string): LineText {
 
 const noText: ReadonlySet<string> = new Set(["signature", "data", "uuid", "parentUuid", "id", "type", "media_type"]);
 
-/** All strings of a value, one per line, each after its key. */
+/** Returns all strings of a value. Each string is on a separate line, after its key. */
 function stringsIn(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
   if (depth > 8) return "";

@@ -1,9 +1,9 @@
 /**
  * Generates a data directory of Claude Code for benchmarks and tests. The same seed gives the same files.
  *
- * It has the shape of real data, measured on transcripts of Claude Code 1.0 to 2.1: sizes of files and lines, shares of line types,
- * answers over several lines that repeat their usage, streaming placeholders, one-hour cache writes, subagents in their own
- * files, tool output that is stored twice, a few pictures, and text in several writing systems.
+ * The data resembles transcripts of Claude Code 1.0 to 2.1. Sizes of files and lines, and shares of line types, were
+ * measured. Answers have several lines that repeat the usage, and early lines have placeholders. Tool output is stored
+ * twice, and subagents have separate files.
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { topics } from "./prose.ts";
 import { spread, writeTurn, type SessionWriter } from "./turn.ts";
 
 export interface CorpusOptions {
-  /** The data directory to write. Its `projects` folder is created. */
+  /** The data directory. It may be new, because its `projects` folder is created. */
   readonly folder: string;
   readonly files: number;
   readonly bytes: number;
@@ -45,7 +45,7 @@ export function writeCorpus(options: CorpusOptions): CorpusDetails {
     mkdirSync(project, { recursive: true });
     sessions.push(sessionId);
     const withAgents = subagentEvery > 0 && sessions.length % subagentEvery === 0;
-    // A few large sessions and many small ones, as people usually have: the median is a sixth of the average.
+    // As in real data, a few sessions are large and many are small. The median is a sixth of the average.
     const average = (bytes - written) / (files - made);
     const size = Math.min(12 * average, spread(random, average / 7, 1.9) * 1.15);
     const main = writeSession({ random, path: join(project, `${sessionId}.jsonl`), sessionId, cwd, size });

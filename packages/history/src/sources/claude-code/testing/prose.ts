@@ -21,13 +21,13 @@ const scripts: readonly (readonly string[])[] = [
   "función búsqueda prueba edición año configuración petición débil".split(" "),
 ];
 
-/** Rare words that occur only in some sessions. One of ten sessions also has words in another writing system. */
+/** Returns rare words for a session. One of ten sessions also gets words in another writing system. */
 export function topics(random: Random): readonly string[] {
   const own = [random.pick(rare), random.pick(rare)];
   return random.integer(10) === 0 ? [...own, ...random.pick(scripts), ...random.pick(scripts)] : own;
 }
 
-/** Words with the frequencies of real text: mostly a few common words, and sometimes a topic of the session. */
+/** Returns words with the frequencies of real text. Most are common words, and a few are topics of the session. */
 export function prose(random: Random, words: number, about: readonly string[]): string {
   const isForeign = about.length > 2;
   const out: string[] = [];
@@ -44,7 +44,10 @@ export function prose(random: Random, words: number, about: readonly string[]): 
 
 let pool: string[] | undefined;
 
-/** Long tool output, assembled from a pool of lines so that hundreds of megabytes take seconds. The lines have the lengths and escapes of code. */
+/**
+ * Returns long tool output with lines as in code. The lines come from a pool, so hundreds of megabytes take only
+ * seconds.
+ */
 export function toolOutput(random: Random, length: number, poolRandom: () => Random): string {
   if (!pool) {
     const own = poolRandom();

@@ -1,6 +1,6 @@
 /** Pseudo-random numbers. The same seed gives the same numbers on every machine. */
 export interface Random {
-  /** The next number, from 0 to 1. */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   next(): number;
   integer(below: number): number;
   pick<T>(items: readonly T[]): T;

@@ -1,7 +1,7 @@
 import { createRandom, type Random } from "./random.ts";
 import { prose, toolOutput } from "./prose.ts";
 
-/** Writes the lines of a generated session and keeps the parent and time of the next line. */
+/** Writes the lines of a generated session. `parentUuid` and `time` belong to the next line. */
 export interface SessionWriter {
   readonly sessionId: string;
   readonly cwd: string;
@@ -15,7 +15,7 @@ export interface SessionWriter {
 const models = ["claude-opus-4-5-20251101", "claude-sonnet-4-5-20250929", "claude-haiku-4-5-20251001", "claude-opus-5"];
 const tools = ["Bash", "Read", "Edit", "Grep"];
 
-/** A prompt, answers with tools and their results, and the other lines of a turn, with the shares of real files. */
+/** Writes a prompt, answers with tool results, and other lines. Each kind occurs as often as in real files. */
 export function writeTurn(random: Random, session: SessionWriter): void {
   const prompt = prose(random, spread(random, 12, 1), session.topics);
   const isMain = session.agentId === undefined;
@@ -32,13 +32,13 @@ export function writeTurn(random: Random, session: SessionWriter): void {
   if (random.next() < 0.3) writeMetadata(session, prompt);
 }
 
-/** A number that is often near `median`, and sometimes many times larger. */
+/** Returns a number that is usually near `median`, and sometimes many times larger. */
 export function spread(random: Random, median: number, sigma: number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
   return Math.max(1, Math.round(median * Math.exp(sigma * normal)));
 }
 
-/** Lines that are repeated after turns. Only the last one counts. */
+/** Writes lines that Claude Code repeats after turns. Only the last line of each type counts. */
 function writeMetadata(session: SessionWriter, prompt: string): void {
   const { sessionId } = session;
   session.write({ type: "last-prompt", lastPrompt: prompt.slice(0, 200), leafUuid: session.parentUuid, sessionId });
@@ -62,7 +62,7 @@ function writeHook(random: Random, session: SessionWriter): void {
   chain(random, session, { type: "attachment", attachment });
 }
 
-/** A pasted picture. A few images make up a large part of the bytes. */
+/** Writes a pasted picture. In real files, a few pictures are a large part of the bytes. */
 function writeImage(random: Random, session: SessionWriter): void {
   const data = random.hex(1000).repeat(Math.min(1000, spread(random, 250, 0.8)));
   const content = [{ type: "image", source: { type: "base64", media_type: "image/png", data } }];
@@ -107,8 +107,8 @@ function writeStep(random: Random, session: SessionWriter, model: string, withTo
 }
 
 /**
- * A result is in the file twice: as the model saw it, and in Claude Code's own format, which for an edit contains the whole
- * file.
+ * Writes a tool result twice, as Claude Code does. The first copy is for the model. The second, in Claude Code's
+ * format, contains the whole file after an edit.
  */
 function writeResult(random: Random, session: SessionWriter, toolId: string, tool: string): void {
   const own = (): Random => createRandom(7);

@@ -12,7 +12,7 @@ export interface FileBranch {
   readonly lastAt: Date;
 }
 
-/** The branches of one transcript, found by the rules of `getSession`. */
+/** Returns the branches of one transcript, by the rules of `getSession`. */
 export function branchesOf(path: string, fallbackTime: Date): readonly FileBranch[] {
   const { messages, branches } = thread(readTranscript(path, fallbackTime).messages);
   if (branches.length === 0) return [];

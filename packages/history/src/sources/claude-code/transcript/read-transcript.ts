@@ -8,7 +8,6 @@ export interface Transcript {
   readonly damage: readonly FileDamage[];
 }
 
-/** All messages of one file. */
 export function readTranscript(path: string, fallbackTime: Date): Transcript {
   const messages: Message[] = [];
   const damage: FileDamage[] = [];

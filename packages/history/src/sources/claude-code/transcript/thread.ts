@@ -1,9 +1,9 @@
 /**
  * Determines which messages are on the active thread, which were rewound, and where the conversation branched.
  *
- * `parentUuid` forms a tree, but not every fork in it is a branch: parallel tool results are siblings of the answer that
- * follows, hooks and progress lines are children of the line at which they happened, and replays after a compaction repeat
- * a parent. A fork is a branch only if a person went back and typed another prompt.
+ * The messages are a tree by their `parentUuid`. A message with several children is a branch only if a person went back
+ * and typed another prompt. Parallel tool results, hooks, progress lines and replays after a compaction give a message
+ * several children too.
  */
 import type { Branch, Message } from "../../../model/types.ts";
 
@@ -49,7 +49,7 @@ interface Node {
   parent: Node | undefined;
 }
 
-/** One node per message with an id. A node with an unknown parent is a root, and cycles are removed. */
+/** Makes one node per message with an id. A node with an unknown parent is a root, and cycles are removed. */
 function buildTree(messages: readonly Message[]): readonly Node[] {
   const nodes: Node[] = [];
   const byUuid = new Map<string, Node>();
@@ -61,7 +61,7 @@ function buildTree(messages: readonly Message[]): readonly Node[] {
   });
   const parentOf = ({ message: { parentUuid } }: Node): Node | undefined =>
     parentUuid === null ? undefined : byUuid.get(parentUuid);
-  // Links to earlier lines cannot form a cycle. Links to later lines are added afterwards, each with a check.
+  // Links to earlier lines cannot form a cycle. The second loop adds links to later lines if they form no cycle.
   for (const node of nodes) {
     const parent = parentOf(node);
     if (parent && parent.at < node.at) node.parent = parent;
@@ -78,7 +78,7 @@ function isChained(message: Message): boolean {
   return typeof message.raw["uuid"] === "string";
 }
 
-/** An answer has an id per line, and the next line may name any of them as its parent. */
+/** Returns the ids of a message. An answer has an id per line, and the next line may have any of these ids as its parent. */
 function uuidsOf(message: Message): readonly string[] {
   return message.role === "assistant" ? message.lineUuids : [message.uuid];
 }
@@ -89,8 +89,8 @@ function isAncestor(node: Node, of: Node): boolean {
 }
 
 /**
- * Rewinding to the first prompt leaves two prompts without a parent. They are branches if they belong to the same session
- * and no compaction is between them, because the first line after a compaction has no parent either.
+ * Finds branches at the beginning of a session. If a person rewinds to the first prompt, two prompts have no parent.
+ * Prompts of two sessions, or on two sides of a compaction, are not branches of each other.
  */
 function beginnings(nodes: readonly Node[]): readonly (readonly Node[])[] {
   const groups = new Map<string, Node[]>();
@@ -112,10 +112,10 @@ function isPrompt(message: Message): boolean {
   return message.type === "user" && message.role === "user" && message.humanPrompt !== null;
 }
 
-/** The children that are branches: each begins with a prompt that a person typed and that is not a replay of another child. */
+/** Returns the children that begin with a typed prompt, without replays of other children. */
 function realWays(node: Node): readonly Node[] {
   const ways = promptWays(node.children);
-  // If one child continues the answer and one is a later prompt, a person rewound to this point.
+  // If one child continues the answer and a later child is a prompt, a person rewound to this point.
   const only = ways.length === 1 ? ways[0] : undefined;
   const other = only && node.children.findLast((child) => child !== only && child.at < only.at && wentOn(child));
   return only && other ? [other, only] : ways;
@@ -135,7 +135,7 @@ function promptWays(starts: readonly Node[]): readonly Node[] {
   return ways;
 }
 
-/** Whether the model answered below this node, so that it is more than a tool result or a hook. */
+/** Returns true if the model answered after this node. A tool result or a hook has no answer after it. */
 function wentOn(start: Node): boolean {
   const open = [start];
   for (let steps = 0; steps < 200; steps += 1) {

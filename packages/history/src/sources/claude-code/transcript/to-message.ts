@@ -13,9 +13,9 @@ import type {
 } from "../../../model/types.ts";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../../model/value.ts";
 
-/** Makes messages of the lines of one file. */
+/** Makes messages from the lines of one file. */
 export interface MessageBuilder {
-  /** The message that begins with this line; undefined if the line belongs to an answer that was already returned. */
+  /** Returns the message that begins with this line, or undefined if `add` already returned the line's answer. */
   add(line: ParsedLine): Message | undefined;
 }
 
@@ -26,7 +26,7 @@ type OpenAnswer = Open<AssistantMessage> & {
   moreLines?: RawLine[];
 };
 
-/** `fallbackTime` is used for files without any time. */
+/** Creates a builder. Messages before the first time in the file get `fallbackTime`. */
 export function createMessageBuilder(fallbackTime: Date): MessageBuilder {
   const answers = new Map<string, OpenAnswer>();
   let lastTime: Date | undefined;
@@ -61,7 +61,7 @@ function usageOf(value: unknown): TokenUsage {
   };
 }
 
-/** The text of a tool result in any of its forms. A part that is not text is shown as its name in brackets. */
+/** Returns the text of a tool result. If a part is not text, its name in brackets replaces it. */
 export function resultText(content: unknown): string {
   if (typeof content === "string") return content;
   return arrayOf(content)

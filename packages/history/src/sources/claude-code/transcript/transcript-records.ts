@@ -2,8 +2,8 @@ import { readLines } from "../../../scan/read-lines.ts";
 import { isKnownLineType } from "../format/known-line-types.ts";
 
 /**
- * Like `readLines`. A file that has records and none of Claude Code's types is damage too: it may be the file of another
- * agent, and would look like an empty session.
+ * Reads records as `readLines` does. If a file has records but no record of a known type, this is damage too. It may be
+ * the file of another agent, and would look like an empty session.
  */
 export const readTranscriptRecords: typeof readLines = (path, on, options) => {
   let isForeign: boolean | undefined;

@@ -13,9 +13,10 @@ const message = newFound(messageKeys);
 const progress = newFound(progressKeys);
 
 /**
- * Reads the model calls in a line of any shape: one in an answer, one in a progress line of a subagent, none in other
- * lines with a `usage` (results of subagents). A line that is not one whole object is parsed, so that records glued into
- * one line still count. `call` is filled and passed to `onCall`.
+ * Reads the model calls in a line of any form. An answer has one call, and so has a progress line of a subagent. Other
+ * lines with a `usage`, such as results of subagents, have none.
+ *
+ * If records are joined in one line, all of them count. Passes each call to `onCall` as `call`.
  */
 // oxlint-disable-next-line max-params
 export function readAnyAnswer(
@@ -35,7 +36,7 @@ export function readAnyAnswer(
   }
 }
 
-/** False if the bytes are not an object. If the line has no call, `call.id` is empty. */
+/** Returns false if the bytes are not an object. If the line has no call, `call.id` is empty. */
 function readWhole(bytes: Buffer, start: number, end: number, call: Call): boolean {
   call.id = "";
   const behind = readObject(bytes, start, end, lineKeys, line);
@@ -52,7 +53,7 @@ function readWhole(bytes: Buffer, start: number, end: number, call: Call): boole
   return true;
 }
 
-/** `own` has the message. Fields that it lacks, for example the time, are taken from the line around it. */
+/** Reads the message at `own`. If a field is missing, for example the time, the line around the message gives it. */
 function readAnswer(bytes: Buffer, own: Int32Array, call: Call, isSide: boolean): void {
   findKeys(bytes, at(own, 1), at(own, 1, 1), messageKeys, message);
   if (at(message, 2) < 0 || bytes[at(message, 2)] !== 0x7b || isText(bytes, message, 1, "<synthetic>")) return;

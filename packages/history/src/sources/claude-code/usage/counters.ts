@@ -18,8 +18,8 @@ const split = newFound(splitKeys);
 const tool = newFound(toolKeys);
 
 /**
- * Fills in a call's counters and returns the position after them, or -1. Breakdowns (`iterations`,
- * `output_tokens_details`) repeat the numbers and are not added.
+ * Reads the counters of a call and returns the position after them, or -1. `iterations` and `output_tokens_details`
+ * repeat these numbers and are not added.
  */
 export function readCounters(bytes: Buffer, start: number, end: number, into: Float64Array): number {
   const behind = readObject(bytes, start, end, usageKeys, usage);
@@ -39,7 +39,7 @@ export function readCounters(bytes: Buffer, start: number, end: number, into: Fl
   return behind;
 }
 
-/** The milliseconds of an ISO time. The most common form is parsed digit by digit, which is ten times faster than `Date.parse`. */
+/** Returns the milliseconds of an ISO time. Parsing the most common form by hand is ten times faster than `Date.parse`. */
 export function timeAt(bytes: Buffer, start: number, end: number): number {
   if (end - start === 24 && bytes[end - 1] === 0x5a && bytes[start + 19] === 0x2e) {
     const two = (at: number): number => (bytes[start + at] ?? 0) * 10 + (bytes[start + at + 1] ?? 0) - 528;
@@ -55,7 +55,7 @@ export function timeAt(bytes: Buffer, start: number, end: number): number {
 let lastDay = "";
 let lastDayTime = 0;
 
-/** Times come in order, so the day is nearly always the same as in the previous line. */
+/** Returns the time at which a day begins. The last day is kept, because the next line is usually of the same day. */
 function dayAt(bytes: Buffer, start: number): number | undefined {
   if (isStringAt(bytes, start, start + 10, lastDay)) return lastDayTime;
   const day = bytes.toString("latin1", start, start + 10);
@@ -66,7 +66,7 @@ function dayAt(bytes: Buffer, start: number): number | undefined {
   return time;
 }
 
-/** The start (edge 0) or end (edge 1) of the value of the `which`-th key; -1 if it is missing. */
+/** Returns the start (edge 0) or the end (edge 1) of the value of a key, or -1 if the key is missing. */
 export function at(found: Int32Array, which: number, edge: 0 | 1 = 0): number {
   return found[which * 2 + edge] ?? -1;
 }
@@ -77,7 +77,7 @@ export function text(bytes: Buffer, found: Int32Array, which: number): string {
   return stringAt(bytes, start + 1, at(found, which, 1) - 1);
 }
 
-/** The content of a JSON string. In the saved form each id and name is one line, so a line feed becomes a space. */
+/** Returns the content of a JSON string. A line feed becomes a space, because a saved id or name must be one line. */
 export function stringAt(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString("utf8", start, end);
   if (!raw.includes("\\")) return raw;
@@ -105,7 +105,7 @@ function number(bytes: Buffer, found: Int32Array, which: number): number {
   let value = 0;
   for (let i = start; i >= 0 && i < end; i += 1) {
     const digit = (bytes[i] ?? 0) - 0x30;
-    // A sign, a point or an exponent is rare and left to `Number`.
+    // `Number` parses the rare numbers with a sign, a point or an exponent.
     if (digit < 0 || digit > 9) return Math.max(0, Number(bytes.toString("latin1", start, end)) || 0);
     value = value * 10 + digit;
   }

@@ -1,8 +1,8 @@
 /**
- * The usage in one file: its model calls, each once, with the project and the web searches.
+ * Reads the model calls in one file, each once, and its project and web searches.
  *
  * A call has one line per content block, and its early lines have placeholders. Resumes and forks write the call again.
- * Only lines with `"usage":` are read, and only their counters.
+ * The facet reads only lines with `"usage":`, and only their counters.
  */
 import type { Facet } from "../../../facets/facet.ts";
 import type { Region } from "../../../scan/line-splitter.ts";
@@ -16,7 +16,7 @@ import { addCall, decodeTable, encodeTable, newCall, newTable, type UsageTable }
 
 export interface FileUsage {
   readonly table: UsageTable;
-  /** Web searches that are recorded only in their results, by the line's uuid. */
+  /** Web searches whose number is only in the tool result, by the uuid of the line. */
   readonly searches: Map<string, { readonly time: number; readonly count: number }>;
   /** The first working directory, if any line has one. */
   readonly cwds: string[];
@@ -24,7 +24,7 @@ export interface FileUsage {
   worktreeOriginalCwd: string | null;
   /** The session id in the lines. In a subagent's file this is the id of the parent session. */
   sessionId: string;
-  /** Claude Code's own total of the session, as last written. */
+  /** The cost of the session, as Claude Code computed it: the largest of the values in the file. */
   costStateUsd: number | null;
 }
 
@@ -44,10 +44,9 @@ export const usageFacet: Facet<FileUsage> = {
     const needles = needlesOf(search);
     if (state.cwds.length === 0) notePlace(state, region);
     eachLineWith(region, search, needles.usage, (start, end, hit) => {
-      // If a line has two `usage` keys, one may be in the input of a tool. Only reading the whole line shows which one
-      // counts.
+      // If a line has two `usage` keys, the input of a tool may contain one of them. So the whole line is read.
       const isOnly = search.find(needles.usage, hit + needles.usage.length, end) < 0;
-      // A record that was glued to a piece of another one begins with `{"parentUuid":`.
+      // If a broken line contains a second record, this record begins with `{"parentUuid":`.
       const isOne = !mayBeBroken(search, start, end) && search.find(needles.record, start + 1, end) < 0;
       if (!isOnly || !isOne || !readPlainAnswer(state.table, search, { start, end, hit })) {
         readAnyAnswer(region.bytes, start, end, call, (found) => addCall(state.table, found));
@@ -114,7 +113,7 @@ function needlesOf(search: ByteSearch): Needles {
   const needles = {
     usage: search.needle(Buffer.from('"usage":')),
     record: search.needle(Buffer.from('{"parentUuid":')),
-    // The first characters are left out: quotes are in every line, and the search is faster with a rare first byte.
+    // This is the end of `"searchCount":`. A search is faster if the first byte is rare, and quotes are frequent.
     searchCount: search.needle(Buffer.from('chCount":')),
     // Finds both `cost-state` and `worktree-state`.
     state: search.needle(Buffer.from('-state"')),
@@ -140,7 +139,7 @@ function eachLineWith(region: Region, search: ByteSearch, needle: Needle, onLine
 
 const peek = newPeek();
 
-/** Takes the project from the first line with a working directory, in the same way as a list. */
+/** Takes the project from the first line with a working directory. */
 function notePlace(state: FileUsage, region: Region): void {
   const { bytes } = region;
   for (let start = region.start; start < region.end;) {
@@ -180,7 +179,7 @@ function readMetadata(state: FileUsage, bytes: Buffer, start: number, end: numbe
   }
 }
 
-/** The whole records of a line: one, or several if they were glued together. */
+/** Returns the complete records of a line. A broken line may have several. */
 function recordsIn(bytes: Buffer, start: number, end: number): readonly Readonly<Record<string, unknown>>[] {
   return parseLine(bytes.subarray(start, end), { line: 1, offset: start }, () => {}).map(({ value }) => value);
 }

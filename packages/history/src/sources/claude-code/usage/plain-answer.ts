@@ -1,8 +1,8 @@
 /**
- * Reads answers in their usual form, without creating strings that are not needed. An answer in another form is read by
- * `readAnyAnswer`, which gives the same result for every form and takes several times as long.
+ * Reads answers in their usual form, and creates few strings. `readAnyAnswer` reads answers in every form with the same
+ * result, but takes several times as long.
  *
- * The code below is `plain-answer.wat`, translated with wabt 1.0 (`wat2wasm`). That file describes the form.
+ * The code below is `plain-answer.wat`, translated with wabt 1.0 (`wat2wasm`). That file describes the usual form.
  */
 import { machine, type ByteSearch } from "../../../scan/byte-search.ts";
 import { addCall, column, newCall, raise, valueOf, type UsageTable } from "../../../usage/usage-table.ts";
@@ -13,11 +13,14 @@ const call = newCall();
 export interface HitLine {
   readonly start: number;
   readonly end: number;
-  /** Where the line's only `usage` is. */
+  /** The position of the only `usage` in the line. */
   readonly hit: number;
 }
 
-/** Adds the call of a line in the memory of `search`. False for a line of another form, which must then be read as a whole. */
+/**
+ * Adds the call of a line in the memory of `search`. Returns false if the line has another form. The caller must then
+ * use `readAnyAnswer`.
+ */
 export function readPlainAnswer(table: UsageTable, search: ByteSearch, { start, end, hit }: HitLine): boolean {
   const { read, places, numbers } = readerOf(search);
   const { bufferAt } = search.machine;
@@ -44,7 +47,7 @@ export function readPlainAnswer(table: UsageTable, search: ByteSearch, { start, 
   }
   call.id = stringAt(bytes, at(place.idStart), at(place.idEnd));
   call.requestId = stringAt(bytes, requestStart, requestEnd);
-  // Most calls of a session use the same model, so its name is reused.
+  // Most calls of a session use one model, so the name of the last model is reused.
   const model = table.models[last < 0 ? 0 : valueOf(table, last, column.model)] ?? "";
   const isSameModel = isStringAt(bytes, at(place.modelStart), at(place.modelEnd), model);
   call.model = isSameModel ? model : stringAt(bytes, at(place.modelStart), at(place.modelEnd));
