@@ -7,7 +7,7 @@ import type {
 } from "@skein/protocol";
 import type { z } from "zod";
 
-/** One of Claude Code's sessions changed. */
+/** A change of a session in Claude Code's files. */
 export interface HistoryChange {
   readonly session_id: string;
   readonly change: "created" | "appended" | "rewritten" | "removed";
@@ -16,13 +16,13 @@ export interface HistoryChange {
 /** Where an adopted session is stored, and in which folder it works. */
 export interface AdoptTo {
   readonly tenant: string;
-  /** The folder that the session gets on this server, if it worked in `cwd`; null for none. */
+  /** Returns the folder on this server for a session that worked in `cwd`, or null for no folder. */
   readonly folderFor: (cwd: string, sessionId: string) => Promise<string | null>;
 }
 
 /**
- * Reads the sessions of other agents from their own files. Methods that return text return the JSON of the response. It
- * is made in another thread, and sent unchanged. Errors are known errors. Reasons: decision 150.
+ * Reads the sessions of coding agents from their files. A returned text is the JSON of the response. Another thread
+ * makes the JSON, and the server sends it unchanged. Errors are known errors. Reasons: decision 150.
  */
 export interface HistoryPort {
   /** Names of keys that may read the history, besides admin keys. */

@@ -11,19 +11,19 @@ declare module "fastify" {
     /** The SHA-256 of the body of a request with an Idempotency-Key. */
     bodyDigest: string | undefined;
     /**
-     * Call when the body is no longer needed, so that the next large body may be read. It is called automatically when the answer
-     * has been sent.
+     * Releases the memory for the body, so that the next large body may be read. It is called automatically when the
+     * answer has been sent.
      */
     bodyDone(): void;
   }
 }
 
-/** Reads bodies as JSON. Large ones wait for room before they are read; tenants take turns. */
+/** Reads bodies as JSON. A large body waits until its memory is free, and tenants take turns. */
 export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest("bodyDigest", undefined);
   app.decorateRequest("bodyDone", () => {});
-  // A hook is used because a parser does not get the reply, and a request ends with its reply.
+  // A parser does not get the reply, so a hook releases the memory when the reply is closed.
   app.addHook("onRequest", (request, reply, done) => {
     if (!(lengthOf(request.headers) <= LARGE)) reply.raw.once("close", () => request.bodyDone());
     done();
@@ -50,10 +50,10 @@ export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void
     try {
       const giveBack = await places.body(request.principal?.tenant ?? "", bytes);
       request.bodyDone = giveBack;
-      // If the caller has disconnected in the meantime, the room is released immediately.
+      // If the caller has disconnected, the memory for the body is released immediately.
       if (request.raw.destroyed) giveBack();
     } catch (error) {
-      // A client that is still sending would not read the answer, so the rest is read and dropped.
+      // Some clients read the answer only after they sent the whole body, so the rest of the body is read and dropped.
       payload.resume();
       throw error;
     }

@@ -28,7 +28,7 @@ export const fileHandlers = {
     const { files } = await call.sessions.state(id);
     const file = Object.hasOwn(files, params.file_id) ? files[params.file_id] : undefined;
     const kept = call.shared.deps.files;
-    // An imported log may name any path. Only files in the folder of the session itself are read.
+    // An imported log may name any path, so only files in the session's folder are read.
     if (!file || !kept || file.storage_path.split(/[\\/]/).at(-2) !== id)
       throw new KnownError("not_found", `Session ${id} has no file ${params.file_id}.`);
     const payload = await kept.get(file.storage_path);

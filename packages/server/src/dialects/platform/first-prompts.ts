@@ -1,18 +1,12 @@
 import { type Event, type Session, textOf } from "@skein/protocol";
 import type { RequestContext } from "../../request-context.ts";
 
-/**
- * How many events are read to find the first prompt, which is near the beginning: after the session's creation, and
- * after the messages that a fork copied.
- */
+/** How many events are read to find the first prompt. The prompt is near the beginning of the log, even in a fork. */
 const FIRST_EVENTS = 12;
-/** How many characters a line of a list shows. */
+/** The maximum number of characters in a line of a list. */
 const LONGEST = 200;
 
-/**
- * The first prompt of each session that has no title, so that a list has a line for it. A fork begins with the prompt
- * that it copied.
- */
+/** Returns the first prompt of each session without a title, as a line for a list. A fork begins with a copied prompt. */
 export async function firstPromptsOf(
   { shared, principal: { tenant } }: RequestContext,
   sessions: readonly Session[],
@@ -28,7 +22,7 @@ export async function firstPromptsOf(
   return new Map(found.filter((one) => one !== undefined));
 }
 
-/** The prompt of an event on one line; empty if the event has none. */
+/** Returns the prompt of an event on one line, or an empty text if the event has no prompt. */
 function promptIn({ event_type, data }: Event): string {
   const isPrompt = event_type === "prompt.accepted" || (event_type === "message.copied" && data.role === "user");
   return isPrompt ? textOf(data.content).replaceAll(/\s+/g, " ").trim() : "";

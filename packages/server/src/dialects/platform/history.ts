@@ -10,7 +10,7 @@ import { folderFor } from "../claude/adopt.ts";
 import { storeClaudeAgent } from "../claude/built-in-agent.ts";
 import { sessionText } from "./sessions.ts";
 
-/** Why this key may not read Claude Code's sessions; null if it may. */
+/** Returns the reason if this key may not read Claude Code's sessions. */
 export function historyRefusal(history: HistoryPort | undefined, principal: Principal): string | null {
   if (!history)
     return "This server does not show sessions of Claude Code. To show them, set SKEIN_HISTORY to their folders.";
@@ -19,7 +19,7 @@ export function historyRefusal(history: HistoryPort | undefined, principal: Prin
   return "Claude Code's sessions are open to admin keys of the operator, and to the keys that SKEIN_HISTORY_KEYS names.";
 }
 
-/** Claude Code's own sessions, read from its files. */
+/** Routes for the sessions in Claude Code's files. */
 export const historyHandlers = {
   listHistorySessions: async ({ query }, call) => ({ checked: await historyOf(call).list(query, goneOf(call)) }),
   async getHistorySession({ params: { session_id } }, call) {
@@ -28,7 +28,7 @@ export const historyHandlers = {
       () => true,
       () => false,
     );
-    // The reader returns the answer as JSON text; whether the session was adopted is added from the store.
+    // The reader returns JSON text without `is_adopted`, because only the store knows whether the session was adopted.
     return { checked: `${text.slice(0, -1)},"is_adopted":${isAdopted}}` };
   },
   listHistoryMessages: async ({ params, query }, call) => ({
@@ -101,7 +101,7 @@ function historyOf({ shared, principal }: RequestContext): HistoryPort {
   return history;
 }
 
-/** The history port for one session. For a caller who may not read it, the session does not exist. */
+/** Returns the history port for one session. For a caller who may not read the history, the session does not exist. */
 function historyWith(call: RequestContext): HistoryPort {
   const { history } = call.shared.deps;
   if (!history || historyRefusal(history, call.principal) !== null)

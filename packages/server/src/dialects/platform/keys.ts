@@ -5,7 +5,7 @@ import { type KeyInfo, OPERATOR, isGood, keyIdOf } from "../../keys.ts";
 import { capsOfKey } from "./caps.ts";
 import type { Handlers, RequestContext, ServerContext } from "../../request-context.ts";
 
-/** The keys of the caller's tenant. It cannot see or change keys of other tenants. */
+/** Routes for the keys of the caller's tenant. Keys of other tenants stay hidden. */
 export const keyHandlers = {
   async getPolicy(_, call) {
     return policyOf(call, await keyOf(call.shared, call.principal.tenant, call.principal.keyId));
@@ -47,8 +47,8 @@ export const keyHandlers = {
 } satisfies Partial<Handlers>;
 
 /**
- * Rejects names for which the operator has rules: rules grant rights by the key's name, so another tenant could take
- * these rights by giving a key that name. In a rule, `TENANT/NAME` is the key of one tenant.
+ * Rejects names for which the operator has rules. Rules grant rights by name, so another tenant could get these rights
+ * by giving a key that name. In a rule, `TENANT/NAME` is the key of one tenant.
  */
 function checkName(name: string, { shared, principal }: RequestContext): void {
   const isOwn = principal.tenant === OPERATOR && !name.includes("/");

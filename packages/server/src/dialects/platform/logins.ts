@@ -5,7 +5,7 @@ import { historyRefusal } from "./history.ts";
 import { mayAskHistory } from "./sql.ts";
 import { cookieIn, loginCookie } from "../../http/login-cookie.ts";
 
-/** Logins of browsers, and who the caller of a request is. */
+/** Routes for logins of browsers, and for information about the caller. */
 export const loginHandlers = {
   async login({ body }, { shared, request, reply }) {
     const { keys, logins, meter } = shared;
@@ -15,7 +15,7 @@ export const loginHandlers = {
       throw new ApiError("unauthorized", keys.problemWith(body.key));
     }
     reply.header("set-cookie", loginCookie(request.headers, await logins.begin(principal)));
-    // The audit log shows this key as the one that logged in.
+    // The audit log shows that this key logged in.
     request.principal = principal;
     return undefined;
   },

@@ -6,8 +6,8 @@ export type Extras = Agent["config"]["extras"];
 export const USES_DEFAULT_MODEL = "uses_default_model";
 
 /**
- * Which model answers a message: the one that the message names, otherwise the session's, otherwise the agent's own
- * (null), otherwise the default.
+ * Returns the model that answers a message: the message's model, the session's model, the agent's model (null) or the
+ * default model. The first model that is set applies.
  */
 export async function modelOfMessage(call: Caller, session: Session, modelId: string | null): Promise<string | null> {
   if (modelId !== null) return (await modelNamed(call, modelId)).name;
@@ -15,7 +15,7 @@ export async function modelOfMessage(call: Caller, session: Session, modelId: st
   return (await followsDefault(call, session)) ? defaultModel(call) : null;
 }
 
-/** The model that a body names. An unknown model is an error in the body (422), not a missing resource (404). */
+/** Returns the model with an id from a request's body. An unknown id is an error in the body (422), not a missing resource (404). */
 export async function modelNamed({ models }: Pick<Caller, "models">, id: string) {
   try {
     return await models.get(id);
@@ -25,7 +25,7 @@ export async function modelNamed({ models }: Pick<Caller, "models">, id: string)
   }
 }
 
-/** The model of an agent. An agent that names none gets the default, which its extras record. */
+/** Returns the model of an agent. An agent without a model gets the default model, and its extras record this. */
 export async function modelOfAgent(
   call: Caller,
   { model, default_model_id }: { model?: string | undefined; default_model_id?: string | null | undefined },
@@ -36,7 +36,7 @@ export async function modelOfAgent(
   return { model: await defaultModel(call), extras: { ...extras, [USES_DEFAULT_MODEL]: true } };
 }
 
-/** The tenant's default model, otherwise the server's. */
+/** Returns the tenant's default model, or the server's default model if the tenant has none. */
 async function defaultModel({ models, shared }: Caller): Promise<string> {
   return (await models.default())?.name ?? shared.deps.defaultModel;
 }
@@ -49,7 +49,7 @@ async function followsDefault({ agents }: Caller, { agent_id, agent_version }: S
   const key = `${agent_id}/${agent_version}`;
   const known = seen.get(key);
   if (known !== undefined) return known;
-  // Not every version of an agent that is defined in code is stored. Such agents always name a model.
+  // Some versions of an agent in code are not stored. Such agents always name a model.
   const agent = await agents.version(agent_id, agent_version).catch((error: unknown) => {
     if (isKnownError(error, "not_found")) return undefined;
     throw error;

@@ -3,7 +3,7 @@ import { KnownError, type ModelTrial } from "@skein/protocol";
 import { allows } from "../../keys.ts";
 import type { Handlers, RequestContext } from "../../request-context.ts";
 
-/** How long the calls of a trial may take together. */
+/** The maximum duration of all calls of a trial together. */
 const TRIAL_MS = 120_000;
 
 /** The models of the caller's tenant, and their settings. */
@@ -47,7 +47,7 @@ export const modelHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** How many characters of an answer or an error a trial shows. */
+/** The maximum number of characters of an answer or an error in a trial. */
 const MOST_DETAIL = 500;
 
 /** Aborts when the caller disconnects, when the server stops, and after TRIAL_MS. */

@@ -32,7 +32,7 @@ function frameOf(text: string): string {
 /** A run to read, which may not have begun. */
 type AwaitedRun = Pick<WatchedRun, "sessionId" | "runId" | "messageId" | "after">;
 
-/** The run of a path. If its prompt is still in the queue, the run is waited for. */
+/** Returns the run of the path. If the run's prompt is still in the queue, waits for the run. */
 async function awaitedRun(
   call: RequestContext,
   params: { session_id: string; agent_id?: string | undefined; run_id: string },
@@ -46,8 +46,8 @@ async function awaitedRun(
 }
 
 /**
- * The facts of a run and the drafts of its steps, until the run is over or waits for an answer. `history` has the messages
- * before the run by the time the first item is returned.
+ * Yields the facts of a run and the drafts of its steps, until the run is over or waits for an answer. Fills `history`
+ * with the messages before the run before it yields the first item.
  */
 async function* runItems(
   { sessions, shared: { deps } }: RequestContext,

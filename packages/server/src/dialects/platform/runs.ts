@@ -13,7 +13,7 @@ import { type Event, type JsonObject, KnownError, type Run, type SentRequest, ru
 import { type RequestContext, type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
-/** Runs: their events, cost, and the requests that the model was sent. */
+/** Routes for runs: their events, their cost and their requests to models. */
 export const runHandlers = {
   async listRuns({ params, query: { limit, cursor } }, call) {
     const { id } = await sessionIn(call, params);
@@ -56,7 +56,7 @@ export const runHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** A run as the API shows it. Some fields appear a second time, under their names in the table conversation_history. */
+/** Converts a run to the format of the API. Some fields also appear under their names in the table conversation_history. */
 function wire(run: Run) {
   return {
     ...run,
@@ -114,7 +114,7 @@ async function waitingRun(call: RequestContext, params: RunParams) {
   };
 }
 
-/** Rejects the run of a prompt that steered another run: it never began. */
+/** Rejects the run of a steering prompt. It never began, because another run read the prompt. */
 function readByAnother(events: readonly Event[], params: RunParams, messageId: string): never {
   const entered = events.find((event) => event.event_type === "message.created" && event.data.message_id === messageId);
   if (entered?.event_type !== "message.created") return noRun(params);
@@ -143,7 +143,7 @@ async function eventsOf(call: RequestContext, run: Run): Promise<readonly Event[
   });
 }
 
-/** A call in the format of the log, for models whose API has another format. */
+/** Converts a call to the format of the log. It is used for models whose API has another format. */
 function wordsOf({ model, maxTokens, system, turns, tools, serverTools }: ModelCall): JsonObject {
   const all = [...tools, ...serverTools];
   return {
@@ -155,7 +155,7 @@ function wordsOf({ model, maxTokens, system, turns, tools, serverTools }: ModelC
   };
 }
 
-/** The requests that the model was sent. They are not stored: each is computed from the log before the call. */
+/** Computes the requests to the model from the log. Requests are not stored. */
 function sentRequests(
   events: readonly Event[],
   wanted: { run: Run; step: number; attempt: number | undefined },
@@ -183,7 +183,7 @@ function sentRequests(
       sequence: event.sequence,
       betas: [...asked.betas],
       left_out: leftOut.map((left) => ({ ...left })),
-      // The fold changes its state in place, so the answer needs a copy.
+      // The state changes in place later, so the answer needs a copy.
       body: structuredClone(body),
       sent: isOther && api !== "none" ? { api, body: structuredClone(sentBody) } : null,
       parts: [...parts.parts(state, body)],

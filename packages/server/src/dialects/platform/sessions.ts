@@ -102,13 +102,13 @@ export const sessionHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** The position in the queue of a session whose prompt waits for its turn; undefined if it does not wait. */
+/** Returns the queue position of a session whose prompt waits. */
 async function queuedOf({ shared }: RequestContext, session: Session): Promise<Standing | undefined> {
   if (session.status === "awaiting") return undefined;
   const { store, drivingQueue, queuedRun, largeSessions } = shared.deps;
   const capped = (await queuedRun?.(session.id)) ?? largeSessions?.standing(session.id);
   const queue = drivingQueue?.();
-  // A process that drives no sessions does not know whether other processes have a free place.
+  // A process that drives no sessions does not know whether other processes could drive this session now.
   const isFree = queue && queue.places > 0 && queue.waiting === 0;
   if (capped || !queue || isFree) return capped;
   const due = await store.due({ before: shared.now(), perTenant: 1000, limit: 1000 });
@@ -118,19 +118,16 @@ async function queuedOf({ shared }: RequestContext, session: Session): Promise<S
   return { place: at + 1, reason: "This server drives as many sessions at once as it can. Tenants take turns." };
 }
 
-/**
- * Sessions that are due within this time count as due now: a worker that cannot drive a session makes it due again a
- * second later.
- */
+/** Sessions that are due within this time count as due. If a worker cannot drive a session, the session is due again a second later. */
 const SOON_MS = 2000;
 
-/** The sessions that are due soon. An idle session is due only because of a prompt. */
+/** Returns the sessions that are due soon. An idle session is due only because of a prompt. */
 async function withQueuedPrompt({ shared }: RequestContext): Promise<ReadonlySet<string>> {
   const due = await shared.deps.store.due({ before: shared.now() + SOON_MS, perTenant: 1000, limit: 1000 });
   return new Set(due.map(({ sessionId }) => sessionId));
 }
 
-/** What this session needs but no running worker has; undefined if a worker can drive it. */
+/** Returns the requirement of this session that no running worker meets. */
 async function unservedOf({ shared }: RequestContext, { id, status }: Session): Promise<string | undefined> {
   return status === "awaiting"
     ? undefined
@@ -178,7 +175,7 @@ function pageText(page: Page<Session>): string {
   return text;
 }
 
-/** A session as the API shows it: with the platform API's status, without internal fields. */
+/** Converts a session to the format of the API, with the platform API's status. */
 function wire(session: Session): ApiSession {
   return {
     ...session,
@@ -283,7 +280,7 @@ function filterOf(query: ListQuery, agentId: string | undefined): Omit<SessionFi
     ...(top_level === "true" && { topLevel: true }),
     ...(has_unknown_effect === "true" && { hasUnknownEffect: true }),
     ...(tag !== undefined && { tags: [tag].flat() }),
-    // The store's bound is exclusive, and times are in whole milliseconds: subtracting 1 ms includes `from` itself.
+    // The store's bound is exclusive and has whole milliseconds, so 1 ms less includes sessions at `from`.
     ...(from !== undefined && { createdAfter: new Date(Date.parse(from) - 1).toISOString() }),
     ...(to !== undefined && { createdBefore: new Date(to).toISOString() }),
     ...(parent_session_id !== undefined && { parentSessionId: parent_session_id }),

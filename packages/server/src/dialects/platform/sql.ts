@@ -4,7 +4,7 @@ import { type RequestContext, type Handlers, TAKEN_OVER } from "../../request-co
 import type { SqlPart } from "../../deps.ts";
 import { OPERATOR, type Principal, allows, seesPrompts } from "../../keys.ts";
 
-/** SQL statements. The SQL port answers them, in its own sandbox. */
+/** Routes for SQL statements. The SQL port answers them in a separate sandbox. */
 export const sqlHandlers = {
   async askSql({ body }, call) {
     const { shared, principal, request, reply } = call;
@@ -51,9 +51,9 @@ export function mayAskHistory(principal: Principal): boolean {
 }
 
 /**
- * Sends lines as they arrive. The first line has the columns; the last line says how the statement ended, and an answer
- * without a last line is incomplete. A statement occupies a process, so it does not wait for a slow reader; the number
- * of unread bytes is limited.
+ * Sends lines as they arrive. The first line has the columns. The last line tells how the statement ended, and an
+ * answer without it is incomplete. The process of a statement does not wait for a slow reader, so the number of unread
+ * bytes is limited.
  */
 async function sendLines(
   parts: AsyncGenerator<SqlPart>,
@@ -83,7 +83,7 @@ function endOf({ rows, truncated }: Extract<SqlPart, { kind: "end" }>): object {
   return { end: { rows, truncated } };
 }
 
-/** Sends Arrow batches as they arrive. The last one says how the statement ended; after an error the connection is cut. */
+/** Sends Arrow batches as they arrive. The last batch tells how the statement ended. After an error the connection is cut. */
 async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: RequestContext): Promise<typeof TAKEN_OVER> {
   const first = await parts.next();
   const raw = begin(reply, ARROW_STREAM, first.value);
@@ -100,7 +100,7 @@ async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: RequestConte
   return TAKEN_OVER;
 }
 
-/** A notice is also sent as a header, because Arrow has no line for it. */
+/** Begins the answer. It sends a notice also as a header, because an Arrow stream cannot contain a notice. */
 function begin(
   reply: RequestContext["reply"],
   type: string,

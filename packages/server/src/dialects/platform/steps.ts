@@ -4,7 +4,7 @@ import { type Handlers, sessionIn } from "../../request-context.ts";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 
 const DEFAULT_LIMIT = 50;
-/** How many events are read at once, so that a log is never in memory as a whole. */
+/** How many events are read at once, so that a whole log is never in memory. */
 const STRETCH = 100;
 
 /** The model calls of a session. */
@@ -19,7 +19,7 @@ export const stepHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Model calls that began after an event, oldest first. Reads until `most` calls are found and all but the last have ended. */
+/** Returns the model calls that began after an event, oldest first. Reads until it has `most` calls, and all except the last have ended. */
 async function stepsAfter(
   sessions: Sessions,
   sessionId: string,
@@ -64,7 +64,7 @@ function begun(event: Of<"step.started">): ApiStep {
   };
 }
 
-/** Ends the open call that an event is about. Two calls may be open: a title may be generated while a step runs. */
+/** Ends the open call of this event. Two calls may be open, because a title may be generated while a step runs. */
 function end(steps: readonly ApiStep[], event: Event): void {
   const running = steps.filter(({ state }) => state === "running");
   switch (event.event_type) {

@@ -24,8 +24,7 @@ export const workerHandlers = {
       ? all.map((worker) => ({ worker: worker.owner, lacks: [...lacking(worker, agent)] })).filter(isLacking)
       : [];
     const workers = all.map(({ owner }) => owner).filter((owner) => !others.some(({ worker }) => worker === owner));
-    // A worker may have found something missing when it took the session, such as the key of a model. Other processes
-    // cannot see that.
+    // A worker may find that something is missing, such as the key of a model. Only the worker that took the session can find this.
     const hasWork = run !== null || queue.length > 0;
     const unserved = hasWork && (await shared.unserved()).find(({ sessionId }) => sessionId === session_id);
     return {
@@ -62,7 +61,7 @@ export const workerHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** The workers. Processes of this host that died without removing their entry are left out. */
+/** Returns the workers. Leaves out dead processes of this host that did not remove their entry. */
 async function workersOf({ deps: { store, process: own } }: ServerContext) {
   const all = await createWorkers(store.records).list();
   return all.filter(({ owner }) => !own?.isDead(owner));
