@@ -1,4 +1,4 @@
-/** The methods that the routes have for an address, for the 405 response. */
+/** Returns the methods that an address accepts, for the 405 response. */
 export function allowedMethods(routes: readonly { method: string; path: string }[], url: string): readonly string[] {
   const parts = (url.split("?", 1)[0] ?? "").split("/");
   const matching = routes.filter(({ path }) => fits(path.split("/"), parts));

@@ -7,7 +7,7 @@ import {
   isKnownError,
 } from "@skein/protocol";
 
-/** An error of the HTTP server itself: authentication, limits, malformed requests. */
+/** An error of the HTTP server, such as a wrong key, a limit or a malformed request. */
 export class ApiError extends Error {
   readonly code: ApiErrorCode;
   readonly details: Readonly<Record<string, unknown>> | undefined;
@@ -99,7 +99,7 @@ function described(error: unknown): Described {
   return httpError(error as { statusCode?: number; code?: string });
 }
 
-/** A rejection by the HTTP framework as one of our errors. */
+/** Converts a rejection by the HTTP framework to an error of this server. */
 function httpError({ statusCode }: { statusCode?: number }): Described {
   const headers = {};
   if (statusCode === 413) return { code: "too_large", message: "The body is larger than this route accepts.", headers };

@@ -17,8 +17,8 @@ export interface AuditedCommand {
 }
 
 /**
- * Runs a message of a WebSocket. Answers to approvals and messages that the operator's rules reject are always recorded
- * in the audit log. The entry is written before the client gets the result.
+ * Runs a message of a WebSocket. The audit log always records answers to approvals, and messages that the operator's
+ * rules reject. The entry is written before the client gets the result.
  */
 export async function audited<Result>(
   { shared, principal }: Pick<Caller, "shared" | "principal">,
@@ -30,7 +30,7 @@ export async function audited<Result>(
     const target = (command.type === "answer" ? command.tool_use_id : null) ?? command.session_id ?? null;
     const entry = { action, target, outcome, detail, ...origin };
     const actor = { actor: principal.name, key_id: principal.keyId.slice(0, 12) };
-    // If the entry cannot be stored, this is reported, and the message is still answered: its work is already done.
+    // If the entry cannot be stored, the log reports this. The message is still answered, because its work is done.
     await shared.audit.append(principal.tenant, { ...entry, ...actor }).catch((error: unknown) => {
       shared.deps.log?.({ level: "error", route: "audit", message: withoutSecrets(String(error)) });
     });

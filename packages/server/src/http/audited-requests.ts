@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { OPERATOR } from "../keys.ts";
 import type { ServerContext } from "../request-context.ts";
 
-/** Requests that are always in the audit log, whatever their result, with the name of their action. */
+/** Requests that are always in the audit log, with the name of their action. */
 const AUDITED: Partial<Record<RouteName, string>> = {
   createKey: "key.create",
   rotateKey: "key.rotate",
@@ -44,7 +44,7 @@ export const REFUSED: ReadonlySet<string> = new Set(["not_allowed", "arg_not_all
 
 /**
  * Writes the audit log. An entry is written before its request is answered, so that every answered request is in the
- * log. If the entry cannot be stored, this is reported, and the answer is still sent: the work is already done.
+ * log. If the entry cannot be stored, the log reports this. The answer is still sent, because the work is done.
  */
 export function auditRequests(
   app: FastifyInstance,
@@ -73,8 +73,8 @@ export function auditRequests(
           actor: principal.name,
           key_id: principal.keyId.slice(0, 12),
         });
-      // A wrong key belongs to no tenant, and anybody can send any number of wrong keys. So at most one entry per
-      // minute is written, into the operator's log.
+      // Anybody can send wrong keys, so at most one entry per minute is written. A wrong key belongs to no tenant, so
+      // the entry is in the operator's log.
       const minute = Math.floor(now() / 60_000);
       if (!principal && problem?.code === "unauthorized" && sentKey(request) && minute !== wrongKeyMinute) {
         wrongKeyMinute = minute;
@@ -90,13 +90,13 @@ function sentKey({ headers }: FastifyRequest): boolean {
   return headers["x-api-key"] !== undefined || headers.authorization !== undefined;
 }
 
-/** The target of a request: the last resource in its path, or the name of what it creates. */
+/** Returns the target of a request: the last resource in its path, or the name of the created resource. */
 function targetOf({ params, body }: FastifyRequest): string | null {
   const named = Object.values((params ?? {}) as Record<string, string>).at(-1);
   if (named !== undefined) return named.slice(0, 100);
   const { name, url } = (body ?? {}) as { readonly name?: unknown; readonly url?: unknown };
   if (typeof name === "string") return name.slice(0, 100);
-  // Only the host of an address: the rest may contain a secret.
+  // Only the host is recorded, because the rest of the address may contain a secret.
   return typeof url === "string" ? (URL.parse(url)?.host ?? null) : null;
 }
 

@@ -11,8 +11,8 @@ const HOST = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
 const OWN = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Rejects requests that a page of another site can make a browser send: with a foreign Host (a name that was pointed at
- * this machine) or a foreign Origin. Returns the origin that may read the answer, if it is an allowed one.
+ * Rejects requests that a page of another site can make a browser send. Their Host (a name that points to this machine)
+ * or their Origin is foreign. Returns the origin that may read the answer, if it is allowed.
  */
 export function checkOrigin(
   headers: IncomingHttpHeaders,
@@ -45,14 +45,14 @@ export function checkForm({ url = "", headers }: IncomingMessage): void {
 }
 
 /**
- * The subprotocol of `/v1/ws`, and the prefix of the subprotocol that carries a key. Other ways are worse: browsers
- * cannot set headers on a WebSocket, addresses end up in logs, and if the key came in the first message, strangers
- * could keep sockets open for seconds.
+ * The subprotocol of `/v1/ws`, and the prefix of the subprotocol that carries a key. Browsers cannot set headers on a
+ * WebSocket, and addresses end up in logs. If the key came in the first message, strangers could keep sockets open for
+ * seconds.
  */
 export const SOCKET_PROTOCOL = "skein";
 const KEY_PROTOCOL = "skein-key.";
 
-/** The key of a request. Requests with two keys or two Host headers are rejected. */
+/** Returns the key of a request. Rejects requests with several keys or several Host headers. */
 export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[]): string | undefined {
   let [given, hosts] = [0, 0];
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -60,7 +60,7 @@ export function keyIn(headers: IncomingHttpHeaders, rawHeaders: readonly string[
     if (isKeyHeader(name)) given += 1;
     if (name.length === "host".length && name.toLowerCase() === "host") hosts += 1;
   }
-  // A proxy in front of this server may have checked the other Host.
+  // A proxy in front of this server may have checked a different Host header.
   if (hosts > 1) throw new ApiError("malformed", "The request has several Host headers. Expected one.");
   if (given > 1)
     throw new ApiError("malformed", "The request has several keys. Expected one, in Authorization or in X-API-Key.");

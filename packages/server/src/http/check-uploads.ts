@@ -1,6 +1,6 @@
 import { type Content, type JsonObject, KnownError } from "@skein/protocol";
 
-/** How to recognise file types by their first bytes. */
+/** Tests that recognise file types by the first bytes. */
 const MAGIC: readonly (readonly [type: string, test: (bytes: Buffer) => boolean])[] = [
   ["image/png", (bytes) => bytes.subarray(0, 8).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))],
   ["image/jpeg", (bytes) => bytes[0] === 0xff && bytes[1] === 0xd8 && bytes[2] === 0xff],
@@ -24,7 +24,7 @@ export function checkUploads(content: Content): void {
   }
 }
 
-/** What is wrong with a source, as a sentence; undefined if nothing is. */
+/** Returns a sentence about the problem of a source, if it has a problem. */
 export function problemWith(block: "image" | "document", source: JsonObject): string | undefined {
   const { type, media_type, data } = source;
   if (type === "text") {
@@ -54,14 +54,14 @@ function base64Size(data: string): number {
   return Math.floor((data.length * 3) / 4) - padding;
 }
 
-/** Data is decoded in pieces into the same buffer, because it is only checked. */
+/** The decoded data is not needed, so all pieces are decoded into the same buffer. */
 const PIECE = 256 * 1024;
 const scratch = Buffer.alloc(PIECE);
 
 /**
- * Checks a text by decoding it: decoding skips characters that are not base64, so invalid text gives too few bytes. A
- * regular expression would take several times as long. Decoding also accepts two characters of base64url, which are
- * checked separately.
+ * Checks a text by decoding it. Decoding skips characters that are not base64, so an invalid text gives too few bytes.
+ * A regular expression would take several times as long. Decoding also accepts `-` and `_`, so they are checked
+ * separately.
  */
 function isBase64(data: string, size: number): boolean {
   if (data.length % 4 !== 0 || data.includes("-") || data.includes("_")) return false;

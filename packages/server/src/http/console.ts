@@ -63,7 +63,7 @@ const NOT_PAGES = /^\/(?:v1|api|assets)(?:\/|$)/;
 const ROUTE_PATHS: ReadonlySet<string> = new Set(Object.values(ROUTES).map(({ path }) => path));
 const PAGE = "index.html";
 
-/** Which file of the console a request asks for; undefined if it asks for something else. */
+/** Finds the file of the console that a request asks for. */
 export function consoleFile({ method, url, headers }: Pick<FastifyRequest, "method" | "url" | "headers">) {
   if (method !== "GET" && method !== "HEAD") return undefined;
   const path = url.split("?", 1)[0] ?? "";
@@ -74,7 +74,7 @@ export function consoleFile({ method, url, headers }: Pick<FastifyRequest, "meth
   return path === "/" || isPage ? PAGE : undefined;
 }
 
-/** Serves the files and pages of the console. Other requests are answered as if there were no console. */
+/** Serves the files and pages of the console. Other requests are answered as on a server without a console. */
 export function registerConsole(app: FastifyInstance, files: ConsoleFiles): void {
   app.route({
     method: ["GET", "HEAD"],
@@ -88,7 +88,7 @@ export function registerConsole(app: FastifyInstance, files: ConsoleFiles): void
   });
 }
 
-/** Sends a file of the console; false if there is none of this name. */
+/** Sends a file of the console. Returns false if no file has this name. */
 export async function sendFile(
   files: ConsoleFiles,
   name: string,
@@ -100,7 +100,7 @@ export async function sendFile(
   reply.headers({
     ...HEADERS,
     etag: tag,
-    // The name of an asset contains a hash of its content, so it never changes. The page that names the assets changes.
+    // The name of an asset contains a hash of its content, so the asset never changes. Other files change.
     "cache-control": name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
   });
   if (request.headers["if-none-match"] === tag) void reply.code(304).send();
@@ -108,7 +108,7 @@ export async function sendFile(
     void reply
       .code(200)
       .type(TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream")
-      // Uses the same bytes, without a copy per request.
+      // The response uses the bytes of the file without a copy per request.
       .send(Buffer.from(content.buffer, content.byteOffset, content.byteLength));
   return true;
 }

@@ -1,11 +1,11 @@
 import { ApiError } from "./api-error.ts";
 
-/** A position in a list as an opaque cursor. */
+/** Encodes a position in a list as an opaque cursor. */
 export function cursorOf(place: string | null): string | null {
   return place === null ? null : Buffer.from(place).toString("base64url");
 }
 
-/** The position in a cursor. Rejects a cursor whose position does not match `form`. */
+/** Decodes the position in a cursor. Rejects a cursor whose position does not match `form`. */
 export function placeOf(cursor: string, form: RegExp): string {
   const place = Buffer.from(cursor, "base64url").toString();
   if (!form.test(place)) throw new ApiError("invalid", "cursor: This is not a cursor of this list.");

@@ -13,11 +13,11 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cache-control": "no-store",
-  // For JSON responses. Pages have their own policies.
+  // This policy is for JSON responses. Pages have other policies.
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 };
 
-/** How long an open route waits for the lookup of a key, so that it answers within a second. */
+/** How long a route without authentication waits for the lookup of a key. Such a route must answer within a second. */
 const WAIT_FOR_STORE_MS = 500;
 
 /** The routes of a process that only drives sessions. */
@@ -80,14 +80,14 @@ export function addGuards(app: FastifyInstance, shared: ServerContext): void {
   });
 }
 
-/** Whether a request is for a file of the console. The files need no key, because all data is requested with one. */
+/** Whether a request is for a file of the console. The files need no key, because they contain no data of a tenant. */
 function isConsole(request: FastifyRequest): boolean {
   return request.routeOptions.config.console === true && consoleFile(request) !== undefined;
 }
 
 /**
- * While the store is unavailable, keys cannot be checked: open routes such as `/health` are answered as if the caller had
- * no key.
+ * Throws the error unless the route needs no key. While the store is unavailable, routes such as `/health` are answered
+ * as if the caller had no key.
  */
 function nobodyIfOpen({ routeOptions }: FastifyRequest, error: unknown): undefined {
   if (!isOpen(routeOptions.config.route)) throw error;
@@ -109,7 +109,7 @@ function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): 
   };
 }
 
-/** The trace that the caller named, so that lines of the log can be found by their trace. */
+/** Returns the trace that the caller named. Lines of the log can be found by their trace. */
 function traceOf({ headers }: FastifyRequest): object {
   const { traceId, spanId } = parseTraceParent(headers["traceparent"]) ?? {};
   return traceId === undefined ? {} : { trace_id: traceId, span_id: spanId };

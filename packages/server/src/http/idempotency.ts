@@ -18,10 +18,10 @@ const Entry = z.object({
   owner: z.string(),
   /** When the owner last reported that it is working on the request. */
   since: z.number(),
-  /** The id of what the request creates: a repeated request after a crash creates the same thing. */
+  /** The id of the created resource. If the request is repeated after a crash, it creates the resource under the same id. */
   new_id: z.string().optional(),
   answer: z.object({ status: z.number(), body: z.unknown() }).nullable(),
-  /** The session that the answer was about, if it was deleted since. */
+  /** The session of the answer, if the session was deleted later. */
   deleted: z.string().optional(),
 });
 type Entry = z.infer<typeof Entry>;
@@ -30,7 +30,7 @@ type Entry = z.infer<typeof Entry>;
 export interface IdempotencyKey {
   readonly id: string;
   readonly fingerprint: string;
-  /** The id for what the request creates, the same for each repeated request; undefined if the response is a stream. */
+  /** The id of the created resource, the same for each repeated request. Undefined if the response is a stream. */
   readonly newId: string | undefined;
 }
 
@@ -43,12 +43,12 @@ export interface Idempotency {
     key: { readonly id: string; readonly fingerprint: string },
     work: (newId: string) => Promise<StoredAnswer>,
   ): Promise<StoredAnswer & { readonly replayed: boolean }>;
-  /** Removes old responses, by day: each is kept for at least 24 and at most 48 hours. */
+  /** Removes the responses of old days. Each response is kept for at least 24 and at most 48 hours. */
   sweep(): Promise<void>;
 }
 
 const PLACE = { tenant: "$idempotency", kind: "answer" } as const;
-/** The record of the last day that was swept, so that no day is skipped after a server was off for weeks. */
+/** The record of the last day that was swept. It prevents skipped days after a server was off for weeks. */
 const SWEPT = { tenant: "$idempotency", kind: "sweep", id: "last" } as const;
 const Swept = z.object({ day: z.iso.date() });
 const DAY_MS = 24 * 3600 * 1000;
@@ -112,8 +112,8 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
   }
 
   /**
-   * Makes the key usable again. If the work may have had an effect, the entry keeps its id, so that a repeated request creates the same
-   * thing.
+   * Makes the key usable again. If the work may have had an effect, the entry keeps its id. A repeated request then
+   * creates the same resource.
    */
   async function free(id: string, entry: Entry, error: unknown): Promise<void> {
     const isRefused = error instanceof ApiError || (isKnownError(error) && error.code !== "store_unavailable");
@@ -121,7 +121,10 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
     else await put(id, { ...entry, since: 0 });
   }
 
-  /** Reports that this process is working, until the response is ready or another process has taken the key over. */
+  /**
+   * Reports regularly that this process works on the request. Stops when the response is ready or another process has
+   * taken over the key.
+   */
   function keepClaim(id: string, { entry, version: first }: Claimed): () => Promise<void> {
     let version = first;
     let saying: Promise<void> | undefined;
@@ -129,7 +132,7 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
       try {
         version = await put(id, { ...entry, since: now() }, version);
       } catch {
-        // The process that took the key over does the same work and creates the same thing.
+        // The process that took over the key does the same work under the same id.
         clearInterval(timer);
       }
       saying = undefined;
@@ -154,14 +157,13 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
           answer = await work(claimed.entry.new_id ?? ids());
         } catch (error) {
           await release();
-          // If this fails, the claim expires by itself.
+          // If the key cannot be freed, its claim expires later.
           await free(id, claimed.entry, error).catch(() => {});
           throw error;
         }
         await release();
         const { status, body, sessionId } = answer;
-        // The work is done even if its response cannot be stored: a repeated request then does it again and creates the same
-        // thing.
+        // If the response cannot be stored, a repeated request does the work again under the same id.
         const entry = { ...claimed.entry, since: now(), answer: { status, body } };
         await put(id, entry, undefined, sessionId).catch(report);
         return { ...answer, replayed: false };

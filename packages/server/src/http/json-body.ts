@@ -24,9 +24,9 @@ export interface JsonBody {
 export const LARGE = 256 * 1024;
 
 /**
- * Reads a JSON body. Checks are made piece by piece as the body arrives, so that a large one blocks other requests only
- * while it is parsed at the end. A worker thread would have to copy the result back, which takes as long as parsing it.
- * A body that is rejected is read to its end, because a caller that is still sending would not see the answer.
+ * Reads a JSON body. Checks each piece when it arrives, so that a large body blocks other requests only while it is
+ * parsed. A worker thread would not help, because copying the result takes as long as parsing. A rejected body is read
+ * to its end, because some callers read the answer only after sending everything.
  */
 export async function readJson(payload: Readable, options: JsonBodyOptions): Promise<JsonBody> {
   const { text, digest } = await readText(payload, options);
@@ -48,7 +48,7 @@ function readText(
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
     const check = createShapeCheck(shape);
     const hash = digested ? createHash("sha256") : undefined;
-    // One buffer for a large body: a growing string would be in memory twice when it is parsed.
+    // A large body gets one buffer. A growing string would be in memory twice when it is parsed.
     const whole = announced > LARGE ? Buffer.from(new ArrayBuffer(announced)) : undefined;
     let text = "";
     let length = 0;
@@ -61,7 +61,10 @@ function readText(
       else if (chunk) chunk.copy(whole, length);
       else text = decoder.decode(whole.subarray(0, length));
     };
-    /** A body that will be rejected is still read to its end: a client that is sending would not read the response. */
+    /**
+     * Takes a piece of the body. A rejected body is read to its end, because some clients read the response only after
+     * sending everything.
+     */
     const tryToTake = (chunk?: Buffer): void => {
       if (refusal) return;
       try {
@@ -93,7 +96,7 @@ function readText(
   });
 }
 
-/** The JSON of one WebSocket message. */
+/** Parses the JSON of a WebSocket message. */
 export function jsonOf(bytes: Buffer, shape: Shape): unknown {
   const problem = createShapeCheck(shape)(bytes);
   if (problem !== undefined) throw new ApiError("invalid", problem);
@@ -110,7 +113,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Rejects keys such as `__proto__`, and numbers that are infinite and would be written as null. */
+/** Rejects keys such as `__proto__`, and infinite numbers, which JSON would write as null. */
 function checkParts(value: unknown): void {
   if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
     throw new ApiError("invalid", "The body has a number that is too large to be stored exactly.");

@@ -1,10 +1,10 @@
 /** Limits of the structure of a JSON body. */
 export interface Shape {
-  /** The most levels of nesting: more than any real message has, and far below what overflows the stack. */
+  /** The maximum depth of nesting. It is more than real messages have, and far below what overflows the stack. */
   readonly depth: number;
-  /** The most entries of one object or list: validating half a million unknown keys blocks the server for a second. */
+  /** The maximum number of entries of one object or list. Half a million unknown keys would block the server for a second. */
   readonly entries: number;
-  /** The most values in total. */
+  /** The maximum number of values in total. */
   readonly values: number;
 }
 
@@ -19,8 +19,8 @@ const OPENING = [91, 123];
 const CLOSING = [93, 125];
 
 /**
- * Checks the bytes of a JSON body piece by piece, before they are parsed. Returns a sentence about the first limit that is
- * exceeded. After that, or if the bytes are not JSON, further results mean nothing.
+ * Checks the bytes of a JSON body piece by piece, before parsing. Returns a sentence about the first exceeded limit.
+ * Later results mean nothing, and results for bytes that are not JSON mean nothing.
  */
 export function createShapeCheck({ depth, entries, values }: Shape): (piece: Uint8Array) => string | undefined {
   let level = 0;

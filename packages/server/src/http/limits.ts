@@ -69,8 +69,8 @@ export const DEFAULT_LIMITS: Limits = {
 };
 
 /**
- * Counts what each key uses. Several processes on one store each grant a share, so that the limits hold for all processes
- * together.
+ * Counts what each key uses. If several processes use one store, each process allows a part of a limit, so that the
+ * limits hold for all processes together.
  */
 export interface Meter {
   /** Counts one request of a key. Throws `rate_limited` with the time to wait. */
@@ -139,7 +139,7 @@ export function createMeter(limits: Limits, now: () => number, processes: () => 
     const at = now();
     const [rate, size] = [all / processes(), Math.max(1, most / processes())];
     const bucket = buckets.get(keyId) ?? { tokens: size, at };
-    // The clock may go back: that must not remove tokens.
+    // A clock that goes back must not remove tokens.
     bucket.tokens = Math.min(size, bucket.tokens + (Math.max(0, at - bucket.at) / 1000) * rate);
     bucket.at = at;
     if (buckets.size > BUCKETS) buckets.clear();

@@ -5,9 +5,9 @@ import { ApiError } from "./api-error.ts";
 const VALUE = /^[\w-]{43}$/;
 
 /**
- * The login of a request, if its cookie may be used. Browsers send cookies with every request, also with requests
- * that a page of another origin made. A GET from another origin is answered as if it had no cookie. Any other request
- * from another origin is rejected.
+ * Returns the login of a request if its cookie may be used. Browsers send cookies even with requests from pages of
+ * another origin. A GET from another origin is answered as if it had no cookie. Any other request from another origin
+ * is rejected.
  */
 export function loginIn(headers: IncomingHttpHeaders, method: string): string | undefined {
   const value = cookieIn(headers);
