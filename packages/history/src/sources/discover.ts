@@ -1,4 +1,7 @@
-/** Finds the transcripts of every source: those that are read in place, and the mirrors of the others. */
+/**
+ * Finds the transcripts of every source. Claude Code's transcripts are read in place, and sessions of other agents from
+ * a mirror.
+ */
 import { realpathSync } from "node:fs";
 import type { LibraryConfig } from "../config.ts";
 import { DataNotFoundError } from "../errors.ts";
@@ -8,17 +11,17 @@ import { newWalk, walkRoot } from "./claude-code/discover/transcripts.ts";
 import { isFolder } from "./port/files.ts";
 import { markOf, sourceOfRoot, type RootMark } from "./mirror/source-of-root.ts";
 
-/** Every transcript in every data directory. The lines of other agents' sessions are prepared first. */
+/** Returns every transcript in every data directory. Sessions of other agents are translated first. */
 export function discover(config: LibraryConfig): Discovered {
   for (const mirror of config.mirrors?.values() ?? []) mirror.translateNow();
-  // A mirror has a list of its files. Reading its folders would take longer than a search.
+  // A mirror has a list of its files. Reading the folders of the mirror would take longer than a search.
   return find(config, (root) => {
     const mirror = config.mirrors?.get(root);
     return mirror && withoutOrigin(mirror.files());
   });
 }
 
-/** Remembers the files of a mirror, because a long-running process needs the same thousands of them at each search. */
+/** Remembers the files of a mirror, because a long-running process needs these thousands of files for each search. */
 const plainFiles = new WeakMap<readonly DataFile[], readonly DataFile[]>();
 
 function withoutOrigin(files: readonly DataFile[]): readonly DataFile[] {
@@ -29,12 +32,15 @@ function withoutOrigin(files: readonly DataFile[]): readonly DataFile[] {
   return plain;
 }
 
-/** Like `discover`, but without translating sessions of other agents. `origin` says whether their lines exist already. */
+/**
+ * Returns every transcript without translating sessions of other agents. `origin` says whether the lines of a session
+ * exist.
+ */
 export function discoverUnread(config: LibraryConfig): Discovered {
   return find(config, (root) => config.mirrors?.get(root)?.files());
 }
 
-/** Finds only the transcripts that are read in place. Roots of other agents are still listed as roots. */
+/** Returns only transcripts that are read in place. The roots of other agents are listed too. */
 export function discoverOwn(config: LibraryConfig): Discovered {
   return find(config, (root) => (config.mirrors?.has(root) ? [] : undefined));
 }
@@ -50,12 +56,12 @@ function find(config: LibraryConfig, knownFiles: (root: string) => readonly Data
   }
   for (const { path, message } of roots.flatMap((root) => markOf(root)?.problems ?? []))
     walk.skipped.push({ path, reason: "unreadable", message });
-  // A session that two agents show belongs to the one that claims it, even if that agent was not requested.
+  // If two agents have a session, it belongs to the agent with a claim, even if this agent was not requested.
   const marks = all.flatMap((root) => markOf(root) ?? []);
   return { roots, ...walk, files: unclaimed(marks, walk.files) };
 }
 
-/** The files, except transcripts that another source shows as its own and the subagents of these transcripts. */
+/** Returns the files without the transcripts that another source claims, and without their subagents. */
 function unclaimed(marks: readonly RootMark[], files: readonly DataFile[]): readonly DataFile[] {
   const claims = new Set(marks.flatMap((mark) => mark.claims));
   if (claims.size === 0) return files;
@@ -63,7 +69,7 @@ function unclaimed(marks: readonly RootMark[], files: readonly DataFile[]): read
   return files.filter(({ path }) => !claims.has(path) && !folders.some((folder) => path.startsWith(folder)));
 }
 
-/** The data directories that exist, each once, also if several paths lead to it. */
+/** Returns the data directories that exist. Lists each directory once, even if several paths lead to it. */
 export function existingRoots(config: LibraryConfig): readonly string[] {
   const roots = new Set<string>();
   const wanted = dataPaths(config);

@@ -1,6 +1,8 @@
 /**
- * Claude Desktop. Its sessions have Claude Code's format, but are stored elsewhere. Sessions of the Code tab are in Claude
- * Code's folder, and only a title and a project are stored here: such a session is shown once, as a session of Claude Desktop.
+ * Reads the sessions of Claude Desktop, which have the format of Claude Code.
+ *
+ * Transcripts of the Code tab are in the folder of Claude Code. Claude Desktop stores only a title and a project for
+ * them. Such a session is listed once, as a session of Claude Desktop.
  */
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -12,7 +14,7 @@ import { SUM, type Found, type Original, type Problem, type TranslatedSource, ty
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { usualDataPaths } from "../claude-code/discover/data-paths.ts";
 
-/** The file beside a session with its title and its folders. */
+/** The name of the file that contains the title and the folders of a session. */
 const SIDECAR = "sidecar";
 const sidecarName = /^local_[0-9a-f-]+\.json$/;
 const sandboxName = /^(local_[\w-]+|[0-9a-f]{8})$/;
@@ -28,7 +30,7 @@ export const claudeDesktop: TranslatedSource = {
       platform === "win32"
         ? [store].filter((path) => path !== undefined)
         : homes.filter((home) => home.startsWith("/mnt/")).map((home) => join(home, "AppData", "Local"));
-    // `Claude-3p` is the folder of installations in which a company uses models of its own.
+    // `Claude-3p` is the folder of installations in which a company provides the models.
     return [
       ...appData(places, "Claude"),
       ...appData(places, "Claude-3p"),
@@ -54,7 +56,7 @@ function findSessions(root: string): Found {
   return { units, problems };
 }
 
-/** The transcripts of Claude Code by name. Under WSL, the home folder of the Windows user comes first. */
+/** Returns the transcripts of Claude Code by name. Under WSL, the home folder of the Windows user comes first. */
 function transcriptsFor(root: string): ReadonlyMap<string, string> {
   const windowsHome = /^(\/mnt\/.+?)\/AppData\//.exec(root)?.[1];
   const homes = windowsHome === undefined ? [homedir()] : [windowsHome, homedir()];
@@ -65,7 +67,10 @@ function transcriptsFor(root: string): ReadonlyMap<string, string> {
   return found;
 }
 
-/** The folders with sessions: one per account and organization, and in it the folder `agent` with the sessions of agents. */
+/**
+ * Returns the folders with sessions. Each account has one per organization, which may contain the folder `agent` with
+ * sessions of agents.
+ */
 function accountFolders(base: string, problems: Problem[]): readonly string[] {
   const foldersIn = (folder: string): readonly string[] =>
     entriesIn(folder, problems).flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []));
@@ -74,7 +79,7 @@ function accountFolders(base: string, problems: Problem[]): readonly string[] {
     .flatMap((folder) => [folder, ...(isFolder(join(folder, "agent")) ? [join(folder, "agent")] : [])]);
 }
 
-/** The sandbox folder that belongs to a sidecar. Newer versions shorten the folder's name. */
+/** Returns the sandbox folder of a sidecar. Newer versions shorten the name of the folder. */
 function sandboxOf(sidecar: string): string {
   const own = sidecar.slice(0, -".json".length);
   const short = join(dirname(sidecar), basename(own).slice("local_".length, "local_".length + 8));
@@ -108,7 +113,7 @@ interface Sandbox {
   readonly sandbox: string;
 }
 
-/** A sandbox may contain several transcripts. The sidecar says which of them is the session. */
+/** A sandbox may contain several transcripts. The sidecar contains the id of the session's transcript. */
 function sandboxUnits(root: string, { path, sidecar, sandbox }: Sandbox, problems: Problem[]): readonly Unit[] {
   const named = stringOf(sidecar?.["cliSessionId"]);
   const found = filesNamed(join(sandbox, ".claude", "projects"), /\.jsonl$/, problems, 1);
@@ -119,7 +124,7 @@ function sandboxUnits(root: string, { path, sidecar, sandbox }: Sandbox, problem
   });
 }
 
-/** The transcripts of Claude Code in a folder with projects, by their names. */
+/** Returns the transcripts of Claude Code in a folder with projects, by their file names. */
 function transcriptsIn(projects: string): ReadonlyMap<string, string> {
   return new Map(
     entriesIn(projects).flatMap(({ name }) =>
@@ -128,7 +133,10 @@ function transcriptsIn(projects: string): ReadonlyMap<string, string> {
   );
 }
 
-/** The transcript of a session of the Code tab is in the session's own folder, in Claude Code's folder, or in the folder of imported sessions. */
+/**
+ * Finds the sessions of the Code tab. A transcript is in the session's folder, in Claude Code's folder, or in the
+ * folder of imported sessions.
+ */
 function codeUnits(root: string, folder: string, shared: ReadonlyMap<string, string>): readonly Unit[] {
   return entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -144,7 +152,7 @@ function codeUnits(root: string, folder: string, shared: ReadonlyMap<string, str
   });
 }
 
-/** A session without a transcript is read from its audit log. */
+/** Returns the session of a sandbox without a transcript. Its messages are read from the audit log. */
 function auditUnit(root: string, { path, sidecar = {}, sandbox }: Sandbox): readonly Unit[] {
   const audit = join(sandbox, "audit.jsonl");
   const id = stringOf(sidecar["cliSessionId"]) ?? basename(path, ".json");
@@ -169,8 +177,8 @@ interface DesktopSession {
 function unitsOf(root: string, { path, sidecar, id, transcript, claims }: DesktopSession): readonly Unit[] {
   const head = headOf(sidecar);
   const { stamp, mtimeMs } = stampOf(transcript);
-  // Claude Desktop rewrites the sidecar whenever the session gets the focus, so only another title, folder or time of
-  // creation counts as a change.
+  // Claude Desktop rewrites the sidecar whenever the session gets the focus, so only a change of the title, the folder
+  // or the creation time counts.
   const main = {
     id,
     root,
@@ -187,7 +195,10 @@ function unitsOf(root: string, { path, sidecar, id, transcript, claims }: Deskto
   return [main, ...agents];
 }
 
-/** In the Code tab, the project is the folder that was opened; in a sandbox, it is the folder that the person chose. */
+/**
+ * Returns the title and the project of a session. In the Code tab, the project is the opened folder. In a sandbox, it
+ * is the folder that the person chose.
+ */
 function headOf(sidecar: Value): {
   readonly title: string | null;
   readonly cwd: string | null;
@@ -198,7 +209,7 @@ function headOf(sidecar: Value): {
   return { title: stringOf(sidecar["title"]), cwd, created: numberOf(sidecar["createdAt"]) };
 }
 
-/** The fields of a sidecar that are shown. Other fields have the system prompt and the secrets of MCP servers. */
+/** The fields of a sidecar that Skein shows. Other fields contain the system prompt and the secrets of MCP servers. */
 const shown = ["sessionId", "cliSessionId", "title", "cwd", "originCwd", "userSelectedFolders", "createdAt"] as const;
 
 function originalSidecar(path: string): Original {
@@ -211,7 +222,8 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
   const { title, cwd, parent, audit } = unit.extra ?? {};
   writer.place({ cwd: stringOf(cwd) });
   if (typeof parent === "string") writer.subagentOf({ sessionId: parent });
-  // This line is written first, so that readers that use the first folder find this folder instead of the sandbox's.
+  // This line comes first, because readers use the first folder in a transcript, which would be the folder of the
+  // sandbox.
   if (typeof cwd === "string")
     writer.copy(JSON.stringify({ type: "relocated", relocatedCwd: cwd, cwd, from: SIDECAR }));
   eachLine(unit.path, (bytes, number, unterminated) => {
@@ -223,7 +235,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
   if (parent === undefined) writer.title(stringOf(title), SIDECAR);
 }
 
-/** False if the line is only the beginning of a record that is still being written. */
+/** Returns false if the line is incomplete because Claude Desktop is still writing it. */
 function isRecord(line: string): boolean {
   try {
     JSON.parse(line);
@@ -233,7 +245,7 @@ function isRecord(line: string): boolean {
   }
 }
 
-/** A line of the log is a message of the SDK's stream. Its token counts are placeholders, except in results. */
+/** Writes a line of the audit log, which is a message of the SDK's stream. Only results have real token counts. */
 function writeAudit(line: string, place: LinePlace, writer: TranscriptWriter): void {
   const from = `line ${place.line}`;
   for (const { value } of parseLine(Buffer.from(line), place, ({ kind }) => writer.damage(line, kind === "torn"))) {

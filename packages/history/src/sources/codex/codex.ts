@@ -1,4 +1,7 @@
-/** Codex: rollouts in `sessions/YYYY/MM/DD` and `archived_sessions`, files of JSON lines. */
+/**
+ * Reads the sessions of Codex: files of JSON lines in `sessions/YYYY/MM/DD` and `archived_sessions`, which Codex calls
+ * rollouts.
+ */
 import { join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import {
@@ -40,7 +43,6 @@ export const codex: TranslatedSource = {
 };
 
 interface Rollouts {
-  /** The paths of the files, by their ids. */
   readonly files: ReadonlyMap<string, string>;
   readonly threads: ReadonlyMap<string, readonly string[]>;
 }
@@ -48,7 +50,7 @@ interface Rollouts {
 /** Remembers the files of each root, because the translation of a fork needs the files of its parent. */
 const known = new Map<string, Rollouts>();
 
-/** An active thread takes precedence over its archived copy. */
+/** The folders with rollouts. The first folder wins if a thread is active and also in the archive. */
 const placesIn = (root: string): readonly string[] => [join(root, "sessions"), join(root, "archived_sessions")];
 
 function findThreads(root: string): Found {
@@ -68,7 +70,7 @@ function findThreads(root: string): Found {
   known.set(root, { files: byId, threads });
   const titles = titlesIn(root, problems);
   const units = [...threads].map(([id, files]): Unit => {
-    // The order of the files' ids is the order in which Codex began the files.
+    // Codex creates files with ascending ids, so sorting by id gives the order of the files.
     if (files.length > 1) files.sort((a, b) => ((idsOf(a)?.rollout ?? "") < (idsOf(b)?.rollout ?? "") ? -1 : 1));
     const path = files.at(-1) ?? "";
     const { stamp, mtimeMs } = stampOf(...files);
@@ -80,12 +82,12 @@ function findThreads(root: string): Found {
   return { units, problems };
 }
 
-/** A plain file takes precedence over a compressed one. */
+/** Sorts plain files before compressed files. */
 function plainFirst(a: string, b: string): number {
   return Number(a.endsWith(".zst")) - Number(b.endsWith(".zst")) || (a < b ? -1 : 1);
 }
 
-/** Names that people gave to threads. The database takes precedence over the file, which is older. */
+/** Returns the names that people gave to threads. Names in the database replace names in the file, which is older. */
 function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string> {
   const titles = new Map<string, string>();
   const note = (value: Value): void => {
@@ -97,7 +99,7 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
       for (const { value } of parseLine(line, { line: 1, offset: 0 }, () => {})) note(value);
     });
   } catch {
-    // The file may be missing: Codex writes it only when a thread gets a name.
+    // The file may be missing, because Codex writes it only when a thread gets a name.
   }
   const path = databaseOf(root);
   if (path === undefined) return titles;
@@ -113,7 +115,10 @@ function titlesIn(root: string, problems: Problem[]): ReadonlyMap<string, string
   return titles;
 }
 
-/** The database with the names of threads, if there is one. The number in its name is the generation of its tables. */
+/**
+ * Returns the database with the names of threads, if it exists. The number in the file name is the version of the
+ * tables.
+ */
 function databaseOf(root: string): string | undefined {
   const folder = process.env["CODEX_SQLITE_HOME"] ?? root;
   const newest = entriesIn(folder)
@@ -123,7 +128,7 @@ function databaseOf(root: string): string | undefined {
   return newest < 0 ? undefined : join(folder, `state_${newest}.sqlite`);
 }
 
-/** The row or the line with the name of a thread. */
+/** Returns the row or the line that contains the name of a thread. */
 function originalTitle(root: string, id: string): Original {
   const database = databaseOf(root);
   if (database !== undefined) {
@@ -153,7 +158,7 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
     hasLostParent = turns.size === 0;
     return hasLostParent ? undefined : turns;
   });
-  // If the parent's file is lost, only the times of all lines show where a fork begins.
+  // If the file of the parent is missing, the beginning of a fork is found by the times of all lines.
   const options = { writer, marks, needsAll: () => hasLostParent };
   const earlier = writer.wants === "head" ? [] : arrayOf(unit.extra?.["earlier"]).map(String);
   const files = [...earlier, unit.path];
@@ -170,11 +175,14 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
     });
   }
   rollout.finish();
-  // The title is written last, so that no other line moves when the thread gets a name.
+  // The title is written last. So the lines before it stay in their places when the thread gets a name.
   writer.title(stringOf(unit.extra?.["title"]), NAMES);
   if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "line 1" });
 
-  /** Continues after a line of an earlier file, or reads the part of another thread with which a fork begins. */
+  /**
+   * Continues after the base if the base is in an earlier file of this thread. If not, reads the base from the files of
+   * other threads.
+   */
   function goOn(base: Base | undefined): void {
     if (!base || ends?.goBack(base)) return;
     for (const { path, rollout: id, end } of inheritedBy(base, (wanted) => rollouts?.files.get(wanted)))
@@ -184,7 +192,7 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
   }
 }
 
-/** Remembers the lines of a thread's earlier files after which its later files continue. */
+/** Remembers at which lines of the earlier files the later files of a thread continue. */
 function endsIn(files: readonly string[], writer: TranscriptWriter, rollout: Rollout) {
   if (files.length === 1 || writer.wants !== "transcript") return undefined;
   const bases = files.flatMap((path) => baseOf(objectOf(firstRecord(path)?.["payload"])) ?? []);
@@ -198,20 +206,20 @@ function endsIn(files: readonly string[], writer: TranscriptWriter, rollout: Rol
     },
     goBack(base: Base): boolean {
       const isOwn = files.some((path) => idsOf(path)?.rollout === base.rollout);
-      // If no line follows the base, the base is the whole file.
+      // If the base has no entry in `lines`, the base is the whole file.
       if (isOwn) rollout.branch(lines.get(keyOf(base)) ?? rollout.end());
       return isOwn;
     },
   };
 }
 
-// Each mark begins with a byte that is rare in texts, so that the search for it is fast. `_context` is the end of
+// Each mark begins with a byte that is rare in texts, because such a mark is found faster. `_context` is the end of
 // `turn_context`.
 const marks = ['"token_', "_context", "_started"];
 
 const turnMark = Buffer.from('"turn_id"');
 
-/** The ids of all turns in the files of a thread. A fork also has copies of its parent's turns, with the same ids. */
+/** Returns the ids of all turns in the files of a thread. Copies of the parent's turns in a fork keep their ids. */
 function turnsIn(paths: readonly string[]): ReadonlySet<string> {
   const turns = new Set<string>();
   try {
@@ -224,7 +232,7 @@ function turnsIn(paths: readonly string[]): ReadonlySet<string> {
         }
       });
   } catch {
-    // The parent was removed in the meantime.
+    // The parent was removed after the folders were listed.
   }
   return turns;
 }

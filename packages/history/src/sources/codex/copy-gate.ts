@@ -1,6 +1,6 @@
 /**
- * Finds which lines of a fork were copied from its parent. The copies come first. A fork that names a base in another
- * rollout copies nothing.
+ * Finds which lines of a fork were copied from its parent. The copied lines come first. If a fork names a base in
+ * another rollout, it has no copied lines.
  */
 import { isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 
@@ -10,7 +10,7 @@ export interface CopyGate {
   isCopy(record: Value, payload: Value): boolean;
 }
 
-/** The ids of all turns of a thread; undefined if the thread does not exist, or if its turns have no ids. */
+/** Returns the ids of all turns of a thread. Returns undefined if the thread does not exist, or if its turns have no ids. */
 export type TurnsOf = (threadId: string) => ReadonlySet<string> | undefined;
 
 export function createCopyGate(threadId: string, turnsOf: TurnsOf): CopyGate {
@@ -23,23 +23,24 @@ export function createCopyGate(threadId: string, turnsOf: TurnsOf): CopyGate {
   let lastTime = Number.NaN;
   let isSecond = true;
 
-  /** Whether this line is not a copy. All lines after it are then not copies either. */
+  /** Returns true if this line is not a copy. If so, the lines after it are not copies either. */
   const isOwn = (record: Value, payload: Value): boolean => {
     const ordinal = numberOf(record["ordinal"]);
     if (boundary !== null && ordinal !== null && ordinal >= boundary) return true;
     const type = stringOf(record["type"]);
     const event = stringOf(payload["type"]);
-    // A copy keeps the id of the thread that wrote it.
+    // A copied line keeps the thread id of the parent.
     const isNamed = type === "token_usage_record" || event === "thread_settings_applied";
     if (isNamed && payload["thread_id"] === threadId) return true;
     const time = Date.parse(stringOf(record["timestamp"]) ?? "");
     if (parentTurns) {
-      // `task_started` comes before the context of its turn.
+      // `task_started` comes before the `turn_context` of the turn.
       const names = type === "turn_context" || event === "task_started" || event === "turn_started";
       const turn = stringOf(payload["turn_id"]);
       return names && turn !== null && !parentTurns.has(turn);
     }
-    // If the parent is missing, a line is a copy if it is older than the fork, or was written in the same burst as such lines.
+    // If the parent is missing, a line is a copy if it is older than the fork. Lines within a second after a copy are
+    // copies too.
     const isAfterBurst = boundary === null && !(time < begun) && time - lastTime > 1000;
     lastTime = time;
     return isAfterBurst;
@@ -59,7 +60,7 @@ export function createCopyGate(threadId: string, turnsOf: TurnsOf): CopyGate {
       isOpen = parentTurns !== undefined || fork !== null || boundary !== null;
     },
     isCopy(record, payload) {
-      // The copies begin with the head of the parent.
+      // The first copied line is the `session_meta` of the parent.
       if (isSecond && record["type"] === "session_meta") isOpen ||= payload["id"] !== threadId;
       isSecond = false;
       if (isOpen && isOwn(record, payload)) isOpen = false;
@@ -73,7 +74,7 @@ function isSubagentOf(meta: Value): boolean {
   return spawned !== undefined || meta["thread_source"] === "subagent" || meta["thread_source"] === "guardian_review";
 }
 
-/** The thread that started this one. */
+/** Returns the id of the thread that started this thread. */
 export function parentOf(meta: Value): string | null {
   const spawn = objectOf(objectOf(objectOf(meta["source"])["subagent"])["thread_spawn"]);
   return stringOf(meta["parent_thread_id"]) ?? stringOf(spawn["parent_thread_id"]);

@@ -1,12 +1,12 @@
-/** The items of OpenAI's Responses API as blocks. */
+/** Translates items of OpenAI's Responses API into blocks. */
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { Block } from "../port/transcript-writer.ts";
 
-/** Texts that Codex itself sends with the user role. */
+/** The beginnings of texts that Codex sends with the user role, and no person wrote. */
 const machineText =
   /^\s*(<(environment_context|user_instructions|permissions instructions|turn_aborted|skill|collaboration_mode|subagent_notification|agent_message_board_notification|user_shell_command|extension_context|goal_context|codex_internal_context|hook_prompt|recommended_plugins)\b|# AGENTS\.md)/i;
 
-/** A message with the user role. Since 2026, each part of the message says whether a person wrote it. */
+/** Returns the blocks of a message with the user role. Since 2026, each part says whether a person wrote it. */
 export function userBlocks(item: Value): {
   readonly content: string | readonly Block[];
   readonly isMeta: boolean;
@@ -32,14 +32,14 @@ function partOf(part: Value): Block {
   return part;
 }
 
-/** A picture from a `data:` address, or a text block with the address. */
+/** Returns a picture for a `data:` address. For another address, returns a text block with the address. */
 export function imageOf(url: string): Block {
   const [, type, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
   const source = data === undefined ? { type: "url", url } : { type: "base64", media_type: type, data };
   return { type: "image", source };
 }
 
-/** The block of an item that the model made; undefined for anything else. */
+/** Returns the block of an item from the model, and undefined for other items. */
 export function blockOf(item: Value, from: string): Block | undefined {
   const type = stringOf(item["type"]);
   const id = stringOf(item["call_id"]) ?? stringOf(item["id"]) ?? from;
@@ -75,7 +75,7 @@ export function blockOf(item: Value, from: string): Block | undefined {
   }
 }
 
-/** What one agent wrote to another. It may be encrypted, and then has no text. */
+/** Returns the text of a message between two agents. The text is empty if the message is encrypted. */
 export function agentText(item: Value): string {
   return textOf(item["content"]);
 }
@@ -87,7 +87,7 @@ function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** Arguments are JSON in a string. A value that is not an object is kept unchanged. */
+/** Returns the arguments of a call, which Codex stores as JSON in a string. An object is returned unchanged. */
 export function inputOf(text: unknown): object {
   if (isObject(text)) return text;
   if (typeof text !== "string") return {};
@@ -105,7 +105,7 @@ interface Output {
   readonly details?: unknown;
 }
 
-/** The result of a call: a text or parts. Until 2025, a text could be JSON with the real text and the exit code. */
+/** Returns the result of a call. Until 2025, a text could be JSON with the real text and the exit code. */
 export function outputOf(output: unknown): Output {
   if (Array.isArray(output)) return { content: output.map(objectOf).map(partOf), isError: false };
   if (isObject(output)) return { content: stringOf(output["content"]) ?? output, isError: output["success"] === false };

@@ -1,4 +1,4 @@
-/** Translates the records of a rollout. */
+/** Translates the records of a rollout, a file of a Codex thread. */
 import { isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 import { createCopyGate, parentOf, type CopyGate, type TurnsOf } from "./copy-gate.ts";
@@ -9,9 +9,9 @@ export interface Rollout {
   add(record: Value, from: string): void;
   /** Adds a record of the thread from which this thread was forked. */
   inherit(record: Value, from: string): void;
-  /** Ends the open answer. Returns the last line of the conversation. */
+  /** Ends the open answer. Returns the id of the conversation's last line. */
   end(): string | null;
-  /** Makes this line the parent of the next one. */
+  /** Makes `line` the parent of the next line. */
   branch(line: string | null): void;
   finish(): void;
 }
@@ -50,9 +50,12 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
   let model = "";
   let isFirst = true;
   let open: OpenAnswer | undefined;
-  /** Results, which are written after the open answer. Only the record after a result may say that the call failed. */
+  /**
+   * Tool results that are written after the open answer. They wait, because the record after a result may say that the
+   * call failed.
+   */
   let waiting: (() => void)[] = [];
-  /** The line before each prompt of a person. A rollback continues there. */
+  /** For each prompt of a person, the line before it. A rollback continues after this line. */
   const turns: (string | null)[] = [];
   let branchAt: string | null | undefined;
   const failed = new Set<string>();
@@ -121,11 +124,11 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
       return;
     }
     answer(block, at, from);
-    // A web search of the model has no separate record for its result.
+    // A web search by the model has no record for the result, so the status becomes the result.
     if (type === "web_search_call")
       result(String(block["id"]), { output: stringOf(payload["status"]) ?? "" }, at, from);
   };
-  /** The tokens belong to the open answer, or to a call without a message, such as a compaction. */
+  /** Adds tokens to the open answer. If no answer is open, for example in a compaction, writes a call without a message. */
   const spend = (spent: Spent, at: string | null, from: string): void => {
     if (open && !open.spent) open.spent = spent;
     else writer.usage(spent.call, spent.model, spent.tokens, { at, from });
@@ -152,7 +155,7 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
       if (start !== undefined) branchAt = start;
     }
   };
-  /** Items about commands, changes of files and tools of MCP servers have the id of their call. */
+  /** Notes the id of a failed call. Items about commands, file changes and MCP tools contain this id. */
   const noteFailure = (done: Value): void => {
     const isFailed = done["status"] === "failed" || (numberOf(done["exit_code"]) ?? 0) !== 0;
     const id = stringOf(done["id"]);
@@ -183,7 +186,7 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
         if (type === "session_meta") return;
       }
       const isCopy = copies.isCopy(record, payload ?? {});
-      // A subagent's file begins with a copy of its parent's conversation. Only its own part is translated.
+      // The file of a subagent begins with a copy of the parent's conversation. The copy is not translated.
       if (isCopy && copies.isSubagent && !(type === "event_msg" && payload?.["type"] === "token_count")) return;
       translate(record, at, from, isCopy);
     },
@@ -202,7 +205,7 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
     const type = stringOf(record["type"]);
     const { payload } = record;
     if (!isObject(payload)) {
-      // Before August 2025, the items were directly in the lines.
+      // Before August 2025, a line was an item, without a payload.
       if (stringOf(record["role"]) ?? type?.includes("call") ?? type === "reasoning") item(record, at, from, isCopy);
       else writer.other(type ?? "unknown", record, { at, from });
       return;
@@ -222,7 +225,7 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
   }
 }
 
-/** Encrypted text cannot be read here; the original line has it. */
+/** Removes encrypted text, which Skein cannot read. The original line keeps the text. */
 function withoutSecrets({ encrypted_content: _encrypted, ...rest }: Value): Value {
   return rest;
 }

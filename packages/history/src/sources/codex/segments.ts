@@ -1,6 +1,6 @@
 /**
- * The files of a thread. Most threads have one. When a person goes back to an earlier message, Codex begins another file of
- * the same thread. A fork also begins a new file. Each new file has the id of the file and the line after which it continues.
+ * Finds the files of a thread. Most threads have one file. If a person goes back to an earlier message or forks the
+ * thread, Codex begins a new file. The new file contains the id of the earlier file and the line at which it continues.
  */
 import { basename } from "node:path";
 import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
@@ -8,20 +8,20 @@ import { filesNamed, firstRecord } from "../port/files.ts";
 
 export const rolloutName = /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+?)(?:_([0-9a-f-]{36}))?\.jsonl(?:\.zst)?$/;
 
-/** The thread of a file, and the file's own id: the first file of a thread has the id of the thread. */
+/** Returns the ids of the thread and the file from the file name. The first file of a thread has the id of the thread. */
 export function idsOf(path: string): { readonly thread: string; readonly rollout: string } | undefined {
   const [, thread, rollout = thread] = rolloutName.exec(basename(path)) ?? [];
   return thread === undefined || rollout === undefined ? undefined : { thread, rollout };
 }
 
 export interface Base {
-  /** The id of the file. */
+  /** The id of the earlier file. */
   readonly rollout: string;
-  /** The number of its first line that is not part of the conversation. */
+  /** The number of the earlier file's first line that does not belong to the conversation. */
   readonly end: number;
 }
 
-/** The conversation that a file continues, from the first record of the file. */
+/** Returns the base from the first record of a file, or undefined if the file continues no other file. */
 export function baseOf(meta: Value): Base | undefined {
   const base = objectOf(meta["history_base"]);
   const rollout = stringOf(base["thread_id"]);
@@ -33,7 +33,7 @@ export interface Segment extends Base {
   readonly path: string;
 }
 
-/** The parts of other threads with which a fork begins, the oldest first. A missing file ends the chain. */
+/** Returns the parts of other threads that a fork continues, the oldest first. A missing file ends the search. */
 export function inheritedBy(base: Base | undefined, pathOf: (rollout: string) => string | undefined): Segment[] {
   const segments: Segment[] = [];
   const seen = new Set<string>();
@@ -47,7 +47,7 @@ export function inheritedBy(base: Base | undefined, pathOf: (rollout: string) =>
   return segments;
 }
 
-/** The file with this id, below the root. */
+/** Returns the file with this id in these folders. */
 export function rolloutAt(folders: readonly string[], rollout: string): string | undefined {
   return folders
     .flatMap((folder) => filesNamed(folder, rolloutName, []))

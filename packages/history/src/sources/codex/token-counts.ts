@@ -1,6 +1,6 @@
 /**
- * Codex's token counts. Each event has the sum of the thread so far, and since 2025 also the last response. Since version
- * 0.153, a record with the id of the response comes before the event that reports the same response.
+ * Reads the token counts of Codex. Each event contains the sum for the thread, and since 2025 also the last response.
+ * Since version 0.153, a separate record with the id of the response comes before the event.
  */
 import { isObject, numberOf, objectOf, type Value } from "../../model/value.ts";
 import type { CallTokens } from "../port/transcript-writer.ts";
@@ -15,9 +15,12 @@ interface Counts {
 }
 
 export interface TokenCounts {
-  /** The tokens of the response that this event reports; undefined if it reports none, or one that has a record. */
+  /**
+   * Returns the tokens of the response in this event. Returns undefined if the event has no response, or if a record
+   * already counted it.
+   */
   read(info: unknown): CallTokens | undefined;
-  /** The tokens of a record of one response. */
+  /** Returns the tokens of the response in a record. */
   record(usage: unknown): CallTokens | undefined;
 }
 
@@ -41,12 +44,12 @@ export function createTokenCounts(): TokenCounts {
       const total = countsOf(info["total_token_usage"]);
       const previous = before;
       before = total;
-      // The event repeats the sum of the one before: it has new rate limits or, after a compaction, an estimate.
+      // An event may repeat the previous sum, for example to report rate limits.
       if (previous && same(previous, total)) return undefined;
-      // A smaller sum means a new start: the context was full, and Codex reset its counters.
+      // If the sum is smaller than before, the context was full and Codex reset its counters.
       const isNew = !previous || total.input < previous.input || total.output < previous.output;
       const last = isObject(info["last_token_usage"]) ? countsOf(info["last_token_usage"]) : undefined;
-      // A compaction may change the sum without a response. If so, the last response has no tokens.
+      // A compaction may change the sum without a response. In this case, the last response has no tokens.
       const response = last ?? (isNew ? total : difference(total, previous));
       return response.input + response.output > 0 && !isRecorded(response) ? tokensOf(response) : undefined;
     },
@@ -80,7 +83,10 @@ function difference(a: Counts, b: Counts): Counts {
   };
 }
 
-/** Codex's input includes tokens read from the cache and written to it; its output includes the reasoning. */
+/**
+ * Converts the counts. Codex's input includes tokens read from the cache and written to it, and its output includes
+ * reasoning.
+ */
 function tokensOf({ input, cached, written, output, reasoning }: Counts): CallTokens {
   return {
     input: Math.max(0, input - cached - written),

@@ -1,4 +1,7 @@
-/** GitHub Copilot CLI: events in `session-state`, usage in `session-store.db`, in the events, or in OpenTelemetry files. */
+/**
+ * Reads the sessions of GitHub Copilot CLI: events in `session-state`, and usage in `session-store.db`, events or
+ * OpenTelemetry files.
+ */
 import { basename, join, sep } from "node:path";
 import { objectOf, stringOf } from "../../model/value.ts";
 import {
@@ -75,7 +78,7 @@ function findSessions(root: string): Found {
     const own = `${folder}${sep}${name}${sep}`;
     if (entry.isDirectory()) add(name, `${own}events.jsonl`, () => nameIn(`${own}workspace.yaml`));
   }
-  // Earlier versions wrote one file for each session. A folder of the same name replaces it.
+  // Earlier versions wrote one file for each session. If a folder with the same name exists, the file is not used.
   for (const { name } of entries)
     if (name.endsWith(".jsonl")) add(basename(name, ".jsonl"), join(folder, name), () => null);
   const path = databaseIn(root);
@@ -92,9 +95,9 @@ function storedUnit(session: StoredSession, calls: number, at: Pick<Unit, "id" |
 
 const databaseIn = (root: string): string => join(root, "session-store.db");
 
-/** One key of a flat YAML file. */
+/** Returns the `name` in a flat YAML file. */
 function nameIn(path: string): string | null {
-  // Many sessions lack the file, and checking whether it exists is faster than an exception.
+  // Many sessions do not have the file. Checking this is faster than catching an exception.
   if (!isFile(path)) return null;
   try {
     const text = /^name:[ \t]*(.+)$/m.exec(textAt(path))?.[1]?.trim();
@@ -104,7 +107,7 @@ function nameIn(path: string): string | null {
   }
 }
 
-/** What `session-store.db` has: the model calls, and the sessions. */
+/** Reads the model calls and the sessions in `session-store.db`. */
 function storeAt(path: string, problems: Problem[]): Pick<Usage, "rows" | "stored"> {
   const none = { rows: new Map<string, CallRow[]>(), stored: new Map<string, StoredSession>() };
   if (!isFile(path)) return none;
@@ -125,7 +128,7 @@ function storeAt(path: string, problems: Problem[]): Pick<Usage, "rows" | "store
 interface Usage {
   readonly rows: ReadonlyMap<string, readonly CallRow[]>;
   readonly spans: ReadonlyMap<string, readonly CallRow[]>;
-  /** The sessions of the database. Most of them also have events, which are preferred. */
+  /** The sessions in the database. Skein uses them only for sessions without events. */
   readonly stored: ReadonlyMap<string, StoredSession>;
 }
 
@@ -143,7 +146,7 @@ function usageOf(root: string, problems: Problem[] = []): Usage {
   if (before?.stamp === stamp) return before;
   const problemsBefore = problems.length;
   const usage = { stamp, ...storeAt(database, problems), spans: chatSpans(paths, problems) };
-  // A file that could not be read is tried again, and its problem is reported again.
+  // After a problem, nothing is remembered. So the next call reads the files again, and reports the problem again.
   if (problems.length === problemsBefore) known.set(root, usage);
   else known.delete(root);
   return usage;

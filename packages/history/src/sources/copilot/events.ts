@@ -27,8 +27,8 @@ interface Placed {
 const silent = new Set(["assistant.turn_start", "assistant.turn_end", "tool.execution_start"]);
 
 export function createEvents(sessionId: string, writer: TranscriptWriter, usage: Usage): Events {
-  // The order of sources for tokens: rows of the database, then the sums at the end of each leg (one start of the
-  // program), then OpenTelemetry, then only output tokens.
+  // Tokens come from the rows of the database. Without rows, they come from the sums at the end of each start of
+  // Copilot. Without sums, they come from OpenTelemetry, or only the output tokens are known.
   const unused = usage.rows.length > 0 ? [...usage.rows] : [];
   const legs = createLegs();
   const spans = [...usage.spans];
@@ -40,7 +40,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
   let branchAt: string | null | undefined;
 
   const later = (write: () => void): void => void pending.push(write);
-  /** After a rewind, the next line follows the event to which the conversation was rewound. */
+  /** Returns the parent of the next line after a rewind, which is the event to which the conversation was rewound. */
   const branch = (): { readonly parent?: string | null } => {
     if (branchAt === undefined) return {};
     const parent = branchAt;
@@ -53,7 +53,7 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
     const [call] = at < 0 ? [] : calls.splice(at, 1);
     if (call) return { tokens: call.tokens, call };
     const isAlone = usage.rows.length === 0 && legs.count === 0 && usage.spans.length === 0;
-    // Only the output is known; the input is unknown, not 0.
+    // Only the output tokens are known. `null` says that the input tokens are unknown, and not 0.
     return isAlone && output !== null ? { tokens: { input: null, output } } : {};
   };
   const answer = (data: Value, placed: Placed): void => {
@@ -163,12 +163,11 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
   };
 }
 
-/** The name of the model without the endings that Copilot adds for routes and efforts. ccusage removes the same endings. */
+/** Returns the name of the model without the endings that Copilot adds for routes and efforts. ccusage removes them too. */
 export function plainModel(name: string): string {
   return name.replace(/(?:(?:-1m)?-internal|-xhigh|-high|-1m)$/, "");
 }
 
-/** The folder of a session, from its first event. */
 export function placeOf(data: Value): Parameters<TranscriptWriter["place"]>[0] {
   const context = objectOf(data["context"]);
   const version = stringOf(data["copilotVersion"]);

@@ -1,7 +1,7 @@
 /**
- * The sums that Copilot writes when it ends. Since 1.0.80 they continue over the legs of a session (the starts of the
- * program). Before 1.0.80, each leg has its own sums, which are added: the authors of ccusage saw this in their own
- * sessions.
+ * Reads the sums that Copilot writes when it ends. A leg is the time from a start of Copilot to its end. Since 1.0.80,
+ * the sums continue over the legs of a session. Before 1.0.80, each leg has separate sums, which are added. The authors
+ * of ccusage saw this in their sessions.
  */
 import { numberOf, objectOf, type Value } from "../../model/value.ts";
 import type { CallTokens } from "../port/transcript-writer.ts";
@@ -17,11 +17,11 @@ const names: Readonly<Record<string, string>> = {
 
 export interface Legs {
   readonly count: number;
-  /** The usage of each model since the end of the previous leg. */
+  /** Returns the usage of each model in this leg. */
   add(metrics: Value): readonly { readonly name: string; readonly tokens: CallTokens }[];
-  /** The version of the program that writes the next sums. */
+  /** Sets the version of Copilot that writes the next sums. */
   version(text: string): void;
-  /** After a compaction, the sums start again at 0. */
+  /** Forgets the sums, because they start again at 0 after a compaction. */
   compacted(): void;
 }
 
@@ -40,7 +40,7 @@ export function createLegs(): Legs {
         const now = new Map(Object.entries(names).map(([key, field]) => [key, numberOf(usage[field]) ?? 0]));
         const last = before.get(name);
         before.set(name, now);
-        // A smaller sum means a new start: early builds counted each leg separately.
+        // If a sum is smaller than before, it counts only this leg, as in early builds.
         const goesOn =
           !isEachApart && last !== undefined && [...now].every(([key, value]) => value >= (last.get(key) ?? 0));
         const tokens = tokensOf(name, (key) => (now.get(key) ?? 0) - (goesOn ? (last.get(key) ?? 0) : 0));

@@ -1,4 +1,7 @@
-/** Model calls from OpenTelemetry files. Only `chat` spans count: the span of an agent repeats the counts of the spans below it. */
+/**
+ * Reads model calls from OpenTelemetry files. Only `chat` spans count, because the span of an agent repeats the counts
+ * of its `chat` spans.
+ */
 import { arrayOf, numberOf, objectOf, stringOf } from "../../model/value.ts";
 import { parseLine } from "../../scan/parse-line.ts";
 import { eachLine } from "../port/files.ts";

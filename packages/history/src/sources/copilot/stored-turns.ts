@@ -1,6 +1,6 @@
 /**
- * Sessions that only `session-store.db` has: Copilot removes the folder of a session, or never makes one, but keeps a row for
- * each turn with the prompt and the answer. Tool calls are not in it.
+ * Reads sessions that are only in `session-store.db`. Copilot may remove the folder of a session, but keeps a row with
+ * the prompt and the answer of each turn. The rows contain no tool calls.
  */
 import { numberOf, stringOf } from "../../model/value.ts";
 import { readDatabase, sqliteTime, type OpenDatabase } from "../port/sqlite.ts";
@@ -15,11 +15,11 @@ export interface StoredSession {
   readonly title: string | null;
   readonly updatedMs: number;
   readonly turns: number;
-  /** The size of all answers: the row of a turn exists before its answer does. */
+  /** The size of all answers. It changes when an answer is added to the row of a turn. */
   readonly bytes: number;
 }
 
-/** The sessions with turns, by their ids. */
+/** Returns the sessions that have turns, by their ids. */
 export function storedSessions(
   database: OpenDatabase,
   report: (message: string) => void,
@@ -61,7 +61,7 @@ export function readStored(
   const { cwd, branch, title } = session;
   writer.place({ cwd, branch });
   if (writer.wants === "transcript") {
-    // Which calls belong to a turn is not recorded in every version, so the answers have the model of the last call.
+    // Some versions do not record the turn of a call, so all answers get the model of the last call.
     const model = plainModel(rows.at(-1)?.model ?? "");
     const sql = "SELECT * FROM turns WHERE session_id = ? ORDER BY id";
     readDatabase(unit.path, (database) =>

@@ -1,23 +1,23 @@
-/** The rows of `session-store.db`: one per model call. */
+/** Reads the model calls in `session-store.db`. */
 import { numberOf, stringOf } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
 import { readDatabase, type OpenDatabase } from "../port/sqlite.ts";
 import type { Original } from "../port/source.ts";
 import type { CallTokens } from "../port/transcript-writer.ts";
 
-/** One model call of a session. */
 export interface CallRow {
   readonly id: string;
   readonly model: string;
   readonly tokens: CallTokens;
   readonly at: number | string | null;
-  /** Where the call was read from. */
+  /** The table and the id of the row, for example `turns/1`. */
   readonly from: string;
 }
 
 /**
- * Copilot's input includes tokens read from the cache and written to it. Its output includes reasoning, except for models of
- * Google. Both were compared with ccusage, whose authors checked them against their own sessions.
+ * Converts the counts. Copilot's input includes tokens read from the cache and written to it. Its output includes
+ * reasoning, except for models of Google. ccusage counts in the same way, and its authors checked this with their
+ * sessions.
  */
 export function tokensOf(model: string, count: (name: string) => number): CallTokens {
   const [read, write] = [count("cacheRead"), count("cacheWrite")];
@@ -44,7 +44,7 @@ export function callRows(
   report: (message: string) => void,
 ): ReadonlyMap<string, readonly CallRow[]> {
   const rows = new Map<string, CallRow[]>();
-  // Columns were added one by one in different versions.
+  // Copilot added the columns in different versions, so some may be missing.
   const known = database.columns("assistant_usage_events");
   if (!known.has("session_id") || !known.has("id")) {
     // Older databases do not have this table, so only a database without any known table is reported.
@@ -70,7 +70,7 @@ export function callRows(
 
 const tables = new Set(["assistant_usage_events", "sessions", "turns"]);
 
-/** The row to which a place such as `turns/1` refers. */
+/** Returns the row at a place such as `turns/1`. */
 export function originalRow(path: string, from: string): Original {
   const [table = "", id = ""] = from.split("/");
   if (!tables.has(table) || !isFile(path)) return { path, text: undefined };

@@ -1,4 +1,7 @@
-/** Chats of Cursor's editor, in `state.vscdb`. The same database has credentials, in keys that are never read here. */
+/**
+ * Reads chats of Cursor's editor in `state.vscdb`. The database also contains credentials, and their keys are never
+ * read.
+ */
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { inputOf } from "../codex/items.ts";
 import { readDatabase, type OpenDatabase } from "../port/sqlite.ts";
@@ -13,7 +16,10 @@ export function isEditorDatabase(path: string): boolean {
   }
 }
 
-/** Keys are read as a range, because only a range uses the index of a database that may have many gigabytes. */
+/**
+ * Finds the chats. The query uses a range of keys, because a range uses the index and the database may have many
+ * gigabytes.
+ */
 export function findComposers(path: string): Found {
   return readDatabase(path, (database) => {
     if (!database.columns("cursorDiskKV").has("value"))
@@ -23,7 +29,7 @@ export function findComposers(path: string): Found {
     database.each(sql, [], ({ key, value }) => {
       const id = String(key).slice("composerData:".length);
       const data = valueOf(value);
-      // A newline in an id marks a part of another row.
+      // If an id contains a newline, the row is a part of another row.
       if (!data || id.includes("\n") || headersOf(data).length === 0) return;
       const updated = numberOf(data["lastUpdatedAt"]) ?? numberOf(data["createdAt"]) ?? 0;
       const stamp = `${updated} ${headersOf(data).length}`;
@@ -104,22 +110,22 @@ function writeBubble({ composer, id, bubble, model }: Bubble, writer: Transcript
     writer.result(callId, result, { id: `${id}:result`, at, from, isError });
   }
   const count = objectOf(bubble["tokenCount"]);
-  // Cursor's counts are often 0 and differ from what is billed, so they are stored but not added up.
+  // Cursor's counts are often 0 or differ from the bill, so they are stored but not added to the usage.
   if ((numberOf(count["inputTokens"]) ?? 0) + (numberOf(count["outputTokens"]) ?? 0) > 0)
     writer.other("reported-tokens", count, { at, from });
 }
 
 export function originalBubble({ path, id: composer }: Unit, from: string): Original {
-  // Other keys have credentials.
+  // Other keys may contain credentials, so they are not shown.
   if (!/^(bubbleId|composerData):/.test(from)) return { path, text: undefined };
   return readDatabase(path, (database) => {
     const value = rowOf(database, from) ?? inlineBubble(database, composer, from);
-    // The composer's row contains the key with which its blobs are encrypted, so the key is removed.
+    // The row of the composer contains an encryption key, which is removed.
     return { path, text: value && JSON.stringify({ ...value, blobEncryptionKey: undefined }) };
   });
 }
 
-/** Older versions kept the messages in the composer's own row. */
+/** Returns a message from the row of the composer, in which older versions of Cursor stored the messages. */
 function inlineBubble(database: OpenDatabase, composer: string, from: string): Value | undefined {
   const data = rowOf(database, `composerData:${composer}`);
   return data && headersOf(data).find(({ bubbleId }) => from === `bubbleId:${composer}:${String(bubbleId)}`);

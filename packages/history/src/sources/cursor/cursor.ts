@@ -1,4 +1,7 @@
-/** Cursor: transcripts of its agent in `.cursor/projects`, and chats of the editor in its database. No tokens are counted. */
+/**
+ * Reads Cursor's sessions: transcripts of the agent in `.cursor/projects`, and chats of the editor in the database. No
+ * tokens are counted.
+ */
 import { basename, join } from "node:path";
 import { stringOf } from "../../model/value.ts";
 import { eachRecord, entriesIn, isFile, isFolder, originalLine, stampOf, unitOf } from "../port/files.ts";
@@ -63,7 +66,7 @@ function findTranscripts(root: string): Found {
           }
       } else if (/\.(jsonl|txt)$/.test(entry.name) && entry.isFile()) {
         const id = entry.name.replace(/\.(jsonl|txt)$/, "");
-        // A file of lines is preferred to a text file, and a folder to both.
+        // For one id, a folder is preferred to a `.jsonl` file, and a `.jsonl` file to a text file.
         if (names.has(id) || (entry.name.endsWith(".txt") && names.has(`${id}.jsonl`))) continue;
         units.push({ id, root, path, ...stampOf(path), extra });
       }

@@ -1,10 +1,10 @@
-/** The older form of Cursor's transcripts: text with marks. */
+/** Reads the older form of Cursor's transcripts, which is text with marks. */
 import { isFile, textAt } from "../port/files.ts";
 import type { Original, Unit } from "../port/source.ts";
 import type { Block, TranscriptWriter } from "../port/transcript-writer.ts";
 import { folderNamed, promptOf, startOf } from "./transcript.ts";
 
-/** A line with only `user:` or `assistant:` says who wrote the lines after it. */
+/** Finds a line with only `user:` or `assistant:`. This line says who wrote the lines after it. */
 const speaker = /^(user|assistant):\s*$/;
 
 export function readText(unit: Unit, writer: TranscriptWriter): void {
@@ -33,7 +33,7 @@ export function readText(unit: Unit, writer: TranscriptWriter): void {
   end(lines.length);
 }
 
-/** The lines of a text from the one that `line 12` names to the next `user:` or `assistant:`. */
+/** Returns the text at a place such as `line 12`. The text ends before the next `user:` or `assistant:`. */
 export function originalText(path: string, from: string): Original {
   const lines = isFile(path) ? textAt(path).split("\n") : [];
   // The line before the text says who wrote the text.
@@ -43,7 +43,10 @@ export function originalText(path: string, from: string): Original {
   return { path, text: lines.slice(Math.max(0, start - 1), end < 0 ? undefined : end).join("\n") };
 }
 
-/** A mark begins a part, and the indented lines after it are its body. Text after results is a separate answer. */
+/**
+ * Writes an answer. A mark begins a part, and the indented lines after the mark are its body. Text after results is a
+ * separate answer.
+ */
 function writeAnswer(id: string, lines: readonly string[], from: string, writer: TranscriptWriter): void {
   let content: Block[] = [];
   let results: { readonly id: string; readonly body: string[] }[] = [];
@@ -58,7 +61,7 @@ function writeAnswer(id: string, lines: readonly string[], from: string, writer:
   };
   const end = (): void => {
     flush();
-    // One block may have several answers and results, so each needs an id of its own.
+    // `lines` may contain several answers and results, so their ids contain a number.
     const own = `${from}:${parts}`;
     writer.answer({ call: `cursor:${id}:${own}`, model: "", content: content.map(finished), from, id: own });
     for (const [at, result] of results.entries())

@@ -1,4 +1,4 @@
-/** A transcript of Cursor's agent. Its lines have no ids, no results, no model and no times. */
+/** Reads a transcript of Cursor's agent. Its lines have no ids, results, models and times. */
 import { closeSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../../model/value.ts";
@@ -28,7 +28,7 @@ function writeLine(unit: Unit, value: Value, from: string, writer: TranscriptWri
   const content = objectOf(value["message"])["content"];
   if (value["role"] === "user") {
     const { text, at } = promptOf(content);
-    // A line without a time has the time of the line before it, or of the file.
+    // A line without a time gets the time of the previous line. The first line gets the time of the file.
     writer.user(text, { from, at: at ?? (writer.last === null ? startOf(unit.path) : null) });
   } else if (value["role"] === "assistant") {
     const parts = typeof content === "string" ? [{ type: "text", text: content }] : arrayOf(content).map(objectOf);
@@ -41,14 +41,14 @@ function writeLine(unit: Unit, value: Value, from: string, writer: TranscriptWri
   } else writer.other(stringOf(value["type"]) ?? "unknown", value, { from });
 }
 
-/** The creation time of the file: an estimate, for transcripts without any time. */
+/** Returns the creation time of the file, which is the estimate for transcripts without times. */
 export function startOf(path: string): number | null {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return null;
   return stat.birthtimeMs > 0 ? Math.min(stat.birthtimeMs, stat.mtimeMs) : stat.mtimeMs;
 }
 
-/** The text that a person typed and its time, from the tags around it. */
+/** Returns the typed text and its time, which Cursor puts in tags. */
 export function promptOf(content: unknown): { readonly text: string; readonly at: number | null } {
   const text =
     typeof content === "string"
@@ -63,7 +63,7 @@ export function promptOf(content: unknown): { readonly text: string; readonly at
 
 const tailBytes = 64 * 1024;
 
-/** The time of the last prompt, if it is near the end of the file. */
+/** Returns the time of the last prompt, if the end of the file contains it. */
 export function lastPromptTime(path: string): number | undefined {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   const bytes = Buffer.alloc(Math.min(size, tailBytes));
@@ -77,7 +77,7 @@ export function lastPromptTime(path: string): number | undefined {
   return timeOf(times.at(-1)?.[1] ?? "") ?? undefined;
 }
 
-/** `Sunday, Aug 2, 2026, 3:51 AM (UTC-7)`, to the minute. */
+/** Parses a time such as `Sunday, Aug 2, 2026, 3:51 AM (UTC-7)`, which has no seconds. */
 function timeOf(text: string): number | null {
   const [, date, hour, minute, half, sign, offset, more] =
     /^\w+, (\w+ \d+, \d{4}), (\d+):(\d\d) (AM|PM) \(UTC(?:([+-])(\d+)(?::(\d\d))?)?\)$/.exec(text.trim()) ?? [];
@@ -95,7 +95,10 @@ function pathsIn(value: unknown): readonly string[] {
   return isObject(value) ? Object.values(value).flatMap(pathsIn) : [];
 }
 
-/** The project folder's name cannot be decoded, but a path that the agent used may be inside the project. */
+/**
+ * Finds the project of a folder name, which cannot be decoded. The function looks for a folder with this name in paths
+ * that the agent used.
+ */
 export function folderNamed(name: string, paths: readonly string[]): string | null {
   for (const path of paths)
     for (let at = path; at.length > 1; at = dirname(at))

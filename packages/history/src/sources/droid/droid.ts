@@ -1,4 +1,4 @@
-/** Droid (Factory): a file of lines per session, and its settings with one sum of tokens. */
+/** Reads the sessions of Droid (Factory). Each session has a file of lines, and a settings file with one sum of tokens. */
 import { basename, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import {
@@ -67,13 +67,13 @@ function writeRecord(record: Value, from: string, unit: Unit, writer: Transcript
   } else writer.other(String(record["type"]), record, placed);
 }
 
-/** The name of the model: `Name` for `custom:Name-[Proxy]-0`. */
+/** Returns the name of the model, for example `Name` for `custom:Name-[Proxy]-0`. */
 function modelOf(unit: Unit): string {
   const model = stringOf(documentAt(settingsOf(unit.path))?.["model"]) ?? "";
   return /^custom:(.+?)(?:-\[[^\]]*\])?(?:-\d+)?$/.exec(model)?.[1] ?? model;
 }
 
-/** One sum for the whole session. It is unknown whether the output includes thinking, so thinking is not added. */
+/** Writes the sum for the whole session. The output may already include thinking, so thinking is not added. */
 function writeUsage(unit: Unit, writer: TranscriptWriter): void {
   const settings = documentAt(settingsOf(unit.path));
   const usage = objectOf(settings?.["tokenUsage"]);

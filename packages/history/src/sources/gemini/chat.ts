@@ -1,4 +1,4 @@
-/** Replays a chat of Gemini CLI: a message is written again at each change, and lists of messages are replaced. */
+/** Replays a chat of Gemini CLI. Each change of a message writes the message again, and a new list replaces the old list. */
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 
@@ -10,9 +10,9 @@ export interface Chat {
 interface Recorded {
   value: Value;
   from: string;
-  /** The message that preceded this one when this one was first written. */
+  /** The message before this message, when Gemini CLI first wrote this message. */
   readonly parent: string | null;
-  /** The counters of the last record that had any. */
+  /** The latest token counters of the message. */
   tokens?: Value;
 }
 
@@ -54,7 +54,10 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
     live.push(String(record["id"]));
     steps.push({ kind: "message", id: String(record["id"]) });
   };
-  /** Applies a change of the model's context. Earlier messages stay. Results and messages that only the change has are added. */
+  /**
+   * Applies a change of the model's context. Adds results that are missing, and takes removed messages out of the
+   * context, but keeps them.
+   */
   const patch = (change: Value): void => {
     const known = messages.get(stringOf(change["id"]) ?? "");
     const results = new Map(
@@ -93,7 +96,7 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
       } else writer.other("unknown", record, { from });
     },
     finish() {
-      /** The last line of each message. */
+      /** The last line that was written for each message. */
       const ends = new Map<string, string | null>();
       for (const step of steps) {
         if (step.kind === "message") {
@@ -113,7 +116,10 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
   };
 }
 
-/** All messages are in memory until the end of the chat, so they are kept without their texts, which are most of their size. */
+/**
+ * Removes the texts of a message, which are most of its size, because all messages stay in memory until the end of the
+ * chat.
+ */
 function withoutContent({ id, timestamp, type, model, tokens }: Value): Value {
   return { id, timestamp, type, model, tokens };
 }
@@ -170,7 +176,10 @@ function writeResult(call: Value, id: string, from: string, writer: TranscriptWr
   writer.result(callId, output, { id: `${id}:${callId}`, at, from, isError: status !== "success", details });
 }
 
-/** The input includes tokens from the cache. Thoughts are not part of the output, and tool prompts are not part of the input. */
+/**
+ * Converts the counters. The input includes tokens from the cache, but no tool prompts. The output does not include
+ * thoughts.
+ */
 function tokensOf(value: Value | undefined): CallTokens | undefined {
   if (!value) return undefined;
   const of = (key: string): number => numberOf(value[key]) ?? 0;
@@ -195,7 +204,7 @@ export function textOf(content: unknown): string {
     .join("\n");
 }
 
-/** Google's parts as blocks. */
+/** Converts parts of Google's API into blocks. */
 function partsOf(content: unknown): string | readonly Block[] {
   if (typeof content === "string") return content;
   const parts = (Array.isArray(content) ? content : [content]).map(objectOf);

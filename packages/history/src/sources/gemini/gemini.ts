@@ -1,4 +1,7 @@
-/** Gemini CLI: `.gemini/tmp/<project>/chats/`, one document per session until April 2026 and lines since then. */
+/**
+ * Reads the sessions of Gemini CLI in `.gemini/tmp/<project>/chats/`. Until April 2026, a session was one document.
+ * Newer sessions are files of lines.
+ */
 import { createHash } from "node:crypto";
 import { closeSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -26,7 +29,7 @@ export const gemini: TranslatedSource = {
   reads: "translated",
   roots({ env, homes, platform }) {
     const folders = env["GEMINI_CLI_HOME"] ? [env["GEMINI_CLI_HOME"]] : homes;
-    // In the sandbox of macOS, Gemini CLI may write only below the cache.
+    // In the sandbox of macOS, Gemini CLI may write only into the cache folder.
     const places = platform === "darwin" ? [".gemini", join(".cache", ".gemini")] : [".gemini"];
     return folders.flatMap((folder) => places.map((place) => join(folder, place)));
   },
@@ -54,7 +57,7 @@ function findChats(root: string): Found {
       const id = idOf(path, stamp.stamp) ?? basename(path).replace(/\.jsonl?$/, "");
       const known = units.get(id);
       const unit = { id, root, path, ...stamp, extra: { cwd, parent } };
-      // A session that was resumed under another name is continued in the newer file.
+      // If a session has several files, the newer file continues the older file.
       if (!known || known.mtimeMs < unit.mtimeMs || (known.path.endsWith(".json") && path.endsWith(".jsonl")))
         units.set(id, unit);
     }
@@ -62,7 +65,7 @@ function findChats(root: string): Found {
   return { units: [...units.values()], problems };
 }
 
-/** The newer form of a chat replaces the older one of the same name. */
+/** Returns the files of chats. A `.jsonl` file replaces a `.json` file of the same name. */
 function chatFiles(chats: string, problems: Problem[]): readonly string[] {
   const entries = entriesIn(chats, problems);
   const names = new Set(entries.map(({ name }) => name));
@@ -75,7 +78,7 @@ function chatFiles(chats: string, problems: Problem[]): readonly string[] {
   });
 }
 
-/** Remembers the id in each file, because a long-running process needs thousands of ids at each search. */
+/** Remembers the session id of each file, because a long-running process needs thousands of ids for each search. */
 const knownIds = new Map<string, { readonly stamp: string; readonly id: string }>();
 
 function idOf(path: string, stamp: string): string | undefined {
@@ -93,7 +96,7 @@ function sessionIdOf(path: string): string | undefined {
   try {
     fd = openPlainFile(path);
   } catch {
-    // The error is reported when the chat is read.
+    // The error is not lost, because reading the chat reports it.
     return undefined;
   }
   try {
@@ -104,7 +107,7 @@ function sessionIdOf(path: string): string | undefined {
   }
 }
 
-/** Project folders by the name, or by the hash, that Gemini CLI gives them. */
+/** Returns the project folders by the name or the hash that Gemini CLI gives them. */
 function foldersByName(root: string): ReadonlyMap<string, string> {
   const projects = objectOf(documentAt(join(root, "projects.json"))?.["projects"]);
   return new Map(
@@ -120,7 +123,7 @@ function projectRoot(folder: string, name: string, known: ReadonlyMap<string, st
     const path = textAt(join(folder, ".project_root")).trim();
     if (path !== "") return path;
   } catch {
-    // Older versions have no such file.
+    // Older versions of Gemini CLI do not write `.project_root`.
   }
   return known.get(name) ?? null;
 }

@@ -1,4 +1,4 @@
-/** Goose: one database for all sessions. */
+/** Reads the sessions of Goose, which are in one database. */
 import { join } from "node:path";
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { isFile } from "../port/files.ts";
@@ -130,7 +130,7 @@ function blockOf(part: Value): Block {
   const result = objectOf(part["toolResult"]);
   const { value } = result;
   const content = Array.isArray(value) ? value : arrayOf(objectOf(value)["content"]);
-  // A tool that could not be called has an error. A tool that failed has a result.
+  // If a tool could not be called, the part has an error. If a tool failed, the part has a result.
   const isRejected = result["status"] === "error";
   const isError = isRejected || (isObject(value) && value["isError"] === true);
   const text = isRejected ? (stringOf(result["error"]) ?? "") : content;

@@ -1,6 +1,6 @@
 /**
- * Goose's tokens. Since 2026 a table has one row per model call, and one row with the sum from before the table existed. Older
- * databases have only sums per session, and the oldest of them do not count the cache separately.
+ * Reads the tokens of Goose. Since 2026, a table has one row per model call, and one row for all calls before the table
+ * existed. Older databases have only sums per session. The oldest sums do not count the cache separately.
  */
 import { numberOf, stringOf } from "../../model/value.ts";
 import type { OpenDatabase, Row } from "../port/sqlite.ts";
@@ -10,7 +10,7 @@ import type { CallTokens, TranscriptWriter } from "../port/transcript-writer.ts"
 interface Spender {
   readonly session: Row;
   readonly model: string;
-  /** When the session last changed. */
+  /** The time of the session's last change. */
   readonly at: number;
 }
 
@@ -50,12 +50,12 @@ function countsOf(count: (name: (typeof columns)[number]) => number | null): Cou
   return { input: of("input"), output: of("output"), cache_read: of("cache_read"), cache_write: of("cache_write") };
 }
 
-/** Goose's input includes the tokens that were read from the cache and written to it. */
+/** Converts the counts. Goose's input includes the tokens that were read from the cache and written to it. */
 function tokensOf({ input, output, cache_read: cacheRead, cache_write: cacheWrite }: Counts): CallTokens {
   return { input: Math.max(0, input - cacheRead - cacheWrite), output, cacheRead, cacheWrite };
 }
 
-/** Times are in seconds, but some clients write milliseconds. */
+/** Returns milliseconds. Goose writes seconds, but some clients write milliseconds. */
 export function millisecondsOf(time: unknown): number {
   const number = Number(time);
   return number > 1e10 ? number : number * 1000;

@@ -1,4 +1,4 @@
-/** Grok Build: a folder per session with its messages, and a log of updates with times and usage. */
+/** Reads the sessions of Grok Build. Each session has a folder with its messages, and with a log of updates. */
 import { join } from "node:path";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { inputOf } from "../codex/items.ts";
@@ -75,7 +75,7 @@ interface Turn {
 
 const marks = ["turn_completed"];
 
-/** The messages have no times. The log of updates has them, and the usage of each turn. */
+/** Reads the times of messages and the usage of each turn from the log of updates. The messages have no times. */
 function timesIn(path: string, writer: TranscriptWriter): Times {
   const prompts = new Map<string, number>();
   const calls = new Map<string, number>();
@@ -86,7 +86,7 @@ function timesIn(path: string, writer: TranscriptWriter): Times {
     const params = objectOf(value["params"]);
     const update = objectOf(params["update"]);
     const about = objectOf(params["_meta"]);
-    // A fork copies the log with new times for its lines, but keeps the agent's own times.
+    // A fork copies the log and gives the lines new times, but keeps `agentTimestampMs`.
     const at = numberOf(about["agentTimestampMs"]) ?? (numberOf(value["timestamp"]) ?? 0) * 1000;
     const prompt = stringOf(about["promptId"]) ?? "";
     const call = stringOf(update["toolCallId"]) ?? "";
@@ -119,7 +119,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
     messages.finish();
   }
   for (const [id, turn] of times.turns) {
-    // The parent's turn includes the usage of its subagents.
+    // The turn of the parent includes the usage of this subagent, so the usage is not counted again.
     if (isSubagent) writer.other("turn-usage", turn.usage, turn);
     else writeUsage(`grok:${id}`, turn, model, writer);
   }
@@ -134,7 +134,7 @@ function writeUsage(call: string, { usage, at, from }: Turn, model: string, writ
     const input = Math.max(0, of("inputTokens") - cacheRead - cacheWrite);
     const ticks = numberOf(objectOf(each)["costUsdTicks"]);
     const tokens = { input, cacheRead, cacheWrite, output: of("outputTokens"), reasoning: of("reasoningTokens") };
-    // A turn is one call or, mostly, the sum of several.
+    // Most turns are sums of several calls. Only a turn with one call keeps the id of the call.
     const id = numberOf(usage["modelCalls"]) === 1 ? call : `${SUM}${call}`;
     writer.usage(`${id}:${name}`, name, tokens, { at, from, ...(ticks !== null && { reportedUsd: ticks / 1e10 }) });
   }

@@ -1,5 +1,5 @@
 /**
- * Translates the wire (the log of protocol messages) of Kimi CLI. A turn has steps, each with its parts and calls, and
+ * Translates the wire (the log of protocol messages) of Kimi CLI. A turn has steps. A step has parts, tool calls, and
  * its tokens at the end.
  */
 import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
@@ -21,7 +21,7 @@ interface Step {
   call?: string;
 }
 
-/** Collects an answer until its usage is known, with the results that arrive in the meantime. */
+/** Collects an answer and its tool results until the usage of the answer is known. */
 export function createSteps(sessionId: string, writer: TranscriptWriter) {
   let step: Step | undefined;
   const close = (model: string): void => {
@@ -42,7 +42,7 @@ export function createSteps(sessionId: string, writer: TranscriptWriter) {
       if (step) step.results.push(write);
       else write();
     },
-    /** Returns false if there is no answer that the tokens could belong to. */
+    /** Adds tokens to the open answer. Returns false if no answer is open, or if it already has tokens. */
     tokens(tokens: CallTokens, call?: string): boolean {
       if (!step || step.tokens) return false;
       step.tokens = tokens;
@@ -56,8 +56,8 @@ export function createSteps(sessionId: string, writer: TranscriptWriter) {
 }
 
 /**
- * An id for a model call, made from its content, so that a copy of the wire in a fork does not count the call again.
- * Undefined if nothing identifies the call.
+ * Makes the id of a model call from its content, so that a copy in a fork does not count again. Returns undefined if a
+ * part of the id is missing.
  */
 export function callOf(names: readonly (string | number | null)[], tokens: CallTokens): string | undefined {
   if (names.includes(null)) return undefined;

@@ -4,10 +4,10 @@ import { textOf } from "../gemini/chat.ts";
 import type { CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 import { callOf, createSteps, type Wire } from "./cli-wire.ts";
 
-/** `agent` is the name that the agent has in every copy of its wire. */
+/** Creates a translator. `agent` is the name of the agent, which is the same in every copy of the wire. */
 export function createCodeWire(sessionId: string, agent: string, writer: TranscriptWriter): Wire {
   const steps = createSteps(sessionId, writer);
-  /** The line before each prompt of a person, at which the conversation branches if the prompt is undone. */
+  /** For each prompt of a person, the line before it. If the prompt is undone, the conversation branches at this line. */
   const prompts: (string | null)[] = [];
   let branchAt: string | null | undefined;
   const models = new Map<string, string>();
@@ -22,7 +22,7 @@ export function createCodeWire(sessionId: string, agent: string, writer: Transcr
       return;
     }
     if (type === "step.begin") steps.close(model);
-    // The tokens in the end of a step are also in a separate record.
+    // The end of a step contains tokens, but a separate record contains them too.
     if (type === "step.begin" || type === "step.end") return;
     if (type !== "tool.call" && type !== "content.part") {
       writer.other(String(type), event, { at, from });
@@ -70,7 +70,7 @@ export function createCodeWire(sessionId: string, agent: string, writer: Transcr
     add(record, from) {
       const at = numberOf(record["time"]);
       switch (record["type"]) {
-        // The message follows in a separate record.
+        // A separate record with the message follows.
         case "metadata":
         case "turn.prompt":
           return;

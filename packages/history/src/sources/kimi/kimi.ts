@@ -1,4 +1,4 @@
-/** Kimi CLI and its successor Kimi Code: a folder per session with a log of the protocol messages. */
+/** Reads the sessions of Kimi CLI and its successor Kimi Code. Each session has a folder with a log of protocol messages. */
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { arrayOf, objectOf, stringOf } from "../../model/value.ts";
@@ -56,7 +56,7 @@ function findSessions(root: string): Found {
   return { units, problems };
 }
 
-/** Kimi CLI names a project's folder by the MD5 hash of its path. */
+/** Returns the project folders by the MD5 hash of their paths, which Kimi CLI uses as names. */
 function workFolders(root: string): ReadonlyMap<string, string> {
   const known = arrayOf(documentAt(join(root, "kimi.json"))?.["work_dirs"]);
   return new Map(

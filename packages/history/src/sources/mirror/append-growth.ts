@@ -4,8 +4,10 @@ import { endOfLastLine } from "../../scan/last-line.ts";
 const blockBytes = 256 * 1024;
 
 /**
- * If the whole lines of `target` are the beginning of `staged`, appends the rest to them and removes `staged`. The file
- * then stays the same file for followers and for the index. Returns false if they are not the beginning.
+ * Appends new lines of `staged` to `target` and removes `staged`. Returns false if `staged` does not begin with the
+ * complete lines of `target`.
+ *
+ * `target` keeps its inode, so readers that follow the file and the index do not begin again.
  */
 export function appendGrowth(staged: string, target: string): boolean {
   const size = statSync(target, { throwIfNoEntry: false })?.size;

@@ -1,4 +1,4 @@
-/** Finds the sessions of a root and where each belongs, without reading conversations. */
+/** Finds the sessions of a root, and the folder of each session in the mirror, without reading conversations. */
 import { renameSync, statSync, mkdirSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { removeEmptyFolders, removeFile } from "../../disk/durable-files.ts";
@@ -9,7 +9,7 @@ import { lastTimeIn } from "../port/last-time.ts";
 import type { Found, TranslatedSource, Problem, Unit } from "../port/source.ts";
 import type { MirroredUnit, MirrorState } from "./mirror-state.ts";
 
-/** The place of a mirror, and its source. */
+/** A source, one of its roots, and the folder of the mirror. */
 export interface MirrorPlace {
   readonly source: TranslatedSource;
   readonly root: string;
@@ -24,7 +24,7 @@ export function unitsOf({ source, root }: MirrorPlace): Found {
   }
 }
 
-/** Whether nothing has changed since the state was saved. */
+/** Returns true if the sessions have not changed since the state was saved. */
 export function isCurrent(known: MirrorState, { units, problems }: Found): boolean {
   const { places = [] } = known;
   return (
@@ -35,7 +35,7 @@ export function isCurrent(known: MirrorState, { units, problems }: Found): boole
   );
 }
 
-/** The state with the sessions that exist now. Lines of deleted sessions are removed. */
+/** Returns the state with the sessions that exist now, and removes the lines of deleted sessions. */
 export function nextState({ source, root, folder }: MirrorPlace, known: MirrorState, found: Found): MirrorState {
   const problems = [...found.problems];
   const heads = new Map<string, MirroredUnit>();
@@ -45,7 +45,7 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
       heads.set(unit.id, before?.stamp === unit.stamp ? before : headOf(source, unit, before));
     } catch (error) {
       problems.push({ path: unit.path, message: messageOf(error) });
-      // An earlier head is better than none. Its stamp differs, so the next call tries again.
+      // The earlier head is used. Its stamp is outdated, so the next call tries again.
       if (before) heads.set(unit.id, before);
     }
   }
@@ -55,7 +55,7 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
   for (const [id, unit] of Object.entries(known.units)) {
     const now = placed.get(id);
     if (now) move(folder, unit, now);
-    // A session that cannot be read now may be readable later, so its earlier state is kept.
+    // A session that cannot be read now keeps its earlier state, because it may be readable later.
     else if (isBehind(unit, found.problems)) placed.set(id, unit);
     else remove(folder, unit);
   }
@@ -63,10 +63,10 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
   return { ...known, root, units: Object.fromEntries(placed), problems, places, claims: claimsOf(found) };
 }
 
-/** Transcripts in Claude Code's own folder that belong to these sessions. */
+/** Returns the transcripts in the folder of Claude Code that belong to these sessions. */
 export function claimsOf({ units }: Found): readonly string[] {
   const claims: string[] = [];
-  // A plain loop is fastest: every search does this for thousands of sessions, and few have a claim.
+  // A plain loop is fastest. Every search runs it for thousands of sessions, and few of them have a claim.
   for (const { extra } of units) if (typeof extra?.["claims"] === "string") claims.push(extra["claims"]);
   return claims;
 }
@@ -93,18 +93,21 @@ export interface Belongs {
   readonly parentId: string | null;
 }
 
-/** The path of a session's file in its mirror, and the id of the top session. */
+/** The path of a session's file in the mirror, and the id of its main session. */
 export interface PlacedFile {
   readonly place: string;
   readonly encodedPath: string;
-  /** The id of the top session; its own id if it is not a subagent. */
+  /** The id of the main session. For a subagent, this is the session at the top of its parents. */
   readonly sessionId: string;
 }
 
-/** The folder of sessions whose agent kept no working directory. Lists and sums show its name as the project. */
+/** The folder for sessions without a working directory. Lists and sums show its name as the project. */
 const NO_PROJECT = "no project";
 
-/** Subagents are in the folder of the session that they belong to, also those that other subagents started. */
+/**
+ * Returns the place of a session. Every subagent is in the folder of the main session, even if another subagent started
+ * it.
+ */
 export function placeOf(id: string, units: ReadonlyMap<string, Belongs>): PlacedFile {
   const top = topOf(id, units);
   const cwd = units.get(top)?.cwd ?? null;
@@ -135,7 +138,7 @@ function metaOf(id: string, units: ReadonlyMap<string, MirroredUnit>): MirroredU
   return { ...unit?.meta, ...(isNested && { parentAgentId: unit.parentId ?? top }) };
 }
 
-/** Ids are used as file names. The ids of all known agents are safe; other ids are replaced. */
+/** Returns the id as a safe file name. The ids of all known agents are safe and stay unchanged. */
 function safe(id: string): string {
   return id
     .replaceAll(/[^A-Za-z0-9_.-]/g, "_")
@@ -164,7 +167,7 @@ function remove(folder: string, { place }: MirroredUnit): void {
   removeEmptyFolders(dirname(path), folder);
 }
 
-/** The path of the file with information about a subagent, beside its lines. */
+/** Returns the path of the file with information about a subagent. The file is beside the lines of the subagent. */
 export function metaPath(lines: string): string {
   return `${lines.slice(0, -".jsonl".length)}.meta.json`;
 }

@@ -21,7 +21,7 @@ import type { MirroredUnit } from "./mirror-state.ts";
 
 const blockLength = 1024 * 1024;
 
-/** Creates or updates the lines of a session. A file that only grows stays the same file. */
+/** Creates or updates the lines of a session. If the session only grew, new lines are appended to the file. */
 export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: MirroredUnit): MirroredUnit {
   const target = join(folder, known.place);
   const staged = join(folder, "staged", `${randomBytes(8).toString("hex")}.jsonl`);
@@ -57,7 +57,7 @@ export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: Mi
       const agent = agentTitles[source.name];
       writer.damage(`${aboutDamage}no record of ${agent} in it: is it of another agent, or of a newer version?`);
     }
-    // The torn line is written last and without a line feed, as in the original, so that the file still grows when the
+    // As in the original, an incomplete line comes last and without a line feed. So the file can still grow when the
     // agent continues.
     waiting.push(torn.join("\n"));
     flush();

@@ -1,7 +1,7 @@
 /**
- * Keeps the sessions of another agent as transcripts in Claude Code's format in Skein's cache folder. The lines of a
- * session are created when they are first read, or all at once; only changed sessions are translated again. The folder
- * can be deleted at any time. Nothing is written into the agent's own folders. Reasons: decision 210.
+ * Keeps the sessions of another agent in Skein's cache folder, as transcripts in Claude Code's format. The lines of a
+ * session are created when they are first read, or all at once. Only changed sessions are translated again. The cache
+ * folder can be deleted at any time. Skein writes nothing into the folders of the agent. Reasons: decision 210.
  */
 import { sep } from "node:path";
 import { withLock } from "../../disk/lock.ts";
@@ -36,23 +36,26 @@ export interface Mirror {
   readonly problems: readonly Problem[];
   /** The sessions and subagents that can be read now. */
   readonly units: readonly Unit[];
-  /** The stamps of sessions that could be read earlier but not now. */
+  /** The stamps, by session id, of sessions that could be read earlier but not now. */
   readonly kept: ReadonlyMap<string, string>;
-  /** Every transcript of the mirror, also those whose lines do not exist yet. */
+  /** Returns every transcript of the mirror, even if its lines do not exist yet. */
   files(): readonly DataFile[];
-  /** Creates the lines of these transcripts, or of all. */
+  /** Creates the missing lines of the transcripts in `paths`. Without `paths`, creates the lines of all transcripts. */
   translate(paths?: ReadonlySet<string>, options?: TranslateOptions): Promise<void>;
-  /** Like `translate`, for all sessions at once and synchronously. */
+  /** Creates the lines of all transcripts before it returns. */
   translateNow(): void;
-  /** The model calls of a session, without creating its lines. The `sessionId` of the result is the id of the session's parent. */
+  /**
+   * Reads the model calls of a session without creating its lines. The `sessionId` of the result is the id of the
+   * parent.
+   */
   usage(unit: Unit): FileUsage;
-  /** The file that the session `id` has or will have, if `all` is right about where each session belongs. */
+  /** Returns the file of the session `id`, which need not exist. `all` gives the folders and parents of sessions. */
   fileFor(id: string, all: ReadonlyMap<string, Belongs>): DataFile;
 }
 
 const patienceMs = 60_000;
 
-/** Finds which sessions exist. Each is read only when needed. */
+/** Finds which sessions exist. The content of a session is read only when needed. */
 export function openMirror(place: MirrorPlace): Mirror {
   const { source, root, folder } = place;
   const load = (): MirrorState => loadState(folder, source.name, root);
@@ -60,8 +63,8 @@ export function openMirror(place: MirrorPlace): Mirror {
   const units = new Map(found.units.map((unit) => [unit.id, unit]));
   let state: MirrorState | undefined;
   /**
-   * The state that was read from the disk; undefined if another process may have changed it since. It is read only when
-   * needed: with thousands of sessions it is several megabytes, and sums do not need it.
+   * The state on the disk, or undefined if another process may have changed it. For thousands of sessions the state has
+   * several megabytes, so it is read only when needed. Sums do not need it.
    */
   let loaded: MirrorState | undefined;
   const saved = (): MirrorState => (loaded ??= load());
@@ -82,7 +85,7 @@ export function openMirror(place: MirrorPlace): Mirror {
   if (units.size + kept.size + problems.length > 0)
     saveMark(folder, { source: source.name, root, claims: claimsOf(found), problems });
 
-  /** True after a check has shown that the lines of all sessions exist. */
+  /** True if a check found that the lines of all sessions exist. */
   let isWhole = false;
   /** The sessions whose lines are missing or outdated. */
   const missing = (paths?: ReadonlySet<string>): readonly [string, Unit][] => {
@@ -110,7 +113,7 @@ export function openMirror(place: MirrorPlace): Mirror {
   };
   const save = (): void => {
     const now = current();
-    // Problems of sessions that are read again are reported again, so the old ones are removed.
+    // The old problems of translated sessions are removed. If a problem still exists, it is in `failed`.
     const tried = new Set([...made.values(), ...failed].map(({ path }) => path));
     const left = [...now.problems.filter(({ path }) => !tried.has(path)), ...failed];
     state = { ...now, units: { ...now.units, ...Object.fromEntries(made) }, problems: left };
@@ -131,7 +134,7 @@ export function openMirror(place: MirrorPlace): Mirror {
       if (missing(paths).length === 0) return;
       const done = await withLock(folder, patienceMs, () =>
         holdingDatabases(async () => {
-          // Another process may have created some of the lines in the meantime.
+          // Another process may have created some lines while this process waited for the lock.
           state = loaded = undefined;
           const wanted = missing(paths);
           const pause = createPause(signal);
@@ -166,7 +169,7 @@ export function openMirror(place: MirrorPlace): Mirror {
   };
 }
 
-/** Problems of places, and of sessions that could not be read the last time. */
+/** Returns the problems of folders, and of sessions that could not be read the last time. */
 function problemsNow(found: Found, { problems: before, places = [] }: MirrorState): readonly Problem[] {
   if (before.length === 0) return found.problems;
   const unread = new Set(found.units.map(({ path }) => path));
@@ -182,10 +185,13 @@ function filesOf(folder: string, state: MirrorState): readonly DataFile[] {
   return files;
 }
 
-/** Remembered, because a long-running process needs the same thousands of files at each search. */
+/** Remembers the files, because a long-running process needs these thousands of files for each search. */
 const filesOfStates = new WeakMap<MirrorState, readonly DataFile[]>();
 
-/** A transcript of a mirror. If its lines are missing or outdated, its size and time are those of the original. */
+/**
+ * Returns a transcript of the mirror. If its lines are missing or outdated, returns the size and the time of the
+ * original.
+ */
 function fileOf(folder: string, unit: MirroredUnit): DataFile {
   const before = knownFiles.get(unit);
   if (before) return before;
@@ -202,10 +208,10 @@ function fileOf(folder: string, unit: MirroredUnit): DataFile {
   return file;
 }
 
-/** Files of sessions that have not changed since the last call of this process. Each unit is in one folder only. */
+/** The files of sessions that have not changed since the last call. A session is in one mirror only, so it has one file. */
 const knownFiles = new WeakMap<MirroredUnit, DataFile>();
 
-/** Faster than `join`, because a list joins thousands of paths. Both parts are normal paths already. */
+/** Joins two normal paths faster than `join`, because a list joins thousands of paths. */
 const pathIn = (folder: string, place: string): string => `${folder}${sep}${place}`;
 
 function plainFile(folder: string, place: string): DataFile {

@@ -55,7 +55,7 @@ export function readPlainAnswer(table: UsageTable, search: ByteSearch, { start, 
   return true;
 }
 
-/** What the machine code writes: positions and flags, and then the counters. */
+/** The values that the machine code writes. Positions and flags come first, and then the counters. */
 const place = {
   idStart: 0,
   idEnd: 1,
@@ -89,7 +89,7 @@ const readers = new WeakMap<ByteSearch, Reader>();
 function readerOf(search: ByteSearch): Reader {
   const known = readers.get(search);
   const { memory } = search.machine;
-  // Memory that has grown has another buffer.
+  // If the memory has grown, it has a new buffer, and the arrays must be made again.
   if (known?.memory === memory.buffer) return known;
   compiled ??= new machine.Module(Buffer.from(code, "base64"));
   const read = known?.read ?? (new machine.Instance(compiled, { env: { memory } }).exports["answer"] as Read);

@@ -3,10 +3,10 @@ import { arrayOf, objectOf, stringOf } from "../../../model/value.ts";
 import { forEachLine } from "../../../scan/line-splitter.ts";
 import { parseLine } from "../../../scan/parse-line.ts";
 
-/** The tool calls of one file: each is identified by its id, because resumes and forks write the call again. */
+/** The tool calls of one file, by their ids. Resumes and forks write a call again under the same id. */
 export interface FileToolCalls {
   readonly calls: Map<string, { readonly name: string; readonly time: number }>;
-  /** Calls whose result says that they failed. */
+  /** The ids of calls with a failed result. */
   readonly failed: Set<string>;
   /** The first working directory. */
   cwd: string | null;
@@ -16,7 +16,7 @@ const call = Buffer.from('"tool_use"');
 const failure = Buffer.from('"is_error":true');
 const place = Buffer.from('"cwd":"');
 
-/** Which tools were called. Only lines with a call, or with a result that failed, are parsed. */
+/** Collects the tool calls of a file. Only lines with a call or a failed result are parsed. */
 export const toolCallsFacet: Facet<FileToolCalls> = {
   name: "tool-calls",
   version: 1,
