@@ -1,4 +1,4 @@
-/** Skills over HTTP: agents may name skills that the operator allowed, and no other folder of the server. */
+/** Skills over HTTP: an agent may use only skills that the operator allowed. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ function skillFolder(...names: readonly string[]): string {
   return root;
 }
 
-test("an agent can name allowed skills by name or folder and load them, and no others", async () => {
+test("an agent can load only skills that the operator allowed, by name or folder", async () => {
   const opened = skillFolder("ants", "bees");
   const closed = skillFolder("wasps");
   const { call } = await testServer({ config: { skills: [opened] } });
@@ -43,7 +43,7 @@ test("an agent can name allowed skills by name or folder and load them, and no o
   expect(log).toContain("Do bees.");
   expect(log).toMatch(/There is no skill ..ants..\. There are bees\./);
 
-  // Changing the agent's tools keeps its skills. Changing its skills changes the tool that loads them.
+  // A change of the tools keeps `load_skill`. An agent without skills does not have this tool.
   const patched = await call("PATCH", `/v1/agents/${agent.id}`, { frontend_tools: [] });
   expect(JSON.stringify(patched.body["config"])).toContain('"load_skill"');
   const without = await call("PATCH", `/v1/agents/${agent.id}`, { skills: [] });

@@ -6,7 +6,7 @@ const EVENTS = 120;
 const TITLE = "x".repeat(250);
 const TAGS = Array.from({ length: 50 }, (_, at) => `${at}${"y".repeat(97)}`);
 
-/** A raw connection that requests a stream. */
+/** Opens a raw connection and requests a stream. */
 function reader({ url, key }: TestServer, path: string): Socket {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -17,7 +17,7 @@ function reader({ url, key }: TestServer, path: string): Socket {
   return socket;
 }
 
-test("readers that stop reading, read slowly, or disconnect are disconnected, and other readers are not affected", async () => {
+test("the server disconnects readers that stop reading or read too slowly, and other readers get every event", async () => {
   const server = await testServer({ limits: { backlogBytes: 100_000, backlogMs: 3000 } });
   const { path } = await session(server.call);
   reader(server, path).pause();
@@ -27,7 +27,7 @@ test("readers that stop reading, read slowly, or disconnect are disconnected, an
   reader(server, path).once("data", function (this: Socket) {
     this.resetAndDestroy();
   });
-  // This reader closes its own side of the connection after its request, but may still read.
+  // This reader ends its half of the connection after the request and never reads the answer.
   reader(server, path).pause().end();
   const healthy = frames(`${server.url}${path}/events`, {
     headers: { "x-api-key": server.key },
@@ -39,7 +39,7 @@ test("readers that stop reading, read slowly, or disconnect are disconnected, an
     Number(new RegExp(`${name} (\\d+)`).exec(await metrics())?.[1]);
   await expect.poll(() => metric("skein_streams_open")).toBeGreaterThanOrEqual(3);
   let written = 0;
-  // Writes until more data waits than the operating system buffers for a connection that nobody reads.
+  // The test writes more data than the operating system buffers for a connection.
   const write = async (): Promise<number> => {
     for (let at = 0; at < EVENTS; at++) await server.call("PATCH", path, { title: TITLE, tags: TAGS });
     written += EVENTS;

@@ -12,9 +12,9 @@ import { type Caller, caller, say, scripted, settled } from "./world.ts";
 
 const MODEL = "claude-sonnet-4-5";
 const SOON = { interval: 50 };
-/** 20 cents at $3 per million tokens. */
+/** This usage costs 20 cents if a million input tokens cost $3. */
 const DEAR = { input_tokens: 66_667, output_tokens: 1, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
-/** More than the longest answer of Claude Code (32,000 tokens at $15 per million) and its input. */
+/** The cap is higher than the price of the longest answer: 32,000 tokens at $15 per million, and the input. */
 const CAP = { spendPerDayUsd: 1, spendAskAtPercent: false } as const;
 
 describe.each([
@@ -76,14 +76,14 @@ describe.each([
       return (cap?.spent_usd ?? 0) + (cap?.reserved_usd ?? 0);
     }
 
-    // Without a sandbox the three caps are counted in the same place, so one of them is enough.
+    // Without a sandbox the same code counts all three caps, so the test of the key is enough.
     const capped = [
       ["tenant", "capped"],
       ["key", "keyed"],
       ["agent", "agents"],
     ] as const;
     test.each(capped.filter(([of]) => sandbox === "required" || of === "key"))(
-      "a run that exceeds the cap of a %s ends with an error message, and all calls together never cost more than the cap",
+      "a run that reaches the cap of a %s ends with an error, and its calls never cost more than the cap",
       { timeout: 90_000 },
       async (of, tenant) => {
         const call = as(tenant);
@@ -102,7 +102,7 @@ describe.each([
           );
           expect(await spent(call, of)).toBeLessThanOrEqual(1);
         }
-        // If some money is left under the cap, it does not pay for another answer. So Claude Code is not started, or its call is rejected.
+        // The rest of the cap does not pay for another answer. So the server does not start Claude Code, or rejects its call.
         const next = await begun(call, [{ text: "Once more.", usage: DEAR }], agent);
         expect(await settled(call, next)).toMatchObject({ status: "failed" });
         expect(await failure(call, next)).toMatch(/^budget: (?:The .* may spend|The rest of)/);

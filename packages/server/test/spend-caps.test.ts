@@ -90,7 +90,7 @@ test.each([
   },
 );
 
-test("at a set percentage of a cap runs wait for a person, one approval counts for all of them, and spending continues up to the cap", async () => {
+test("runs wait for a person at a set percentage of a cap, and after one approval all of them spend up to the cap", async () => {
   const server = await start({ tenants: { default: { spendPerDayUsd: 0.01, spendAskAtPercent: 1 } } });
   const { call } = server;
   expect(await runOnce(call)).toMatchObject({ status: "completed" });
@@ -112,7 +112,7 @@ test("at a set percentage of a cap runs wait for a person, one approval counts f
   expect(await runOnce(call)).toMatchObject({ status: "completed" });
 });
 
-test("a denial of spending ends only that run, with an error message", async () => {
+test("if a person denies spending, only that run ends, with an error message", async () => {
   const { call } = await start({ tenants: { default: { spendPerDayUsd: 0.01, spendAskAtPercent: 1 } } });
   await runOnce(call);
   const { path } = await session(call, AGENT);
@@ -153,7 +153,7 @@ test("the built-in simulation costs nothing, so no cap stops it", async () => {
   expect(await runOnce(call)).toMatchObject({ status: "completed" });
 });
 
-test("earlier spending counts after a restart, and if the cap was lowered below it, nothing more is spent", async () => {
+test("spending from before a restart counts, and a lower cap stops further spending", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const first = await start({ tenants: { default: { spendPerDayUsd: 1 } } }, store);
   expect(await runOnce(first.call)).toMatchObject({ status: "completed" });
@@ -170,7 +170,7 @@ test("earlier spending counts after a restart, and if the cap was lowered below 
   expect(model.ledger.calls().length).toBe(before);
 });
 
-test("a key sees the caps of itself, its tenant and its agents, how much of them is used, and no other caps", async () => {
+test("a key sees only the caps of the key, its tenant and its agents, and how much of each cap is used", async () => {
   const server = await start({
     keys: { ci: { spendPerDayUsd: 1, spendAskAtPercent: 50, concurrentRuns: 4 }, other: { spendPerDayUsd: 3 } },
     tenants: { default: { spendPerDayUsd: 2, spendAskAtPercent: false } },
@@ -188,7 +188,7 @@ test("a key sees the caps of itself, its tenant and its agents, how much of them
     { of: "tenant", name: "default", runs: null, spend: { ...money, limit_usd: 2, ask_at_percent: null } },
     { of: "agent", name: "Spender", runs: { limit: 7, ...idle }, spend: null },
   ];
-  // A run stores its last facts a moment before it releases its place.
+  // A run still counts as concurrent for a moment after its last facts are stored.
   await expect.poll(async () => (await call("GET", "/v1/me")).body["caps"], SOON).toEqual(caps);
   expect((await call("GET", "/v1/policy")).body).toMatchObject({
     rules: { concurrent_runs: 4, spend_per_day_usd: 1, spend_ask_at_percent: 50 },

@@ -10,7 +10,7 @@ interface Answer {
   readonly ms: number;
 }
 
-/** Statements that take too much memory, time, rows or places. This server ends them after 0.6 s, so that the tests are short. */
+/** Starts a server that ends statements early, by default after 0.6 s, so that the tests are short. */
 async function asked(
   statementMs = 600,
 ): Promise<{ readonly url: string; readonly ask: (sql: string) => Promise<Answer> }> {
@@ -30,7 +30,7 @@ async function asked(
 }
 
 describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () => {
-  // Two statements at a time, which is the limit of the server.
+  // Each case sends two statements at a time, because the server runs at most two.
   test.each([
     ["SELECT repeat('a', 2000000000)", "SELECT string_agg(repeat('a', 1000000), '') FROM range(100000)"],
     [
@@ -46,7 +46,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     }
   });
 
-  test("a slow statement is ended at the time limit, which the server sets", async () => {
+  test("the server ends a slow statement at the time limit", async () => {
     const { ask } = await asked();
     for (const pair of [
       [
@@ -78,8 +78,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     expect(most).toBeLessThan(1536 * 1024);
   });
 
-  // Many rows.
-  test("10 million rows of 1 KB are cut at 10,000 rows, and rows of 10 KB at 10 MB", async () => {
+  test("an answer is cut at 10,000 rows, or at 10 MB if its rows are large", async () => {
     const { ask } = await asked(30_000);
     const many = await ask("SELECT repeat('x', 900) AS x FROM range(10000000)");
     expect(many.text.slice(-60)).toContain('{"end":{"rows":10000,"truncated":true}}');
@@ -88,8 +87,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     expect(large.text.length).toBeLessThan(10.5 * 1024 * 1024);
   });
 
-  // Case S-61: many statements at once.
-  test("of 20 heavy statements two run at a time, those without a place get 429, and the API keeps answering", async () => {
+  test("if 20 heavy statements arrive, two run at a time, others get 429, and the API keeps answering", async () => {
     const { ask, url } = await asked(1000);
     const heavy = Array.from({ length: 20 }, () => ask("SELECT count(*) FROM range(100000000000) a, range(1000) b"));
     const health = await Promise.all(Array.from({ length: 20 }, () => fetch(`${url}/health`)));
@@ -97,7 +95,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     const answers = await Promise.all(heavy);
     const statuses = answers.map(({ status }) => status);
     const ran = statuses.filter((status) => status === 422).length;
-    // A waiting statement gets the place of a stopped one, unless it was rejected before that.
+    // When the server stops a statement, a waiting statement starts. So more than two statements may run in total.
     expect([2, 3, 4, 5, 6]).toContain(ran);
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(20 - ran);
@@ -108,7 +106,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
   });
 });
 
-/** What the processes inside the sandbox have in memory now, in KB. */
+/** Returns the highest memory use of each process inside a sandbox, in KB. */
 function sandboxedMemory(): readonly number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
 
 /**
- * Statements that try to leave the sandbox of a real server process, which must survive them all. Everything that they must not reach
- * exists: a file, a folder, a port, a variable.
+ * Statements that try to leave the sandbox of a real server process. The host has a secret file, a folder, an open port and a variable,
+ * which no statement may reach.
  */
 const bin = fileURLToPath(new URL("../../cli/bin/skein.js", import.meta.url));
 const data = mkdtempSync(join(tmpdir(), "skein-hostile-"));
@@ -22,7 +22,7 @@ let server: ChildProcess;
 const started: ChildProcess[] = [];
 let url = "";
 let key = "";
-/** Connections to a port of this machine that no statement may reach. */
+/** Counts the connections to a local port. No statement may reach this port. */
 let visits = 0;
 const port = createServer((socket) => {
   visits += 1;
@@ -47,7 +47,7 @@ async function ask(sql: string): Promise<Answer> {
 /** The statements in progress, at most as many as the server allows. */
 const running = new Set<Promise<Answer>>();
 
-/** Sends the statement as soon as another one may run. */
+/** Sends the statement when fewer than two statements run. */
 async function askInTurn(sql: string): Promise<Answer> {
   while (running.size >= 2) await Promise.race(running);
   const answer = ask(sql);
@@ -97,7 +97,7 @@ afterAll(async () => {
   rmSync(data, { recursive: true, force: true });
 });
 
-/** Processes with the server's folder in their arguments, without the servers themselves. */
+/** Returns the arguments of processes that have the server's folder in them. Leaves out the servers. */
 function processesLeft(): readonly string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && ![process, ...started].some(({ pid }) => pid === Number(name)))
@@ -187,21 +187,20 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     }
   });
 
-  // DuckDB's parser classifies this statement as a SELECT, and the statement aborts a process whose settings
-  // are locked.
-  test("a statement that writes a log to a file can end only the process of its own sandbox", async () => {
+  // DuckDB's parser classifies this statement as a SELECT. The statement aborts a process with locked settings.
+  test("a statement that writes a log to a file ends at most the process in its sandbox", async () => {
     await ask(`SELECT * FROM enable_logging(storage = 'file', storage_config = {'path': '${target}'})`);
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
   });
 
-  test("after hostile statements the server still runs and answers, wrote nothing, called no address, and leaves no process behind", async () => {
+  test("after hostile statements the server still answers, has written no file, opened no connection, and leaves no process", async () => {
     expect(server.exitCode).toBeNull();
     expect(() => process.kill(server.pid ?? 0, 0)).not.toThrow();
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
     expect((await answered("SELECT count(*) AS n FROM platform.agents")).text).toContain('{"n":0}');
     expect(existsSync(target)).toBe(false);
     expect(visits).toBe(0);
-    // At most two sandboxes are left, each of two processes: one waits for the next statement, and one writes its rows.
+    // At most two sandboxes are left, with two processes each: one waits for the next statement, and one sends rows.
     expect(processesLeft().filter((line) => line.includes("bwrap")).length).toBeLessThanOrEqual(4);
     server.kill("SIGTERM");
     expect(await once(server, "exit")).toEqual([0, null]);
@@ -209,7 +208,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect(readdirSync(join(data, "sql"))).toEqual([]);
   });
 
-  test("the statements of a killed server end, and the next server removes the copies that it left", async () => {
+  test("statements end when their server is killed, and the next server removes the copies of its data", async () => {
     await start();
     expect(await answered("SELECT 1")).toMatchObject({ status: 200 });
     void ask("SELECT count(*) FROM range(100000000000) a, range(1000) b").catch(() => {});

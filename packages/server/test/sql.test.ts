@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { caller, folder, say, session, settled, testServer } from "./world.ts";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
 
-/** A server whose time limit for a statement is long enough for a busy machine. */
+/** Starts a server with a time limit for statements that is long enough for a busy machine. */
 const roomyServer = (options: Parameters<typeof testServer>[0] = {}) =>
   testServer({ ...options, limits: { statementMs: 60_000, ...options.limits } });
 
@@ -59,7 +59,7 @@ describe.skipIf(!hasBubblewrap)("where there is a sandbox", { timeout: 120_000 }
     await rows(url, key, String(sql));
   });
 
-  test("a tenant sees its own rows as they are now, and no rows of others", async () => {
+  test("a tenant sees only its rows, in their current state", async () => {
     const data = folder();
     const { url, key, call } = await roomyServer({ store: `sqlite:${data}/skein.db` });
     const other = await openStore(`sqlite:${data}/skein.db`);
@@ -87,7 +87,7 @@ describe.skipIf(!hasBubblewrap)("where there is a sandbox", { timeout: 120_000 }
     expect(await rows(url, key, "SELECT DISTINCT source FROM all_sessions")).toEqual([{ source: "skein" }]);
     expect(await rows(url, key, "SELECT count(*) AS n FROM claude.messages")).toEqual([{ n: 0 }]);
 
-    // The log over HTTP and the log in SQL are the same, also right after a change.
+    // A log has the same events over HTTP and in SQL, even right after a change.
     for (const run of [2, 3]) {
       await say(call, mine.path, "And another.");
       const log = async () => (await call("GET", `${mine.path}/events?limit=200`)).body.data;
@@ -110,7 +110,7 @@ describe.skipIf(!hasBubblewrap)("where there is a sandbox", { timeout: 120_000 }
       expect(await rows(url, key, `FROM ${table}`), table).toEqual([]);
   });
 
-  test("Claude Code's files can be queried only if the operator allowed it, and only by an admin of the default tenant", async () => {
+  test("only admins of the default tenant can query Claude Code's files, if the operator allows it", async () => {
     const root = folder();
     const file = join(root, "projects/-work-app/11111111-1111-4111-8111-111111111111.jsonl");
     mkdirSync(dirname(file), { recursive: true });
@@ -172,7 +172,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(lines.slice(2)).toEqual([{ end: { rows: 1, truncated: false } }]);
   });
 
-  test("Arrow is sent in batches if it is accepted; an error before the first row is 422, a later one cuts the stream", async () => {
+  test("an answer in Arrow comes in batches, and an error is 422 before the first row or cuts the stream after it", async () => {
     const { url, key } = await roomyServer({ limits: { statementRows: 1e6, statementBytes: 1e8 } });
     const accept = "application/vnd.apache.arrow.stream, */*;q=0.1";
     const { status, headers, bytes } = await ask(url, key, "SELECT range FROM range(5)", { accept });
@@ -199,7 +199,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(read).toBeGreaterThan(100_000);
   });
 
-  test("above the limit of rows or bytes an answer is cut and says so; above the time limit it is rejected", async () => {
+  test("an answer is cut at the limit of rows or bytes, and rejected at the time limit", async () => {
     const few = await roomyServer({ limits: { statementRows: 3 } });
     const cut = await ask(few.url, few.key, "SELECT range FROM range(10)");
     expect(cut.lines.slice(1)).toEqual([
@@ -222,7 +222,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(lines.at(-1)).toEqual({ end: { rows: 9, truncated: true } });
   });
 
-  test("a statement that DuckDB rejects is 422 with its message; one that fails later ends with an error line", async () => {
+  test("a statement that DuckDB rejects gets 422 with DuckDB's message, and a later failure is the last line", async () => {
     const { url, key, call } = await roomyServer({ limits: { statementRows: 1e6, statementBytes: 1e8 } });
     const wrong = await ask(url, key, "SELECT * FROM platform.sesions");
     expect(wrong).toMatchObject({
@@ -247,7 +247,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(lines.at(-1)?.error).toMatchObject({ code: "statement_failed", message: expect.stringContaining("enough") });
   });
 
-  test("a statement without a place waits, and gets the place of a caller that disconnects", async () => {
+  test("a waiting statement starts when the caller of a running statement disconnects", async () => {
     const { url, key } = await roomyServer({ limits: { statements: 1, statementMs: 60_000 } });
     await ask(url, key, "SELECT 1");
     const leave = new AbortController();

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startPostgres } from "../../../scripts/postgres.ts";
 import { say, scripted, session, settled, testServer } from "./world.ts";
 
-test("while PostgreSQL is unavailable requests get 503, and the run continues when it is back", async () => {
+test("while PostgreSQL is unavailable requests get 503, and the run continues when PostgreSQL is back", async () => {
   const postgres = await startPostgres({ prefix: "skein-pg-away-" });
   onTestFinished(() => postgres.stop());
   const { call, url } = await testServer({ store: postgres.url });
@@ -20,7 +20,7 @@ test("while PostgreSQL is unavailable requests get 503, and the run continues wh
     status: 503,
     body: { status: "unhealthy", failing: ["store"] },
   });
-  // The answer is the same with a key that cannot be looked up, because `/health` needs no key.
+  // `/health` needs no key, so an unknown key changes nothing.
   expect(await (await fetch(`${url}/health`, { headers: { "x-api-key": "unknown" } })).json()).toMatchObject({
     status: "unhealthy",
   });
@@ -31,7 +31,7 @@ test("while PostgreSQL is unavailable requests get 503, and the run continues wh
   expect((await call("GET", "/health")).body).toMatchObject({ status: "ok" });
 }, 60_000);
 
-test("while PostgreSQL hangs every request is answered within 6 s, and work continues within 2 s of its return", async () => {
+test("while PostgreSQL hangs every request is answered within 6 s, and the run continues when PostgreSQL is back", async () => {
   const postgres = await startPostgres({ prefix: "skein-pg-hung-" });
   onTestFinished(async () => {
     postgres.wake();
@@ -59,7 +59,7 @@ test("while PostgreSQL hangs every request is answered within 6 s, and work cont
   ];
 
   postgres.freeze();
-  // The first round detects that the store hangs; the second round is rejected immediately. The run continues in both.
+  // In the first round the server detects that the store hangs. In the second round it rejects requests immediately.
   for (const round of [1, 2]) {
     const asked = everything(round);
     const open = [timed("GET", "/health"), timed("GET", "/ready"), timed("GET", "/api/v1/health")];
@@ -68,7 +68,7 @@ test("while PostgreSQL hangs every request is answered within 6 s, and work cont
     expect(health?.said).toMatchObject({ status: "unhealthy", failing: ["store"] });
     expect(ready?.said.error).toMatchObject({ code: "store_unavailable", message: "The store does not answer." });
     expect(claude?.said).toMatchObject({ status: "unhealthy", dependencies: { store: { status: "error" } } });
-    // Health checks give up after 1 s, other requests after 5 s. The rest is room for a busy machine.
+    // Health checks give up after 1 s, other requests after 5 s. The limits below are longer because the machine may be busy.
     for (const { ms } of await Promise.all(open)) expect(ms).toBeLessThan(4000);
     for (const { status, ms } of await Promise.all(asked)) {
       expect(status).toBe(503);

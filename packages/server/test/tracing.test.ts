@@ -35,7 +35,7 @@ interface Told {
   readonly resourceLogs?: { scopeLogs: { logRecords: Line[] }[] }[];
 }
 
-/** A collector on loopback, and what the OpenTelemetry SDK sent to it. */
+/** Starts a collector on loopback, and keeps what the OpenTelemetry SDK sends. */
 async function collector() {
   const spans: Span[] = [];
   const metrics = new Set<string>();
@@ -63,7 +63,7 @@ function valuesOf(span: Span | undefined): Record<string, unknown> {
   return Object.fromEntries(span?.attributes.map(({ key, value }) => [key, Object.values(value)[0]]) ?? []);
 }
 
-/** Telemetry that only collects the spans. */
+/** Returns telemetry that collects spans and ignores all other data. */
 function listening() {
   const spans: TelemetrySpan[] = [];
   const telemetry: Telemetry = {
@@ -77,7 +77,7 @@ function listening() {
 
 const add = defineTool({ name: "add", description: "Adds.", input: z.looseObject({}), run: () => 4 });
 
-test("a run is sent as spans with the GenAI names, in the trace of its caller and without content", async () => {
+test("the spans of a run have GenAI names, belong to the caller's trace and have no content", async () => {
   const { url, spans, metrics, lines } = await collector();
   const { call, logged, close } = await testServer({ traceEndpoint: url, config: { tools: [add] } });
   const { path, id } = await session(call, { tools: ["add"] });
@@ -118,7 +118,7 @@ test("a run is sent as spans with the GenAI names, in the trace of its caller an
   );
 });
 
-test("the span of a call is sent while its run continues, and with the call's content if the operator requests it", async () => {
+test("the span of a model call is sent before its run ends, with content if the operator asks for it", async () => {
   const { url, spans } = await collector();
   const { promise: held, resolve: go } = Promise.withResolvers<number>();
   const wait = defineTool({ name: "wait", description: "Waits.", input: z.looseObject({}), run: () => held });
@@ -153,7 +153,7 @@ test("a failed run is an error span in its own trace", async () => {
   expect(spans[0]?.traceId).toMatch(/^[0-9a-f]{32}$/);
 });
 
-test("if another process ends the run than the one that got the request, it still uses the caller's trace", async () => {
+test("a run that another process ends still belongs to the caller's trace", async () => {
   const store = createMemoryStore();
   const { spans, telemetry } = listening();
   const script = createScript({ store, ids: createIds() });

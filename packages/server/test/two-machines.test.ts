@@ -70,7 +70,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
   const playing = (...steps: Step[]): string => `Please. ${script(steps, "machines")}`;
   const words = (count: number): string => Array.from({ length: count }, (_, n) => `word${n}`).join(" ");
 
-  /** The frames that a reader on one machine gets of a session until its run ends. */
+  /** Reads the frames of a session on one machine until the run ends. */
   function follows(at: Machine, path: string): { seen: Frame[]; done: Promise<readonly Frame[]> } {
     const seen: Frame[] = [];
     const done = frames(`${at.url}${path}/events`, {
@@ -126,7 +126,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     }
   });
 
-  test("a reader on one server sees the real Claude Code on the other, and a session continues on the other server", async () => {
+  test("a reader follows a session of Claude Code on another server, and can continue it there", async () => {
     const shared = { storeUrl: database.url, redisUrl: redis.url, apiKey: KEY, anthropicBaseUrl: model.url };
     const machines = [await claudeServer(shared), await claudeServer(shared)];
     const [a, b] = machines.map(({ url }) => ({ url, key: KEY })) as [Asked, Asked];

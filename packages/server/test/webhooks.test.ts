@@ -15,7 +15,7 @@ interface Told {
   readonly data: { readonly data: { readonly title: string } };
 }
 
-/** A receiver on loopback that answers with these statuses, then with 204. */
+/** Starts a receiver that answers first with these statuses, and afterwards with 204. */
 async function receiver(...statuses: readonly number[]) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
@@ -63,7 +63,7 @@ test("a notice of a run has a valid signature, and a failed notice is retried wi
   expect(received).toHaveLength(3);
 });
 
-test("a notice that was not delivered when the server stopped is delivered by the next one", async () => {
+test("a notice that still waits when the server stops is delivered by the next server", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const first = await testServer({ store, webhookAddresses: ["127.0.0.1"], webhookRetryMs: [3000] });
   const { url, received } = await receiver(503);
@@ -87,21 +87,21 @@ test("if a process dies between a fact and its notice, the next process sends th
   await first.call("PATCH", path, { title: "Told at once" });
   await expect.poll(() => received.length).toBe(1);
   await first.close();
-  // A writer that announces nothing, like a process that is killed right after its commit.
+  // This writer announces no facts, like a process that is killed right after its commit.
   const silent = await openStore(store);
   await createSessions({ store: silent }).edit(id, { title: "Told later" });
   await silent.close();
   const titles = () => received.map(({ body }) => (JSON.parse(body) as Told).data.data.title);
   const second = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   await expect.poll(titles).toEqual(["Told at once", "Told later"]);
-  // The second delivery can be stored only after the record of the first has been read again.
+  // The server must read the first delivery again before it can store the second delivery.
   const deliveries = (await second.call("GET", `/v1/webhooks/${webhook.id}/deliveries`)).body.data;
   expect(deliveries.map(({ event_sequence }) => event_sequence)).toEqual([3, 2]);
   await second.call("PATCH", path, { title: "Told by the second" });
   await expect.poll(titles).toEqual(["Told at once", "Told later", "Told by the second"]);
 });
 
-test("notices about facts of another process are sent by the server that hears of these facts", async () => {
+test("a server sends notices about facts that another process stored", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const { call } = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   const { url, received } = await receiver();

@@ -8,7 +8,7 @@ import { type SkeinConfig, codeOf } from "../../skein/src/serve/config-file.ts";
 import { startServer } from "../../skein/src/serve/server.ts";
 import { anyStore } from "./any-store.ts";
 
-/** A prompt that makes the simulator play these steps. */
+/** Returns a prompt that makes the simulator play these steps. */
 export function scripted(text: string, steps: readonly Step[]): string {
   return `${text} ${script(steps, text)}`;
 }
@@ -36,7 +36,7 @@ export type Caller = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<Answer>;
 
-/** Calls a server with a key. */
+/** Returns a function that calls the server with this key. */
 export function caller(url: string, key: string | undefined): Caller {
   return async (method, path, body, headers = {}) => {
     const response = await fetch(`${url}${path}`, {
@@ -64,7 +64,7 @@ export interface TestServer {
   readonly close: () => Promise<void>;
 }
 
-/** A server on a free port, closed at the end of the test. */
+/** Starts a server on a free port, and closes it at the end of the test. */
 export async function testServer(
   options: {
     store?: string;
@@ -81,7 +81,7 @@ export async function testServer(
     history?: { roots: string[] | undefined; keys: string[] };
     secrets?: Parameters<typeof startServer>[0]["secrets"];
     openedToModels?: Parameters<typeof startServer>[0]["openedToModels"];
-    /** A simulator whose answers have a price. */
+    /** The address of a simulator whose answers have a price. */
     modelUrl?: string;
   } = {},
 ): Promise<TestServer> {
@@ -116,7 +116,7 @@ export async function testServer(
   return { url: server.url, key, call: caller(server.url, key), logged, close };
 }
 
-/** Creates an agent and a session of it. */
+/** Creates an agent and a session with it. */
 export async function session(
   call: Caller,
   agent: Record<string, unknown> = {},

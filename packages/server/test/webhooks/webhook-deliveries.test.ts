@@ -15,7 +15,7 @@ const webhookOf = (name: string, at: number): StoredWebhook => ({
   created_at: new Date(at).toISOString(),
 });
 
-/** A session that begins, and the fact about it. */
+/** Begins a session and returns its first fact. */
 async function begun(store: Store): Promise<ToldEvent> {
   const script = createScript({ store, ids: createIds() });
   await script.create();
@@ -44,7 +44,7 @@ test("a receiver that does not answer uses few connections, and other receivers 
   for (let at = 0; at < 20; at++) for (const hook of hooks) await deliveries.add(hook, await begun(store));
   await expect.poll(() => told.length).toBe(20);
   expect(stuck).toHaveLength(4);
-  // A delivery that waits in the queue is not sent twice when another pass looks for waiting deliveries.
+  // A second search for waiting deliveries does not send a queued delivery again.
   await deliveries.resume();
   await expect
     .poll(() => {
@@ -84,7 +84,7 @@ test("a notice survives a store that is unavailable for a moment", async () => {
   deliveries.stop();
 });
 
-test("a notice is stored once even if several processes make it, listed for 30 days, and then removed", async () => {
+test("a notice is stored once even if several processes make it, and is removed after 30 days", async () => {
   let time = Date.parse("2026-11-15T12:00:00Z");
   const now = (): number => time;
   const store = createMemoryStore({ now });
