@@ -13,8 +13,8 @@ export const Line = z
 export const Tags = z.array(Line.min(1).max(100)).max(50);
 
 /**
- * The agent tables write component types as registry names in SQL and as class names in documents: both are accepted,
- * and the registry name is stored.
+ * The agent tables have two spellings of a component type: a registry name in SQL and a class name in documents. Accepts both, and
+ * returns the registry name.
  */
 function componentType<const Names extends readonly [string, ...string[]]>(names: Names, suffix: string) {
   const byClassName = new Map(names.map((name) => [className(name, suffix), name]));
@@ -30,19 +30,18 @@ export const Formatter = componentType(["json", "xml", "raw"], "Formatter");
 export const CompactorType = componentType(["none", "tool_result_removal", "sliding_window", "summarize"], "Compactor");
 export const MemoryStoreType = componentType(["none", "placeholder", "full_text"], "MemoryStore");
 
-/** A tool that the model may call; its code is in the process, not in this data. */
+/** A tool that the model may call. The code of the tool is not part of this data. */
 export const ToolSchema = z.looseObject({
   name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, "A tool name has 1 to 128 letters, digits, _ or -."),
   description: z.string().default(""),
   input_schema: JsonObject,
-  /** How long a run waits for the answer of a tool that the caller runs. Default: no limit. The model is not told. */
+  /** How long a run waits for a tool that the caller runs. Default: no limit. The model does not see this field. */
   timeout_ms: z.int().positive().optional(),
 });
 export type ToolSchema = z.output<typeof ToolSchema>;
 
 /**
- * Instructions that the model loads when a task needs them: the system prompt has only the name and description of each
- * skill.
+ * The name and description of a skill. The system prompt has only these two, and the model loads the instructions when a task needs them.
  */
 export const AgentSkill = z.object({
   name: z
@@ -57,15 +56,14 @@ export const AgentSkill = z.object({
 export type AgentSkill = z.infer<typeof AgentSkill>;
 
 /**
- * The configuration of an agent. A session keeps the configuration it began with. Defaults are those of the agent
- * tables.
+ * The configuration of an agent. A session keeps its first configuration. The defaults come from the agent tables.
  */
 export const AgentConfig = z.object({
   name: Line.min(1).max(255),
   description: Line.nullable().default(null),
   runtime: z.enum(["loop", "claude-code"]).default("loop"),
   system_prompt: z.string().default(""),
-  /** Whether API keys that may only read see the system prompt. */
+  /** Shows the system prompt to read-only API keys. */
   show_system_prompt: z.boolean().default(false),
   model: Line.min(1).max(100),
   max_steps: z.int().min(1).max(1000).default(50),
@@ -80,25 +78,23 @@ export const AgentConfig = z.object({
   formatter: Formatter.default("json"),
   stream_meta_history_and_tool_results: z.boolean().default(false),
   compactor_type: CompactorType.default("none"),
-  /** A memory that comes with Skein, or the name of one that the program defines. */
+  /** A kind of agent memory: one of Skein, or one that the program defines. */
   memory_store_type: MemoryStoreType.or(Line.min(1).max(50)).default("none"),
   max_retries: z.int().nonnegative().max(100).default(5),
   base_delay: z.number().nonnegative().default(1),
   /**
-   * Have the model write a title after the first answer. The title is a model call of its own, with its own usage and
-   * cost.
+   * Makes the model write a title after the first answer. The title costs an extra model call.
    */
   generate_title: z.boolean().default(false),
-  /** How many tool calls of one step run side by side. */
+  /** How many tool calls of one step run at the same time. */
   max_parallel_tool_calls: z.int().min(1).max(100).default(8),
   /** The number of context tokens above which the compactor shortens the context. */
   compaction_threshold: z.int().positive().default(160_000),
   max_cost_micros: z.int().nonnegative().nullable().default(null),
-  /** The JSON Schema of the final answer. Its root is an object. The model must correct an answer that does not fit. */
+  /** The JSON Schema of the final answer. The root is an object. The model must correct an answer that does not fit this schema. */
   output_schema: JsonObject.optional(),
   /**
-   * Fallback models: if a model is overloaded, unavailable, or rejects the call, the next model of the list is used for
-   * the rest of the run.
+   * If a model is overloaded or unavailable, or rejects the call, the run uses the next model of this list until its end.
    */
   fallback_models: z.array(Line.min(1).max(100)).max(10).optional(),
   /** The skills that the model may load, by name. */
@@ -135,11 +131,11 @@ export const Agent = z.object({
 });
 export type Agent = z.infer<typeof Agent>;
 
-/** A row of the platform API's `llm_models`, which its specification refers to and does not define. */
+/** A row of the platform API's `llm_models`. The specification mentions these rows and does not define their columns. */
 export const LlmModel = z.object({
   id: Uuid,
   name: Line.min(1).max(100),
-  /** The part before the slash in the model's name; `anthropic` for Claude's own names. */
+  /** The part of the model's name before the slash. A name without a slash has `anthropic` here. */
   provider: z.string(),
   is_default: z.boolean(),
   created_at: z.iso.datetime(),

@@ -126,7 +126,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     }
   });
 
-  test("a reader follows a session of Claude Code on another server, and can continue it there", async () => {
+  test("a session of Claude Code continues on a second server, and a reader on the first server sees its drafts", async () => {
     const shared = { storeUrl: database.url, redisUrl: redis.url, apiKey: KEY, anthropicBaseUrl: model.url };
     const machines = [await claudeServer(shared), await claudeServer(shared)];
     const [a, b] = machines.map(({ url }) => ({ url, key: KEY })) as [Asked, Asked];

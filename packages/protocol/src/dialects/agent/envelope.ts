@@ -17,11 +17,9 @@ export const ENVELOPE_TYPES = [
 export type EnvelopeType = (typeof ENVELOPE_TYPES)[number];
 
 /**
- * A piece of a streamed thing, such as a text or a tool call. Pieces with the same agent, type and id belong together,
- * in their order; the last one has `final`.
+ * A piece of a streamed text, tool call or other item. Pieces of one item have the same agent, type and id, and the last piece has `final`.
  *
- * An error with `reset` means that the model is called again: clients discard all earlier pieces with the same
- * `message`.
+ * After an error with `reset`, clients discard all earlier pieces with the same `message`, because the model is called again.
  */
 export interface Envelope {
   readonly type: EnvelopeType;

@@ -7,15 +7,14 @@ import { createMessageEnvelopes } from "./message-envelopes.ts";
 
 /** Options of a formatter. */
 export interface FormatOptions {
-  /** Whether frames with history, tool results and files are sent too: `stream_meta_history_and_tool_results`. */
+  /** Adds frames with history, tool results and files. Requests call this option `stream_meta_history_and_tool_results`. */
   readonly meta?: boolean;
   /** The messages before the run. The first frame sends them as the history. */
   readonly history?: readonly Message[];
 }
 
 /**
- * Turns the events of a run into envelopes. An enveloper remembers what it has sent, so that nothing is sent twice or
- * left out.
+ * Turns the events of a run into envelopes. An enveloper remembers the sent text, and sends every part once.
  */
 export interface Enveloper {
   add(item: Event | DraftPiece): readonly Envelope[];
@@ -91,7 +90,7 @@ function images(content: Content, agent: string, id: string, name: string): read
   });
 }
 
-/** Subagents are answered by Skein. All other awaits are answered by the client. */
+/** Leaves out awaits for subagents, because the client does not answer them. */
 function waiting(data: FactData<"await.opened">, agent: string): readonly Envelope[] {
   const awaits = data.awaits.filter(({ kind }) => kind !== "subagent");
   if (awaits.length === 0) return [];

@@ -41,20 +41,19 @@ const FORMATTERS: Readonly<Record<Format, (options: FormatOptions) => TextFormat
 };
 
 /**
- * A formatter receives events of the log and pieces of the model's stream, and remembers how much of the current
- * message it has sent. A client ends with the same text whether the formatter got all pieces, some or none. Tool calls
- * are sent whole. If the model is called again after a part of its answer was sent, an `error` with `reset: true` comes
- * first.
+ * Creates a formatter for events and draft pieces. A client gets the same complete text even if the formatter missed draft pieces. Tool
+ * calls are sent whole. If the model is called again after a part of its answer was sent, the formatter first sends an `error` with
+ * `reset: true`.
  */
 export function createFormatter(format: Format, options: FormatOptions = {}): TextFormatter {
   return FORMATTERS[format](options);
 }
 
 /**
- * A run as text, in the form that its agent's `formatter` names.
+ * Returns a run as text, in the format of its agent's `formatter`.
  *
- * `json` and `raw` give one JSON text per item, which the sender must frame (as a line, or as SSE `data:`). The sender
- * passes on `xml` unchanged.
+ * In the formats `json` and `raw` every item is a JSON text. The sender must put it into a line or into SSE `data:`. The sender sends
+ * `xml` unchanged.
  */
 export async function* formatStream(
   format: Format,

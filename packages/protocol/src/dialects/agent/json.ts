@@ -1,13 +1,13 @@
 import type { Envelope } from "./envelope.ts";
 
-/** The most bytes of one frame, as clients of the agent tables expect it. */
+/** Clients of the agent tables expect frames of at most this many bytes. */
 export const FRAME_BYTES = 2048;
-/** The most characters of an id or a name. */
+/** The maximum length of an id or a name in a frame. */
 const LABEL_LENGTH = 200;
 
 const utf8 = new TextEncoder();
 
-/** An envelope as frames of at most 2,048 bytes: its text is split between characters, never inside one. */
+/** Splits an envelope into frames of at most 2,048 bytes. Never splits a character. */
 export function jsonFrames(envelope: Envelope): readonly string[] {
   const { delta, final, ...rest } = labelled(envelope);
   const frame = (text: string, last: boolean): string => {
@@ -19,7 +19,7 @@ export function jsonFrames(envelope: Envelope): readonly string[] {
   return pieces.map((piece, index) => frame(piece, index === pieces.length - 1));
 }
 
-/** Shortens ids and names: some come from models and servers, and a long one would fill a whole frame. */
+/** Shortens ids and names. Some come from models and servers, and a long id or name would fill a whole frame. */
 function labelled(envelope: Envelope): Envelope {
   const short = (text: string): string =>
     (text.length <= LABEL_LENGTH ? text : text.slice(0, LABEL_LENGTH)).toWellFormed();
@@ -51,7 +51,7 @@ function split(text: string, room: number): readonly string[] {
   return [...pieces, text.slice(start)];
 }
 
-/** Bytes of a character in the JSON that `JSON.stringify` writes. */
+/** Returns how many bytes a character needs in the output of `JSON.stringify`. */
 function escapedBytes(code: number): number {
   if (code === 0x22 || code === 0x5c) return 2;
   if (code < 0x20) return code === 8 || code === 9 || code === 10 || code === 12 || code === 13 ? 2 : 6;

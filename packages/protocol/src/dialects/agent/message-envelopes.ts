@@ -4,7 +4,7 @@ import type { Failure } from "../../error.ts";
 import type { FactData } from "../../event.ts";
 import type { Envelope } from "./envelope.ts";
 
-/** The part of one block that was sent so far. */
+/** The part of a block that is already sent. */
 interface Sent {
   type: "text" | "thinking" | null;
   text: string;
@@ -13,9 +13,8 @@ interface Sent {
 }
 
 /**
- * The model's messages as envelopes: drafts piece by piece, and when the fact arrives, the text that was not sent as a
- * draft. A reader that got every piece gets nothing more from the fact. A reader that got none gets everything from the
- * fact.
+ * Turns the model's messages into envelopes. Sends draft pieces at once. When the fact of a message arrives, sends only the text that was
+ * not sent as a draft.
  */
 export function createMessageEnvelopes() {
   let open: { readonly id: string; readonly sent: Map<number, Sent> } | undefined;
@@ -52,8 +51,8 @@ export function createMessageEnvelopes() {
     },
 
     /**
-     * An interrupted answer ends with the text that had arrived. A reader that has this text is told that the answer
-     * ends here; other readers get the text.
+     * Ends an interrupted answer. If drafts of the answer were sent, only closes their blocks. If no drafts were sent, sends the text of
+     * the fact.
      */
     interrupt({ message_id: message, content }: Interrupted, agent: string): readonly Envelope[] {
       if (open?.id !== message) {
@@ -72,7 +71,7 @@ export function createMessageEnvelopes() {
       return ends;
     },
 
-    /** Makes the sent part of an unfinished message void. Sends nothing if no part was sent. */
+    /** Tells the client to discard the sent part of an unfinished message. Sends nothing if no part was sent. */
     reset(agent: string, error: Failure): readonly Envelope[] {
       if (!open) return [];
       const { id: message } = open;
@@ -110,7 +109,7 @@ function closing(sent: Sent, about: About): readonly Envelope[] {
   return [{ type: sent.type, ...about, final: true, delta: "" }];
 }
 
-/** The part of a block that a reader does not have yet. */
+/** Returns the part of a block that was not sent yet. */
 function remaining(block: ContentBlock, sent: Sent, about: About): readonly Envelope[] {
   const { agent, message } = about;
   const named = { agent, message, final: true, name: block["name"] as string };

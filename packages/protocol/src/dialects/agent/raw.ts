@@ -4,11 +4,9 @@ import type { Failure } from "../../error.ts";
 import type { Event, FactData } from "../../event.ts";
 
 /**
- * The Messages API's own events, unchanged. For a reader that missed them, the same events are made again from the
- * fact.
+ * Returns the events of the Messages API unchanged. If draft pieces were missed, makes the events again from the fact.
  *
- * If a model call is abandoned, the API's own `error` event follows, with `reset` set: the reader discards the part
- * that was sent.
+ * If a model call is abandoned, an `error` event with `reset` follows, and the reader discards the sent part.
  */
 export function createRaw(): (item: Event | DraftPiece) => readonly JsonObject[] {
   /** The message that is being streamed, and whether its last event was sent. */
@@ -71,7 +69,7 @@ function lostIn({ lost }: FactData<"step.error">): Pick<Answer, "model" | "usage
   return lost ?? { model: "", usage: { input_tokens: 0, output_tokens: 0 } };
 }
 
-/** The events that the API would have sent for this message. */
+/** Returns the events that the Messages API sends for such a message. */
 function eventsOf(data: Answer): readonly JsonObject[] {
   const { message_id: id, model, usage, stop_reason, content } = data;
   const message = { id, type: "message", role: "assistant", model, content: [], stop_reason: null, usage };

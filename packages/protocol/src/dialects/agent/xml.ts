@@ -18,8 +18,8 @@ const ELEMENTS: Readonly<Record<Envelope["type"], string>> = {
 };
 
 /**
- * Envelopes as tagged blocks. A block is opened with its first piece and closed with its last; each piece is its own
- * CDATA section, so that `]]>` split over two pieces cannot end a section.
+ * Writes envelopes as XML elements. The first piece opens the element and the last piece closes it. Every piece is a separate CDATA
+ * section, so that a `]]>` split over two pieces cannot end a section.
  */
 export function createXml(): { add(envelope: Envelope): string; end(): string } {
   let open: { readonly key: string; readonly element: string } | undefined;
@@ -36,8 +36,7 @@ export function createXml(): { add(envelope: Envelope): string; end(): string } 
         return `${close()}<${element}${attributes(envelope)} arguments="${escaped(envelope.delta)}"></${element}>\n`;
       const key = `${envelope.type} ${envelope.id}`;
       let text = "";
-      // An empty piece only ends a text or thinking block. The element may already be closed, for example because a
-      // citation came in the middle of the text; then nothing is sent.
+      // An empty piece only ends a text or thinking block. If a citation in the middle of the text has closed the element, nothing is sent.
       if (open?.key !== key && envelope.delta === "" && isProse(envelope)) return "";
       if (open?.key !== key) {
         text = `${close()}<${element}${attributes(envelope)}>`;
@@ -46,7 +45,7 @@ export function createXml(): { add(envelope: Envelope): string; end(): string } 
       if (envelope.delta !== "") text += cdata(envelope.delta);
       return envelope.final ? text + close() : text;
     },
-    /** Closes the element that is still open when a stream breaks off. */
+    /** Closes the open element after the stream has broken off. */
     end: close,
   };
 }

@@ -3,13 +3,13 @@ import type { Route } from "../platform/route.ts";
 import { Uuid } from "../../ids.ts";
 import { SessionResponse } from "./responses.ts";
 
-/** Paths of the files of one session, relative to Claude Code's data directory. Other paths are rejected. */
+/** Matches the path of a session's file, relative to Claude Code's data directory. */
 const NAMES =
   /^(?:projects\/[A-Za-z0-9-]{1,220}\/[0-9a-f-]{36}(?:\.jsonl|\/subagents(?:\/[A-Za-z0-9_-]{1,100}){1,5}(?:\.jsonl|\.meta\.json)|\/tool-results\/[A-Za-z0-9_-]{1,200}\.(?:txt|json))|file-history\/[0-9a-f-]{36}\/[A-Za-z0-9_-]{1,100}@v\d{1,9})$/;
 
 /** A file of Claude Code's data directory. */
 export const ClaudeFile = z.strictObject({
-  path: z.string().regex(NAMES, "Expected the path of a transcript, as the export of a session has it."),
+  path: z.string().regex(NAMES, "Expected the path of a transcript, as in the export of a session."),
   content: z.string(),
   /** Copies of files may contain any bytes, so they need base64. */
   encoding: z.enum(["utf8", "base64"]).default("utf8"),
@@ -18,7 +18,7 @@ export type ClaudeFile = z.infer<typeof ClaudeFile>;
 
 const Files = z.array(ClaudeFile).min(1).max(5000);
 
-/** Routes that make a session from Claude Code's own files, and that return a session as such files. */
+/** Routes that adopt a session from Claude Code's files, and that export a session to such files. */
 export const adoptRoutes = {
   adoptClaudeSession: {
     method: "POST",

@@ -2,8 +2,8 @@ import { type Content, type ContentBlock, type JsonObject, blocksOf } from "../.
 import type { MessageEventData } from "./responses.ts";
 
 /**
- * Content in the four types of blocks that the specification has. Other types of Claude Code and the Messages API are
- * shown as the nearest of the four, with their whole content, and their own type as `block_type`.
+ * Returns content with only the four block types of the specification. A block of another type gets the most similar of the four types,
+ * keeps its content, and has the original type as `block_type`.
  */
 export function claudeBlocks(content: Content): MessageEventData["content"] {
   return blocksOf(content).map(claudeBlock);
@@ -27,10 +27,10 @@ function claudeBlock(block: ContentBlock): MessageEventData["content"][number] {
 }
 
 const PIECES = new Set(["content_block_start", "content_block_delta", "content_block_stop"]);
-/** Other deltas, such as signatures, are not shown: the whole block, which follows, contains them. */
+/** Other deltas, such as signatures, are left out. The complete block follows and contains them. */
 const DELTAS = new Set(["text_delta", "thinking_delta", "input_json_delta"]);
 
-/** A piece of a message, if the specification has its type; otherwise undefined. */
+/** Returns the piece if the specification has its type, and undefined if not. */
 export function claudePiece(piece: JsonObject): JsonObject | undefined {
   if (!PIECES.has(String(piece["type"])) || typeof piece["index"] !== "number") return undefined;
   const { delta, content_block } = piece as { delta?: ContentBlock; content_block?: ContentBlock };

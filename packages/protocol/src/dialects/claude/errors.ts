@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The error codes of the Claude API. `/api/v1` uses them instead of the server's own codes for the same errors. */
+/** The error codes of the Claude API. `/api/v1` uses these codes instead of the codes of `/v1`. */
 export const ClaudeErrorCode = z.enum([
   "AUTHENTICATION_ERROR",
   "RATE_LIMIT_EXCEEDED",
@@ -16,7 +16,7 @@ export const ClaudeErrorCode = z.enum([
   "STRUCTURED_OUTPUT_VALIDATION_ERROR",
   "DATABASE_ERROR",
   "DATABASE_UNAVAILABLE",
-  /** The request waited for its answer as long as it may. The work continues. */
+  /** The request reached its time limit. The run continues. */
   "REQUEST_TIMEOUT",
   /** The server is stopping, or lacks something that the request needs. */
   "SERVICE_UNAVAILABLE",
@@ -39,7 +39,7 @@ export const CLAUDE_ERROR_STATUS: Readonly<Record<ClaudeErrorCode, number>> = {
   SERVICE_UNAVAILABLE: 503,
 };
 
-/** The names that our error codes have under `/api/v1`. Codes that are not listed keep their names. */
+/** Maps error codes of `/v1` to codes of `/api/v1`. All other codes stay the same. */
 export const CLAUDE_ERROR_NAMES: Readonly<Record<string, ClaudeErrorCode>> = {
   unauthorized: "AUTHENTICATION_ERROR",
   rate_limited: "RATE_LIMIT_EXCEEDED",

@@ -9,34 +9,33 @@ import { questionData } from "./question-frame.ts";
 import { doneReason, errorData, resultData } from "./result-frame.ts";
 import type { MessageEventData, StreamEvent } from "./responses.ts";
 
-/** What frames need in addition to the events of the session. */
+/** Data for frames that the events of the session do not have. */
 export interface FramingContext {
   readonly sessionId: string;
   /** The model of the session's agent, for a runtime that does not report its model. */
   readonly model: string;
   /** Names of the agent's tools, for a runtime that does not report its tools. */
   readonly tools: readonly string[];
-  /** Whether the runtime reports its own start (Claude Code) or not (the loop). */
+  /** True if the runtime reports its start: Claude Code does, the loop does not. */
   readonly announces: boolean;
   /**
-   * The contents of messages that are older than the first framed event, by message id. A run needs them if its prompt
-   * waited long.
+   * Contents of messages before the first framed event, by message id. A run may begin after this event with an earlier prompt.
    */
   readonly contents: ReadonlyMap<string, Content>;
-  /** The cost of the session before the first run that is framed, in pico-dollars; null if unknown. */
+  /** The cost of the session before the first framed run, in pico-dollars. Null if unknown. */
   readonly costBefore: bigint | null;
 }
 
-/** Makes the Claude API's frames out of events, one after the other and in their order. */
+/** Makes the Claude API's frames from the next event of the log. */
 export type Framing = (event: Event) => readonly StreamEvent[];
 
-/** The id of a frame: the id of the session and the place in the log, so that the stream of a POST can be resumed. */
+/** Returns the id of a frame. It contains the session's id, so that a client can resume the stream of a POST. */
 export function frameId(sessionId: string, sequence: number): string {
   return `${sessionId}:${sequence}`;
 }
 
 /**
- * The place that an id names; undefined if the id is not a frame's. A plain number is a place in the requested session.
+ * Reads the id of a frame. A plain number is a sequence in the requested session. Returns undefined if the id is not valid.
  */
 export function placeOfFrame(
   id: string,
@@ -46,10 +45,9 @@ export function placeOfFrame(
 }
 
 /**
- * Makes frames from events. The framing remembers the current run, so it needs the events of a run from the run's
- * beginning.
+ * Makes frames from events. The framing remembers the current run, so it needs all events of the run.
  *
- * If one event makes several frames, only the last has the id: a client that got only some of them gets all of them
+ * If an event makes several frames, only the last frame has an id. So a client that missed the last frame gets all frames of the event
  * again.
  */
 export function createFraming(context: FramingContext): Framing {
@@ -143,7 +141,7 @@ export function createFraming(context: FramingContext): Framing {
         spent = spent === null || event.data.unpriced_calls > 0 ? null : spent + picosOfTotals(event.data);
         const failure = errorData(event);
         return [
-          // The runtime of this run never started. Only the agent is known.
+          // If the runtime never started, `init` has only the data of the agent.
           ...(run.prompted ? init({ model: context.model, tools: context.tools }) : []),
           { event: "result", data: resultData(event, { sessionId, spent, byModel: run.byModel }) },
           ...(failure ? [{ event: "error" as const, data: failure }] : []),
@@ -182,7 +180,7 @@ export function createFraming(context: FramingContext): Framing {
     }
   }
 
-  /** Sent once per run, however often the runtime is started for the run. */
+  /** Makes the `init` frame once per run, even if the runtime starts several times. */
   function init(info: JsonObject): readonly Framed[] {
     if (run.announced) return [];
     run.announced = true;
@@ -205,7 +203,7 @@ export function createFraming(context: FramingContext): Framing {
 
   return (event) => {
     const frames = framesOf(event);
-    // A stream begins with init: notices from before the runtime's start are sent after init.
+    // A stream begins with `init`, so frames of earlier events wait until `init` is sent.
     if (run.prompted && !run.announced) {
       run.held.push(...frames);
       return [];
@@ -219,7 +217,7 @@ export function createFraming(context: FramingContext): Framing {
 type Framed = StreamEvent extends infer Frame ? (Frame extends { id?: unknown } ? Omit<Frame, "id"> : never) : never;
 
 interface RunSoFar {
-  /** Whether the run began after the first event that is framed. */
+  /** True if the framing has seen the start of the run. */
   prompted: boolean;
   announced: boolean;
   readonly held: Framed[];
@@ -235,7 +233,7 @@ function message(data: MessageEventData): Framed {
   return { event: "message", data };
 }
 
-/** The frame with the text of an interrupted answer. */
+/** Returns the frame with the text of an interrupted answer. */
 function interrupted(
   { message_id, content }: Pick<FactData<"step.abandoned">, "message_id" | "content">,
   model: string,
@@ -247,8 +245,7 @@ function interrupted(
 }
 
 /**
- * The partial frame of one piece of a message that is being made; undefined for pieces that the Claude API does not
- * show.
+ * Returns the `partial` frame of a draft piece. Returns undefined for a piece that the Claude API does not show.
  */
 export function partialFrame(piece: JsonObject, messageId: string): StreamEvent | undefined {
   const shown = claudePiece(piece);

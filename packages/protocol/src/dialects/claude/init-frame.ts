@@ -3,7 +3,7 @@ import type { StreamEvent } from "./responses.ts";
 
 type InitData = Extract<StreamEvent, { event: "init" }>["data"];
 
-/** Fields that have another name in the Claude API, and fields that only describe the server's machine. */
+/** Fields that are not copied. Some have another name in the Claude API, and the rest describes the server's machine. */
 export const INIT_LEFT_OUT: readonly string[] = [
   "type",
   "subtype",
@@ -17,8 +17,7 @@ export const INIT_LEFT_OUT: readonly string[] = [
 ];
 
 /**
- * The `init` frame, made from what a runtime reported at its start. Lists of objects become lists of names; other
- * fields are added unchanged.
+ * Makes the `init` frame from a runtime's report of its start. Lists of objects become lists of names. Other fields are copied unchanged.
  */
 export function initData(info: JsonObject, sessionId: string, model: string): InitData {
   const rest = Object.fromEntries(Object.entries(info).filter(([key]) => !INIT_LEFT_OUT.includes(key)));
@@ -38,7 +37,7 @@ export function mcpServerStatuses(servers: readonly unknown[]): InitData["mcp_se
   return servers.flatMap((server) => serverStatus(server));
 }
 
-/** The Claude API has two states of an MCP server, `connected` and `failed`; `state` has the SDK's own value. */
+/** The Claude API has only the states `connected` and `failed`. The field `state` has the value of the SDK. */
 function serverStatus(server: unknown): InitData["mcp_servers"] {
   const { name, status, error } = server as { name?: unknown; status?: unknown; error?: unknown };
   if (typeof name !== "string") return [];

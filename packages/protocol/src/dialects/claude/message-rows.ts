@@ -6,7 +6,7 @@ import { initData } from "./init-frame.ts";
 import type { SessionMessage } from "./responses.ts";
 import { resultOfRun } from "./result-frame.ts";
 
-/** Makes the rows of session_messages out of the events of a session, in their order. At most one event makes one row. */
+/** Makes rows of session_messages from the events of a session, which must come in order. An event makes at most one row. */
 export type MessageRows = (event: Event) => SessionMessage | undefined;
 
 /** A message that has not entered the transcript yet. */
@@ -17,11 +17,11 @@ interface Waiting {
 }
 
 /**
- * The Claude API's session_messages: the messages, in the blocks of the Messages API and the order of the log.
+ * Makes the rows of the Claude API's session_messages, with the blocks of the Messages API, in the order of the log.
  *
  * `GET …/messages` and SQL over any store use this. The views of PostgreSQL (`stores/postgres/views/api.ts`) and sqlite
  * (`stores/sqlite/message-view.ts`) give the same rows, and a test compares all of them.
- * A table written with each append would store every message twice.
+ * Skein does not store these rows in a table, because each message would be stored twice.
  */
 export function createMessageRows(): MessageRows {
   const waiting = new Map<string, Waiting>();
@@ -122,11 +122,11 @@ function typeOf({ event_type }: Event, { role }: JsonObject): SessionMessage["me
   return role === "user" || role === "assistant" ? role : "system";
 }
 
-/** The text of a notice, if it has one. */
+/** Returns the text of a notice, or an empty list. */
 export function noticed(notice: JsonObject): readonly ContentBlock[] {
   const text = [notice["content"], notice["message"], notice["summary"]].find((value) => typeof value === "string");
   if (text !== undefined) return blocksOf(text);
-  // A message that Claude Code itself wrote, such as the notice of an interruption.
+  // Claude Code writes some messages without the model, such as the notice of an interruption.
   const said = Content.safeParse((notice["message"] as { readonly content?: unknown } | undefined)?.content);
   return said.success ? blocksOf(said.data) : [];
 }

@@ -11,7 +11,7 @@ const listOf = <Item extends z.ZodType>(item: Item) =>
 
 const Name = z.string().min(1).max(200);
 
-/** The options that the answer depends on, as query parameters. */
+/** Options of a new session, as query parameters. */
 export const OfferQuery = z.strictObject({
   cwd: z.string().max(500).optional(),
   setting_sources: listOf(z.enum(["project", "user", "local"])),
@@ -21,7 +21,7 @@ export const OfferQuery = z.strictObject({
 });
 export type OfferQuery = z.output<typeof OfferQuery>;
 
-/** What a new session with these options would have. */
+/** The tools, models, commands and servers of a new session with these options. */
 export const ClaudeOffer = z.object({
   models: z.array(
     z.object({
@@ -34,7 +34,7 @@ export const ClaudeOffer = z.object({
       efforts: z.array(z.string()),
     }),
   ),
-  /** The model of a session that names none. */
+  /** The model of a session without a `model`. */
   default_model: z.string(),
   tools: z.array(z.string()),
   commands: z.array(z.object({ name: z.string(), description: z.string(), argument_hint: z.string() })),
@@ -60,11 +60,11 @@ export const OpenedNames = z.object({
 export type OpenedNames = z.infer<typeof OpenedNames>;
 
 /**
- * A file that the tools of a session changed: its content before the first change compared with its content after the last.
+ * A file that the tools of a session changed. Compares the content before the first change with the content after the last change.
  */
 export const ChangedFile = z.object({
   path: z.string(),
-  /** `removed`: only a rewind removes a file, if the file did not exist at the checkpoint. */
+  /** Only a rewind has `removed`, for a file that did not exist at the checkpoint. */
   status: z.enum(["added", "modified", "removed"]),
   /** Null if the file was too large for Claude Code to save its earlier content. */
   insertions: z.int().nonnegative().nullable(),
