@@ -35,23 +35,22 @@ export type ActionType = (typeof ACTION_TYPES)[number];
 export type FrameType = "init" | "message" | "partial" | "question" | "result" | "error" | "done";
 
 /**
- * A row of agent_runs, described as a selection from a fact's data. SQL views and documents are both made from this
- * description.
+ * Describes how a row of agent_runs is made from a fact's data. SQL views and documents are generated from this description.
  */
 export interface ActionRow {
   readonly action: ActionType;
-  /** The row exists only when this key of the data has this value. */
+  /** The row exists only if this key of the data has this value. */
   readonly when?: readonly [key: string, value: string | boolean];
-  /** The row does not exist when this key of the data has this value. */
+  /** The row does not exist if this key of the data has this value. */
   readonly unless?: readonly [key: string, value: string | boolean];
-  /** Key in `action_data` → key in the fact's data. `!key` negates, `=text` is a constant. */
+  /** Maps keys of `action_data` to keys of the fact's data. `!key` negates the value, and `=text` is a constant. */
   readonly data: Readonly<Record<string, string>>;
 }
 
 interface Dialect {
   /** The rows of agent_runs in the agent tables. */
   readonly actions: readonly ActionRow[];
-  /** The frames of the Claude API's stream. The last frame has the id. */
+  /** The frames of the Claude API's stream. Only the last frame has an id. */
   readonly frames: readonly FrameType[];
 }
 
@@ -62,7 +61,7 @@ const failure = (when?: ActionRow["when"]): ActionRow => ({
   data: { error: "error" },
 });
 /**
- * Selects the model calls that are steps of the loop. Rows of other calls (a title, a summary) also have the purpose.
+ * Selects model calls for steps, and leaves out calls for a title or a summary.
  */
 const STEP = ["purpose", "step"] as const;
 const sent = same("model", "max_tokens", "thinking_tokens", "tools_count");
@@ -70,7 +69,7 @@ const reply = same("stop_reason", "usage", "content");
 const none: Dialect = { actions: [], frames: [] };
 
 /**
- * One line per fact: its names in the agent tables and in the Claude API. The platform API uses the fact's own name.
+ * Lists for each fact its names in the agent tables and in the Claude API. The platform API uses the name of the fact.
  *
  * `streaming_chunk` of the agent tables and `partial` of the Claude API are drafts, which are streamed and never
  * stored.
@@ -154,7 +153,7 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   "step.error": { actions: [{ action: "api_error", data: same("error") }, failure()], frames: [] },
   "step.abandoned": {
     actions: [
-      // A cancelled call is not an error. The text that had arrived is kept as an interrupted answer.
+      // A cancelled call is not an error. Its text becomes an interrupted answer.
       { action: "api_error", unless: ["reason", "cancelled"], data: same("model", "usage", "reason") },
       {
         action: "api_response_received",
@@ -279,18 +278,18 @@ export interface ActionLog {
   readonly step_number: number;
   readonly action_type: ActionType;
   readonly action_data: Record<string, unknown>;
-  /** How many messages the model was shown. */
+  /** The number of messages in the context of the model call. */
   readonly messages_count: number | null;
   readonly estimated_tokens: number | null;
   readonly duration_ms: number | null;
 }
 
-/** Whether a fact with this data gives this row. */
+/** Tells whether a fact with this data makes this row. */
 export function isRowOf({ when, unless }: ActionRow, data: Readonly<Record<string, unknown>>): boolean {
   return (!when || data[when[0]] === when[1]) && (!unless || data[unless[0]] !== unless[1]);
 }
 
-/** The rows of agent_runs that a fact gives; none if the fact's type is from a newer version. */
+/** Returns the rows of agent_runs for a fact. A fact of an unknown newer type has no rows. */
 export function actionLogs(event: Event): readonly ActionLog[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;
@@ -307,18 +306,18 @@ export function actionLogs(event: Event): readonly ActionLog[] {
     }));
 }
 
-/** The rows of agent_runs of one run, in the order of its log. */
+/** Returns the rows of agent_runs for one run, in the order of the log. */
 export function runLogs(events: readonly Event[], runId: string): readonly ActionLog[] {
   return events.filter(({ data }) => "run_id" in data && data.run_id === runId).flatMap(actionLogs);
 }
 
-/** The value of the first key whose value is a number. */
+/** Returns the first value that is a number. */
 function firstNumber(data: Readonly<Record<string, unknown>>, ...keys: readonly string[]): number | null {
   const key = keys.find((name) => typeof data[name] === "number");
   return key === undefined ? null : (data[key] as number);
 }
 
-/** The `action_data` of the agent_runs row of a fact. */
+/** Returns the column `action_data` of a fact's row. */
 export function actionData(row: ActionRow, data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const key in row.data) shown[key] = picked(row.data[key] ?? "", data);

@@ -73,7 +73,7 @@ export const ChangedFile = z.object({
   changes: z.int().positive(),
   last_changed_at: z.iso.datetime(),
   last_tool_use_id: z.string().nullable(),
-  /** In the unified format; null like `insertions`. */
+  /** In the unified format. Null if `insertions` is null. */
   diff: z.string().nullable(),
 });
 export type ChangedFile = z.infer<typeof ChangedFile>;
@@ -86,7 +86,7 @@ export const offerRoutes = {
     path: "/api/v1/offer",
     scope: "run",
     summary:
-      "List the models, tools, commands, agents, skills and MCP servers that a session would have, and what requests may name",
+      "List the models, tools, commands, agents, skills and MCP servers of a new session, and the names that requests may use",
     query: OfferQuery,
     status: 200,
     response: ClaudeOffer.extend({ opened: OpenedNames }),

@@ -3,36 +3,35 @@ import { Line } from "../../agent.ts";
 import { JsonObject } from "../../content.ts";
 
 /**
- * The options of a Claude Code session, in the Claude API's names, limits and defaults; newer options are added.
+ * The options of a Claude Code session, with the Claude API's names, limits and defaults. Newer options of Claude Code are added.
  *
- * A session stores its options under `agent.extras.claude`; a run may differ by `prompt.accepted.options` (see
- * RunOptions). The operator's policy decides what a request may use, before anything is stored.
+ * A session stores its options under `agent.extras.claude`. A run may have different options in `prompt.accepted.options` (see
+ * RunOptions). The server checks options against the operator's policy before it stores them.
  */
 
-/** The four modes of the specification first, then newer ones. */
+/** The first four modes are in the specification. The last two are newer. */
 export const PermissionMode = z.enum(["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]);
 export type PermissionMode = z.infer<typeof PermissionMode>;
 
-/** A tool, or a pattern such as `Bash(git *)`. A comma is rejected because Claude Code would read two tools. */
+/** A tool, or a pattern such as `Bash(git *)`. A comma is rejected, because Claude Code reads it as the end of a name. */
 const ToolName = Line.min(1)
   .max(500)
   .refine((name) => !name.includes(","), "A tool name or pattern may not have a comma; use one list entry for each.");
 
 /**
  * An alias of Claude Code, or the id of a Claude model: Anthropic's (`claude-…`), Vertex's (`claude-…@20250929`) or Bedrock's
- * (`us.anthropic.claude-…-v1:0`, or the ARN of a profile). `[1m]` asks for the window of a million tokens.
+ * (`us.anthropic.claude-…-v1:0`, or the ARN of a profile). `[1m]` selects the context window of a million tokens.
  */
 export const ClaudeModel = Line.max(100).regex(
   /^(?:sonnet|opus|haiku|fable|best|opusplan|default|(?:[a-z]{2,10}(?:-[a-z]{2,10})?\.)?(?:anthropic\.)?claude-[a-zA-Z0-9._-]+(?:@[a-zA-Z0-9-]+)?(?::\d+(?::\w+)?)?|[a-zA-Z0-9][a-zA-Z0-9._-]*\/[a-zA-Z0-9._:@/-]+|arn:aws[a-z-]*:bedrock:[a-zA-Z0-9:/._-]+)(?:\[1m\])?$/,
-  "Expected sonnet, opus, haiku, opusplan, the id of a Claude model (claude-…, or as Bedrock and Vertex name it), or provider/name of a model of this server.",
+  "Expected sonnet, opus, haiku, opusplan, the id of a Claude model (claude-…, or a name of Bedrock or Vertex), or provider/name of a model of this server.",
 );
 
 /** How much effort the model makes for an answer. */
 const Effort = z.enum(["low", "medium", "high", "xhigh", "max"]);
 
 /**
- * Whether and how the model thinks before it answers; `budget_tokens` is for models that do not decide themselves how
- * much to think.
+ * Controls how the model thinks before it answers. Only models without adaptive thinking need `budget_tokens`.
  */
 const Thinking = z.strictObject({
   type: z.enum(["adaptive", "enabled", "disabled"]),
@@ -45,7 +44,7 @@ const Beta = z
   .string()
   .regex(/^[a-z0-9][a-z0-9.-]{0,99}$/, "Expected the name of a beta, such as context-1m-2025-08-07.");
 
-/** Names of skills; `all` is every skill that is found. */
+/** Names of skills. `all` selects every available skill. */
 const Skills = z.union([z.literal("all"), z.array(Line.min(1).max(200)).max(200)], {
   error: 'Expected a list of names, or "all".',
 });
@@ -77,13 +76,13 @@ export const HookWebhook = z.object({
   url: z.url({ protocol: /^https?$/ }),
   headers: z.record(z.string(), z.string()).default({}),
   timeout: z.int().min(1).max(300).default(30),
-  /** A pattern for tool names. It runs on a linear-time engine, which has no look-around and no back-references. */
+  /** A pattern for tool names. Look-around and back-references are not supported, because a linear-time engine runs the pattern. */
   matcher: z.string().max(1000).nullish(),
   /** The key that signs the hook's calls (Standard Webhooks). Default: the operator's secret. */
   secret: z
     .string()
     .regex(
-      // The second form is what a log contains in place of the secret.
+      // A log contains the second form instead of the secret.
       /^(?:whsec_[A-Za-z0-9+/]{32,500}={0,2}|secret:[0-9a-f]{24})$/,
       "Expected whsec_ and at least 24 bytes in base64.",
     )
@@ -91,7 +90,7 @@ export const HookWebhook = z.object({
 });
 export type HookWebhook = z.infer<typeof HookWebhook>;
 
-/** The seven specified events first, in their order; then the other events of the SDK. */
+/** First the seven events of the specification in its order, and after them all other events of the SDK. */
 export const HOOK_EVENTS = [
   "PreToolUse",
   "PostToolUse",
@@ -129,7 +128,7 @@ export const HOOK_EVENTS = [
 ] as const;
 export type HookEvent = (typeof HOOK_EVENTS)[number];
 
-/** `pre_tool_use` and `PreToolUse` name the same hook; `PreToolUse` is stored. */
+/** Maps names such as `pre_tool_use` to names such as `PreToolUse`, which are stored. */
 const HOOK_NAMES = new Map<string, string>(
   HOOK_EVENTS.map((name) => [name.replace(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase(), name]),
 );
@@ -166,14 +165,14 @@ export const SandboxSettings = z.object({
 
 const Tools = z.array(ToolName).max(200);
 
-/** Options of a run that the specification does not have. */
+/** Run options that are not in the specification. */
 const howItWorks = {
   effort: Effort.nullish(),
   thinking: Thinking.nullish(),
   betas: z.array(Beta).max(20).nullish(),
   /** Used when the model is overloaded. */
   fallback_model: ClaudeModel.nullish(),
-  /** What one run may cost, in dollars. */
+  /** The maximum cost of one run, in dollars. */
   max_budget_usd: z.number().positive().max(1_000_000).nullish(),
   skills: Skills.nullish(),
 };

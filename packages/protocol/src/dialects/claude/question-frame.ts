@@ -4,7 +4,7 @@ import type { QuestionEventData } from "./responses.ts";
 
 type Opened = FactData<"await.opened">["awaits"][number];
 
-/** The question for a person; undefined for a wait that no person can end. */
+/** Returns the question for a person, or undefined if the session waits for a subagent. */
 export function questionData(opened: Opened, sessionId: string): QuestionEventData | undefined {
   const { tool_use_id, kind, name, input, about } = opened;
   if (kind === "subagent") return undefined;
@@ -33,7 +33,9 @@ function planIn(input: unknown): string | null {
   return typeof plan === "string" ? plan : null;
 }
 
-/** The text of the question: Claude Code's input has a list `questions`, the specification's example one `question`. */
+/**
+ * Returns the text of the question. Claude Code's input has a list `questions`. The example in the specification has a single `question`.
+ */
 function wordsOf(input: unknown, questions: readonly JsonObject[]): string {
   const words = questions.map(({ question }) => question).filter((question) => typeof question === "string");
   if (words.length > 0) return words.join("\n");

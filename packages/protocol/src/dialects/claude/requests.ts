@@ -5,13 +5,13 @@ import { Uuid } from "../../ids.ts";
 import { ClaudeModel, ClaudeOptions, PermissionMode, RunOptions } from "./options.ts";
 
 /**
- * The requests of `/api/v1`, in the Claude API's names, limits and defaults. Fields that are not in the specification
- * come last in each schema.
+ * The requests of `/api/v1`, with the Claude API's names, limits and defaults. In each schema, fields that are not in the specification
+ * come last.
  */
 
 const Prompt = z.string().min(1).max(100_000);
 
-/** An image that goes with a prompt: its bytes in base64, or its address. */
+/** An image of a prompt, as base64 or as a URL. */
 export const ImageContent = z.strictObject({
   type: z.enum(["base64", "url"]).default("base64"),
   media_type: z.enum(["image/jpeg", "image/png", "image/gif", "image/webp"]),
@@ -22,17 +22,17 @@ export type ImageContent = z.infer<typeof ImageContent>;
 const spoken = { prompt: Prompt, images: z.array(ImageContent).max(100).nullish() };
 
 /**
- * Ends the run when the client that requested it disconnects. Otherwise the run continues and can be followed again.
+ * If true, the run ends when the client of the request disconnects. If false, the run continues and clients can follow it again.
  */
 const leaving = { stop_on_disconnect: z.boolean().default(false) };
 
 /**
- * What happens to a prompt while a run is in progress: it is rejected (the default over HTTP), queued, or replaces the
- * run (the default over the socket). A queued or replacing prompt does not answer a question.
+ * Says what happens to a prompt while a run is in progress. Default: `reject` over HTTP, `replace` over the socket. With `queue` or
+ * `replace`, the prompt does not answer an open question.
  */
 const busy = { when_running: z.enum(["reject", "queue", "replace"]).nullish() };
 
-/** Metadata keys are plain words, so that sessions can be found by them. */
+/** Keys have only these characters because queries contain pairs `key:value`. */
 const Metadata = z.record(
   z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "Expected letters, digits, _, . or -."),
   z.unknown(),
@@ -73,13 +73,13 @@ export const ResumeRequest = z
   );
 export type ResumeRequest = z.output<typeof ResumeRequest>;
 
-/** Fields that are not given are inherited from the parent. */
+/** A fork inherits all fields that the request leaves out. */
 export const ForkRequest = z
   .strictObject({
     ...spoken,
     ...changes.shape,
     ...leaving,
-    /** The last message that the fork keeps. Default: the last one of the parent. */
+    /** The last message that the fork keeps. Default: the parent's last message. */
     message_id: Uuid.nullish(),
     title: Line.max(255).nullish(),
     ...labels,
@@ -97,7 +97,7 @@ const Answer = z.union([z.string().min(1).max(100_000), JsonObject], {
 
 export const AnswerRequest = z.strictObject({
   answer: Answer,
-  /** The question that is answered. Required if several are open. */
+  /** The question to answer. Required if several questions are open. */
   tool_use_id: z.string().min(1).max(200).nullish(),
 });
 
@@ -111,7 +111,7 @@ export const ControlRequest = z.strictObject({
 export const RewindRequest = z.strictObject({
   /** The id of a checkpoint, or of the user message at which the checkpoint was made. */
   checkpoint_id: z.string().min(1).max(100),
-  /** Returns what would change, and changes nothing. */
+  /** Only reports the changes that a rewind would make. */
   dry_run: z.boolean().default(false),
 });
 
@@ -121,12 +121,12 @@ const Page = z.coerce.number().int().min(1);
 
 export const SessionListQuery = z.strictObject({
   status: z.enum(["active", "completed", "error"]).optional(),
-  /** Sessions that have all of these tags. */
+  /** Finds sessions that have all of these tags. */
   tags: z.preprocess((value) => (typeof value === "string" ? [value] : value), Tags).optional(),
-  /** Text in the title. */
+  /** Finds sessions with this text in the title. */
   search: z.string().min(1).max(200).optional(),
   user: Line.max(255).optional(),
-  /** `key:value` pairs that the session's metadata has. */
+  /** Finds sessions with these `key:value` pairs in the metadata. */
   metadata: z
     .preprocess(
       (value) => (typeof value === "string" ? [value] : value),
@@ -146,13 +146,13 @@ export const SessionListQuery = z.strictObject({
 });
 export type SessionListQuery = z.output<typeof SessionListQuery>;
 
-/** What a client may send over `/api/v1/query/ws`, each as one text message of JSON. */
+/** A message that a client may send over `/api/v1/query/ws`, as JSON text. */
 export const ClaudeSocketMessage = z.discriminatedUnion("type", [
   z
     .strictObject({
       type: z.literal("prompt"),
       ...QueryRequest.shape,
-      /** Both names are accepted: the specification says `content`, the system that it describes says `prompt`. */
+      /** The specification has `content`. The original system has `prompt`. */
       prompt: Prompt.optional(),
       content: Prompt.optional(),
     })
@@ -161,7 +161,7 @@ export const ClaudeSocketMessage = z.discriminatedUnion("type", [
         context.addIssue({ code: "custom", path: ["prompt"], message: "Expected either prompt or content." });
     }),
   /**
-   * Follows the run in progress, or the last run of the session; with `last_event_id` only the events after that event.
+   * Follows the run in progress, or the last run of the session. With `last_event_id`, only later events are sent.
    */
   z.strictObject({
     type: z.literal("attach"),

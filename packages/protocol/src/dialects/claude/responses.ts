@@ -2,15 +2,14 @@ import { z } from "zod";
 import { SessionStatus } from "../../session.ts";
 
 /**
- * The responses of `/api/v1`, in the Claude API's names and types. Additional data of Claude Code or Skein is in
- * further fields.
+ * The responses of `/api/v1`, with the Claude API's names and types. Skein adds fields for data that the Claude API does not have.
  */
 
 const Instant = z.iso.datetime();
 const Tokens = z.int().nonnegative();
 const Dollars = z.number().nonnegative();
 
-/** Any JSON object. It is checked without being copied. */
+/** Any JSON object. The check does not copy the object. */
 const AnyObject = z
   .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value))
   .meta({ type: "object" });
@@ -25,7 +24,7 @@ export type UsageSchema = z.infer<typeof UsageSchema>;
 
 export const ContentBlockSchema = z.looseObject({
   /**
-   * Other types of the Messages API are shown as the most similar of these; `block_type` then has the original type.
+   * A block of another type gets the most similar of these types. Its original type is in `block_type`.
    */
   type: z.enum(["text", "thinking", "tool_use", "tool_result"]),
   block_type: z.string().optional(),
@@ -58,7 +57,7 @@ export const MessageEventData = z.looseObject({
   type: z.enum(["user", "assistant", "system"]),
   content: z.array(ContentBlockSchema),
   model: z.string().nullish(),
-  /** The id of the message. The id of a user message also names its checkpoint. */
+  /** The id of the message. A checkpoint has the id of its user message. */
   uuid: z.string().nullish(),
   usage: UsageSchema.nullish(),
   /** Set on messages of a subagent. */
@@ -89,8 +88,7 @@ export const QuestionEventData = z.looseObject({
   tool_name: z.string(),
   input: z.unknown().optional(),
   /**
-   * Rules that would allow calls like this one from now on: an answer may send some of the rules back as
-   * `updatedPermissions`.
+   * Rules that would allow similar calls in future. An answer may send some of these rules back as `updatedPermissions`.
    */
   suggestions: z.array(AnyObject).optional(),
   /** The plan of an ExitPlanMode call. */
@@ -103,17 +101,17 @@ export const ResultEventData = z.looseObject({
   is_error: z.boolean(),
   duration_ms: z.int().nonnegative(),
   num_turns: z.int().nonnegative(),
-  /** What this run cost. Null where a model has no price. */
+  /** The cost of this run. Null if a model has no price. */
   total_cost_usd: Dollars.nullish(),
   usage: UsageSchema.nullish(),
-  /** What this run used of each model. */
+  /** The usage of this run, by model. */
   model_usage: z.record(z.string(), UsageSchema).nullish(),
   result: z.string().nullish(),
   /** Present if the request set `output_format`. */
   structured_output: z.unknown().optional(),
   is_complete: z.boolean(),
   stop_reason: z.enum(["completed", "max_turns_reached", "interrupted", "error"]),
-  /** What the session has cost so far, this run included. */
+  /** The cost of the session until the end of this run. */
   session_total_cost_usd: Dollars.nullish(),
   /** The built-in simulation answered instead of a model, so the run costs nothing. */
   simulated: z.literal(true).optional(),
@@ -146,7 +144,7 @@ export const SingleResponse = z.looseObject({
   /** All content of the assistant. */
   content: z.array(ContentBlockSchema),
   is_error: z.boolean(),
-  /** False for a run that was cut short, and for a run that waits: `questions` then lists what the run waits for. */
+  /** False if the run was cut short or waits. `questions` lists what a waiting run waits for. */
   is_complete: z.boolean(),
   stop_reason: ResultEventData.shape.stop_reason.nullable(),
   duration_ms: z.int().nonnegative(),
@@ -168,7 +166,7 @@ export const SessionResponse = z.object({
   updated_at: Instant,
   total_turns: z.int().nonnegative().meta({
     description:
-      "How many runs have ended: prompts that were answered, failed or were interrupted. The turns of the model inside one run are num_turns of its result.",
+      "How many runs have ended, including failed and interrupted runs. The turns inside a run are in num_turns of its result.",
   }),
   total_cost_usd: Dollars.nullable(),
   parent_session_id: z.string().nullable(),
@@ -179,9 +177,9 @@ export const SessionResponse = z.object({
   working_directory: z.string().nullable(),
   last_message_at: Instant.nullable(),
   usage: UsageSchema,
-  /** More detailed than `status`: a session that waits for an answer is `awaiting`. */
+  /** More detailed than `status`. For example, a session that waits for an answer is `awaiting`. */
   activity: SessionStatus,
-  /** Whether the built-in simulation gave any of its answers. */
+  /** True if the built-in simulation gave at least one answer. */
   simulated: z.boolean(),
 });
 export type SessionResponse = z.infer<typeof SessionResponse>;
@@ -198,7 +196,7 @@ export const SessionMessage = z.object({
   id: z.string(),
   session_id: z.string(),
   message_type: z.enum(["user", "assistant", "system", "result"]),
-  /** The data of the event that the stream sent, with the blocks of the Messages API. A result also has its `error`. */
+  /** The data of the stream event, with the blocks of the Messages API. A failed result also has `error`. */
   content: AnyObject,
   created_at: Instant,
   /** The place in the log, which orders the rows of a session. */
@@ -242,7 +240,7 @@ export const DependencyStatus = z.object({
 export const HealthResponse = z.object({
   status: z.enum(["ok", "degraded", "unhealthy"]),
   version: z.string().nullish(),
-  /** Each dependency by its name. Callers without a key see only the failing ones. */
+  /** Dependencies by name. Callers without a key see only failing dependencies. */
   dependencies: z.record(z.string(), DependencyStatus),
 });
 export type HealthResponse = z.infer<typeof HealthResponse>;

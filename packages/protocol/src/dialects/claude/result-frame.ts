@@ -14,8 +14,8 @@ export interface RunTotals {
 }
 
 /**
- * Fields of the SDK's result that are not copied: some have another name here, and Skein computes the others itself
- * because the SDK adds them up over all runs and the Claude API has them for one run.
+ * Fields of the SDK's result that are not copied. Some have another name in the Claude API. Skein computes the rest, because the SDK adds
+ * them up over all runs and the Claude API needs them for one run.
  */
 export const RESULT_LEFT_OUT: readonly string[] = [
   "type",
@@ -42,7 +42,7 @@ export function resultData(event: Ended, { sessionId, spent, byModel }: RunTotal
   };
 }
 
-/** The part of the result that is computed from the event alone. */
+/** Returns the part of the result that needs only the event. */
 export function resultOfRun(event: Ended, sessionId: string) {
   const { data } = event;
   const own = data.result ?? {};
@@ -76,7 +76,7 @@ export function doneReason(event: Ended): "completed" | "interrupted" | "error" 
   return event.data.outcome === "cancelled" ? "interrupted" : "error";
 }
 
-/** Why a run failed; undefined for a run that was stopped. */
+/** Returns why a run failed, or undefined if the run was completed or cancelled. */
 export function errorData(event: Ended): Extract<StreamEvent, { event: "error" }>["data"] | undefined {
   if (event.event_type === "session.completed" || event.data.outcome === "cancelled") return undefined;
   const { code, message, status } = event.data.error;
@@ -88,12 +88,12 @@ export function errorData(event: Ended): Extract<StreamEvent, { event: "error" }
   };
 }
 
-/** Millionths of a dollar as dollars. */
+/** Converts millionths of a dollar to dollars. */
 export function dollars(micros: number): number {
   return micros / 1_000_000;
 }
 
-/** The SDK's usage per model in the Claude API's spelling: `inputTokens` is `input_tokens`, `costUSD` is `cost_usd`. */
+/** Renames the keys of the SDK's usage for the Claude API: `inputTokens` to `input_tokens`, `costUSD` to `cost_usd`. */
 function snakeUsage(byModel: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(byModel).map(([model, usage]) => [

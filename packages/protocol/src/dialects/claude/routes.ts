@@ -31,7 +31,7 @@ export const claudeRoutes = {
     method: "GET",
     path: "/api/v1/health",
     scope: "open",
-    summary: "Get the health of the server; with a key, also of each dependency",
+    summary: "Get the health of the server. With a key, the answer has the health of each dependency",
     status: 200,
     statusWhenFailing: 503,
     response: HealthResponse,
@@ -94,7 +94,7 @@ export const claudeRoutes = {
     method: "GET",
     path: "/api/v1/sessions/{session_id}/stream",
     scope: "read",
-    summary: "Stream the run in progress, or the last run. With `Last-Event-ID`: only the events after it",
+    summary: "Stream the run in progress, or the last run. `Last-Event-ID` skips the events up to this id",
     ...streamed,
   },
   resumeClaudeSession: {

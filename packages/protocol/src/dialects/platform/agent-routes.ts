@@ -4,7 +4,6 @@ import { type Route, inAgent } from "./route.ts";
 import { AgentInput, AgentPatch, ApiTool } from "./agent-shapes.ts";
 import { PageQuery, pageOf } from "./page.ts";
 
-/** Agents and their tools. */
 export const agentRoutes = {
   createAgent: {
     method: "POST",
@@ -62,7 +61,7 @@ export const agentRoutes = {
     method: "DELETE",
     path: "/v1/agents/{agent_id}",
     scope: "admin",
-    summary: "Archive an agent: no new session can use it",
+    summary: "Archive an agent. New sessions cannot use an archived agent",
     params: inAgent,
     status: 200,
     response: Agent,
@@ -71,7 +70,7 @@ export const agentRoutes = {
     method: "POST",
     path: "/v1/agents/{agent_id}/restore",
     scope: "admin",
-    summary: "Restore an archived agent: new sessions can use it again",
+    summary: "Restore an archived agent. New sessions can use the agent again",
     params: inAgent,
     status: 200,
     response: Agent,
@@ -80,7 +79,7 @@ export const agentRoutes = {
     method: "GET",
     path: "/v1/tools",
     scope: "read",
-    summary: "List the tools that agents can name",
+    summary: "List the tools that agents can use",
     status: 200,
     response: z.object({ data: z.array(ApiTool) }),
   },

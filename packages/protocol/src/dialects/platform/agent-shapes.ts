@@ -5,7 +5,7 @@ import { Uuid } from "../../ids.ts";
 
 const LONGEST_WAIT_MS = 30 * 24 * 3600 * 1000;
 
-/** A tool that the caller runs itself: a run that uses one waits for the result. */
+/** A tool that the caller runs. When the model uses the tool, the run waits for the result of the caller. */
 const FrontendTool = z.strictObject({
   ...ToolSchema.shape,
   timeout_ms: z.int().positive().max(LONGEST_WAIT_MS).optional(),
@@ -13,18 +13,17 @@ const FrontendTool = z.strictObject({
   strict: z.boolean().optional(),
 });
 
-/** Skills by name, or folders on the server that contain skills, if the operator allowed these folders. */
+/** Names of skills, or folders with skills that the operator allowed. */
 const SkillNames = z.array(z.string().min(1).max(4096)).max(200);
 
 /**
- * An agent in a request: the platform API's columns, the fields of its configuration, and the names of tools that are
- * defined in the server's code.
+ * An agent in a request. Has the platform API's columns, the fields of the configuration, and names of the server's tools.
  */
 export const AgentInput = z
   .strictObject({
     ...NewAgentConfig.shape,
     model: NewAgentConfig.shape.model.optional(),
-    /** A model from the list of models; its name becomes the agent's model. */
+    /** The id of a model in the model list. The model's name becomes the agent's model. */
     default_model_id: Uuid.nullable().default(null),
     tags: Tags.default([]),
     /** Names of tools that are defined in the server's code. */
@@ -36,7 +35,7 @@ export const AgentInput = z
 export type AgentInput = z.output<typeof AgentInput>;
 
 /**
- * The fields that a patch may change, without defaults: a default would overwrite a field that the patch leaves out.
+ * The fields that a patch may change. They have no defaults, because a default would overwrite a field that the patch leaves out.
  */
 const { shape } = NewAgentConfig;
 
@@ -65,7 +64,7 @@ const changeable = {
   fallback_models: shape.fallback_models.unwrap(),
 };
 
-/** A change of an agent: fields that are left out stay unchanged. The runtime cannot be changed. */
+/** A change of an agent. Missing fields stay unchanged. The runtime cannot be changed. */
 export const AgentPatch = z
   .strictObject({
     ...changeable,
@@ -85,7 +84,7 @@ export const ApiTool = z.object({
   name: z.string(),
   description: z.string(),
   input_schema: AnyObject,
-  /** `once`: the tool is not run again if its worker dies during the call. */
+  /** If a worker dies during a call of a tool with `once`, the call is not repeated. */
   policy: z.enum(["once", "repeatable"]),
 });
 export type ApiTool = z.infer<typeof ApiTool>;

@@ -1,20 +1,20 @@
 import { z } from "zod";
 
-/** Who did what, when, from where, and with which result. Entries are never changed. */
+/** An entry of the audit log. Entries are never changed. */
 export const AuditEntry = z.object({
-  /** A UUID v7, so that ids are in the order of time. */
+  /** A UUID v7, so that ids are ordered by time. */
   id: z.string(),
   created_at: z.iso.datetime(),
-  /** What was done or tried: `key.create`, `session.delete`, `await.answer`. */
+  /** The action, such as `key.create`, `session.delete` or `await.answer`. */
   action: z.string(),
   /** The target of the action: an id, or a name. Null if the action has no target. */
   target: z.string().nullable(),
   outcome: z.enum(["done", "refused", "failed"]),
-  /** The name of the key; `operator` for a command on the server's machine, null for a caller without a valid key. */
+  /** The name of the key. `operator` for a command on the server's machine. Null for a caller without a valid key. */
   actor: z.string().nullable(),
   /** The first 12 digits of the key's id. */
   key_id: z.string().nullable(),
-  /** The address of the caller; null for the server itself. */
+  /** The address of the caller. Null for actions of the server. */
   address: z.string().nullable(),
   request_id: z.string().nullable(),
   /** Why the action was rejected or failed, in a sentence. */

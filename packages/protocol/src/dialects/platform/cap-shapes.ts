@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A cap that the operator set, and its current use. A limit that the cap does not have is null. */
+/** A cap of the operator and its current use. `runs` or `spend` is null if the cap does not limit it. */
 export const ApiCap = z.object({
   of: z.enum(["key", "agent", "tenant"]),
   name: z.string(),
@@ -12,16 +12,16 @@ export const ApiCap = z.object({
       waiting: z.number(),
     })
     .nullable(),
-  /** Dollars of one day (UTC). */
+  /** Spending per day (UTC), in dollars. */
   spend: z
     .object({
       limit_usd: z.number(),
       spent_usd: z.number(),
-      /** Reserved for calls in progress. */
+      /** The amount that is reserved for calls in progress. */
       reserved_usd: z.number(),
-      /** The percentage of the limit at which people are asked; null if nobody is asked. */
+      /** At this percentage of the limit, a person must approve further spending. Null if no approval is needed. */
       ask_at_percent: z.number().nullable(),
-      /** Whether people were asked today, and allowed spending up to the whole limit. */
+      /** True if a person has approved spending up to the whole limit today. */
       is_allowed: z.boolean(),
       resets_at: z.iso.datetime(),
     })

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { CLAUDE_ERROR_STATUS, ClaudeErrorCode } from "../claude/errors.ts";
 import { ErrorCode } from "../../error.ts";
 
-/** Errors that only the HTTP server has: authentication, and rules of HTTP. */
+/** Errors of authentication and of HTTP. Only the HTTP server has these errors. */
 const HttpErrorCode = z.enum([
   /** The server cannot read the request as HTTP or JSON. */
   "malformed",
-  /** The request did not arrive as a whole in time. */
+  /** The complete request did not arrive in time. */
   "request_timeout",
   /** No key, or an unknown key. */
   "unauthorized",
@@ -15,13 +15,13 @@ const HttpErrorCode = z.enum([
   "method_not_allowed",
   "unsupported_media_type",
   "not_acceptable",
-  /** Too many requests, streams or sessions of this key. */
+  /** The key has sent too many requests, or has too many streams or sessions. */
   "rate_limited",
   /** A request with the same idempotency key is in progress. */
   "in_progress",
-  /** The ETag in If-Match is not the current one. */
+  /** The ETag in If-Match is not the current ETag. */
   "precondition_failed",
-  /** A bug: it was logged under the request id. */
+  /** A bug in the server. The log has the error under the request id. */
   "internal",
 ]);
 
@@ -83,7 +83,7 @@ export const ErrorBody = z.object({
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
-/** The same error in the format of RFC 9457, for callers that accept `application/problem+json`. */
+/** An error in the format of RFC 9457, for callers that accept `application/problem+json`. */
 export interface Problem {
   readonly type: string;
   readonly title: string;

@@ -4,11 +4,11 @@ export const Health = z.object({
   status: z.enum(["ok", "degraded", "unhealthy"]),
   version: z.string(),
   /**
-   * The parts that do not work; shown to everyone. If the store is one of them, the server cannot serve requests and the
-   * status is 503.
+   * Names of dependencies that do not work. All callers see this list. If the list has the store, the server cannot serve requests and
+   * the status is 503.
    */
   failing: z.array(z.string()),
-  /** Only for callers with a key. */
+  /** Only callers with a key see this list. */
   dependencies: z
     .array(z.object({ name: z.string(), status: z.enum(["ok", "failed"]), latency_ms: z.number(), detail: z.string() }))
     .optional(),

@@ -17,7 +17,10 @@ import { ApiSession } from "./session-shapes.ts";
 
 const inHistory = z.object({ session_id: z.string().regex(/^[0-9A-Za-z_-]{1,100}$/, "Expected the id of a session.") });
 
-/** Claude Code's own sessions, read in place. The operator chooses the folders, and the keys that may read them. */
+/**
+ * Routes for the sessions of Claude Code and other agents on this machine. The operator chooses the folders and the keys that may read the
+ * folders.
+ */
 export const historyRoutes = {
   listHistorySessions: {
     method: "GET",
@@ -41,7 +44,7 @@ export const historyRoutes = {
     method: "GET",
     path: "/v1/history/sessions/{session_id}/messages",
     scope: "read",
-    summary: "List the messages of a transcript, oldest first: the last page, or the page before or after a position",
+    summary: "List the messages of a transcript, oldest first. Without a position, this is the last page",
     params: inHistory,
     query: HistoryMessageQuery,
     status: 200,
@@ -80,7 +83,7 @@ export const historyRoutes = {
     method: "GET",
     path: "/v1/history/sessions/{session_id}/files",
     scope: "read",
-    summary: "List the files that a session changed, with the copies from before each change",
+    summary: "List the files that a session changed, with a copy from before each change",
     params: inHistory,
     status: 200,
     response: z.object({ data: z.array(HistoryFile) }),
@@ -112,7 +115,7 @@ export const historyRoutes = {
     method: "POST",
     path: "/v1/history/sessions/{session_id}/adopt",
     scope: "admin",
-    summary: "Adopt a session of Claude Code: create a session with its content and its id",
+    summary: "Adopt a session of Claude Code. The new session has the same content and id",
     params: inHistory,
     status: 201,
     response: ApiSession,
@@ -121,7 +124,7 @@ export const historyRoutes = {
     method: "GET",
     path: "/v1/history/events",
     scope: "read",
-    summary: "Stream the sessions of Claude Code that change",
+    summary: "Stream the changes of sessions of Claude Code",
     status: 200,
     produces: ["text/event-stream"],
     stream: HistoryFrame,

@@ -4,8 +4,7 @@ import { AnyObject, PageQuery } from "./page.ts";
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
 /**
- * Only sessions of this agent: `claude-code`, `codex`, `opencode` and so on. Unknown names are rejected, with the list
- * of known ones.
+ * Finds only sessions of this agent, such as `claude-code` or `codex`. The error for an unknown name lists the known names.
  */
 const Source = z.string().min(1).max(40);
 
@@ -19,16 +18,16 @@ const HistoryUsage = z.object({
 /** The usage of a session and its subagents together. */
 const HistorySessionUsage = HistoryUsage.extend({
   calls: Count,
-  /** Calls whose model has no price. No cost includes them. */
+  /** Calls of models without a price. The cost does not include these calls. */
   unpriced_calls: Count,
   models: z.array(z.string()),
 });
 export type HistorySessionUsage = z.infer<typeof HistorySessionUsage>;
 
-/** A session of another agent, such as Claude Code, in that agent's own files. Skein does not drive it. */
+/** A session in the files of another agent, such as Claude Code. Skein only reads these files. */
 export const HistorySession = z.object({
   id: z.string(),
-  /** The agent: `claude-code`, `codex`, `opencode` and so on. */
+  /** The agent, such as `claude-code`, `codex` or `opencode`. */
   source: z.string(),
   title: z.string().nullable(),
   project_path: z.string(),
@@ -42,11 +41,10 @@ export const HistorySession = z.object({
   subagents: z.array(z.string()),
   size_bytes: Count,
   /**
-   * What the model calls of the session and its subagents cost, according to the price table. Null until it is
-   * computed, and if no call has a price.
+   * The cost of the session and its subagents, according to the price table. Null before the cost is computed, or if no call has a price.
    */
   cost_micros: Count.nullable(),
-  /** The tokens and calls that `cost_micros` is computed from; null while they are not counted yet. */
+  /** The tokens and calls behind `cost_micros`. Null before they are counted. */
   usage: HistorySessionUsage.nullable(),
 });
 export type HistorySession = z.infer<typeof HistorySession>;
@@ -57,11 +55,11 @@ export const HistoryQuery = z.strictObject({
   /** Only sessions of this project's folder. */
   project: z.string().min(1).max(2000).optional(),
   source: Source.optional(),
-  /** Text in the title or in the path of the project. */
+  /** Finds sessions with this text in the title or in the project's path. */
   title: z.string().min(1).max(255).optional(),
   /** `activity`, the default: most recently active first. `created`: newest first. `cost`: most expensive first. `title`: from A to Z. */
   sort: z.enum(["activity", "created", "cost", "title"]).optional(),
-  /** From: active at this time or later. To: active before this time. */
+  /** `from` finds sessions that were active at this time or later. `to` finds sessions that were active before it. */
   from: Instant.optional(),
   to: Instant.optional(),
 });
@@ -73,38 +71,38 @@ export const HistoryPage = z.object({
   total: Count,
 });
 
-/** A point where somebody went back in the conversation and typed another prompt. */
+/** A point where a person went back in the conversation and typed another prompt. */
 const HistoryBranch = z.object({
-  /** The message before the branch; null at the beginning. */
+  /** The message before the branch. Null if the branch is at the beginning. */
   at: z.string().nullable(),
   ways: z.array(z.object({ id: z.string(), prompt: z.string().nullable(), is_active: z.boolean() })),
 });
 
-/** One session with details from its whole transcript. */
+/** A session with details that need its whole transcript. */
 export const HistoryDetails = HistorySession.extend({
   /** Null if the transcript is too large to be read as a whole. */
   branches: z.array(HistoryBranch).nullable(),
-  /** The folder and the command with which the agent continues the session. */
+  /** The folder and the command to continue the session in its agent. */
   resume: z.object({ directory: z.string(), command: z.string() }),
-  /** Whether a Skein session was made from this session. */
+  /** True if Skein has adopted this session. */
   is_adopted: z.boolean(),
 });
 
 /** A message of a transcript, with the blocks of the Messages API. */
 export const HistoryMessage = z.object({
-  /** The id of the message's line; `line:` and the position of the line if the line has no id. */
+  /** The id of the message's line. A line without an id gets `line:` and its position. */
   id: z.string(),
   parent_id: z.string().nullable(),
-  /** The lines of one answer have the same `message_id`, also across pages. */
+  /** All lines of an answer have the same `message_id`, even on different pages. */
   message_id: z.string().nullable(),
   type: z.string(),
-  /** The subtype of a line that the agent itself wrote, such as `compact_boundary`. */
+  /** The subtype of a system line, such as `compact_boundary`. */
   subtype: z.string().nullable(),
   role: z.enum(["user", "assistant"]).nullable(),
-  /** What a person typed. Null for everything else. */
+  /** The text that a person typed. Null for all other messages. */
   prompt: z.string().nullable(),
   content: z.array(AnyObject),
-  /** Whether very long texts were cut. The line in the file has the whole text. */
+  /** True if very long texts were cut. The file has the whole text. */
   is_cut: z.boolean(),
   created_at: Instant,
   model: z.string().nullable(),
@@ -113,9 +111,9 @@ export const HistoryMessage = z.object({
   is_sidechain: z.boolean(),
   is_rewound: z.boolean(),
   is_compacted: z.boolean(),
-  /** The subagent that a result comes from. */
+  /** The subagent that gave the result. */
   agent_id: z.string().nullable(),
-  /** Where the line begins in the file, and how long it is. */
+  /** The start of the line in the file. `bytes` is the length of the line. */
   offset: Count,
   bytes: Count,
 });
@@ -123,11 +121,11 @@ export type HistoryMessage = z.infer<typeof HistoryMessage>;
 
 export const HistoryMessageQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(500).optional(),
-  /** Messages before this position; without `before` and `after` the last ones. */
+  /** Returns messages before this position. Without `before` and `after`, returns the last messages. */
   before: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
-  /** Messages from this position on. */
+  /** Returns messages at this position and after it. */
   after: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
-  /** The transcript of this subagent instead of the session's own. */
+  /** Returns the transcript of this subagent instead of the main transcript. */
   agent_id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,100}$/)
@@ -137,10 +135,10 @@ export const HistoryMessageQuery = z.strictObject({
 /** A page of a transcript, oldest first. */
 export const HistoryMessages = z.object({
   data: z.array(HistoryMessage),
-  /** The value of `before` for the previous page; null at the beginning of the file. */
+  /** The value of `before` for the previous page. Null at the beginning of the file. */
   next_before: Count.nullable(),
   /**
-   * The value of `after` for the next page. A later request with this value returns messages that were written since.
+   * The value of `after` for the next page. A later request with this value returns new messages.
    */
   next_after: Count,
   size_bytes: Count,
@@ -158,7 +156,7 @@ export const HistorySearchQuery = z.strictObject({
   session_id: z.string().min(1).max(100).optional(),
 });
 
-/** A place where the words were found. */
+/** A message that matches the search. */
 const HistoryMatch = z.object({
   session_id: z.string(),
   /** The agent of the session. */
@@ -169,11 +167,11 @@ const HistoryMatch = z.object({
   kind: z.enum(["prompt", "text", "thinking", "tool_use", "tool_result", "other"]),
   tool_name: z.string().nullable(),
   agent_id: z.string().nullable(),
-  /** The words, and the lines around them. */
+  /** The line with the match. `context` has the lines around it. */
   match: z.string(),
   context: z.array(z.string()),
   created_at: Instant,
-  /** Where the line begins in its file. */
+  /** The start of the line in its file. */
   offset: Count,
 });
 
@@ -190,22 +188,22 @@ export const HistoryUsageQuery = z.strictObject({
   to: Instant.optional(),
   project: z.string().min(1).max(2000).optional(),
   source: Source.optional(),
-  /** The time zone whose days are used. Default: UTC. */
+  /** The time zone for days. Default: UTC. */
   time_zone: z.string().min(1).max(100).optional(),
 });
 
-/** Tokens and money of the agents' sessions. Prices are those of the price table. */
+/** Tokens and money of the agents' sessions. The costs come from the price table. */
 export const HistoryUsageRow = z.object({
-  /** The day, week (its Monday), month, model, project, id of the session, agent, beginning of the block, or name of the tool. */
+  /** The value of the group, such as a day, a model or the name of a tool. A week has its Monday, and a block has its beginning. */
   key: z.string(),
   ...HistoryUsage.shape,
   calls: Count,
   cost_micros: Count,
   unpriced_calls: Count,
-  /** For a block of five hours: its end, and whether it had no activity. */
+  /** The end of a block of five hours. `is_gap` is true if the block had no activity. */
   ends_at: Instant.optional(),
   is_gap: z.boolean().optional(),
-  /** For a tool: how many of its calls failed. */
+  /** The number of failed calls of a tool. */
   failed: Count.optional(),
 });
 export type HistoryUsageRow = z.infer<typeof HistoryUsageRow>;
@@ -226,7 +224,7 @@ export const HistoryFile = z.object({
   ),
 });
 
-/** A frame of the stream that reports which sessions of Claude Code change. */
+/** A frame of the stream about changed sessions of Claude Code. */
 export const HistoryFrame = z.discriminatedUnion("event", [
   z.object({ event: z.literal("stream.opened"), data: z.object({}) }),
   z.object({

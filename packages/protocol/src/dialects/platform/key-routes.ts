@@ -4,7 +4,6 @@ import type { Route } from "./route.ts";
 
 const inKey = z.object({ key_id: KeyId });
 
-/** The keys of a tenant, and what they may do. */
 export const keyRoutes = {
   getPolicy: {
     method: "GET",
@@ -18,7 +17,7 @@ export const keyRoutes = {
     method: "GET",
     path: "/v1/keys",
     scope: "admin",
-    summary: "List the keys of this tenant, newest first, revoked and expired ones included",
+    summary: "List the keys of this tenant, newest first, including revoked and expired keys",
     status: 200,
     response: z.object({ data: z.array(ApiKey) }),
   },
@@ -45,7 +44,7 @@ export const keyRoutes = {
     method: "POST",
     path: "/v1/keys/{key_id}/rotate",
     scope: "admin",
-    summary: "Rotate a key: create its replacement. The old key stays valid for a while",
+    summary: "Create a new key that replaces this key. The old key stays valid for a while",
     params: inKey,
     body: ApiKeyRotation,
     status: 201,
