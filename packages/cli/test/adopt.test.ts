@@ -1,4 +1,4 @@
-/** `skein adopt` on a session of Codex: what it lists, when it writes, and what it says to do next. */
+/** Tests of `skein adopt` with a session of Codex. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const hasScript = existsSync("/usr/bin/script");
 const wordsFor = (): readonly string[] => ["adopt", ID, "--root", agentData("codex").roots[0] ?? ""];
 
 test.each([[[]], [["--json"]]])(
-  'adopt %j lists what it does not copy before it opens a store, with "1 thinking block" in the singular',
+  "adopt %j lists the parts that it does not copy, and opens the store afterwards",
   async (more) => {
     const { code, err } = await skein(dataFolder(), ...wordsFor(), "--store", "sqlite:/dev/null/x.db", ...more);
     expect(code).toBe(2);
@@ -20,7 +20,7 @@ test.each([[[]], [["--json"]]])(
   },
 );
 
-test("adopt says that Claude Code continues the session, in which folder, and with which command", async () => {
+test("adopt prints the command that continues the session, and its folder", async () => {
   const { code, out, err } = await skein(dataFolder(), ...wordsFor());
   expect([code, out]).toEqual([0, `${ID}\n`]);
   expect(err).toContain(

@@ -70,7 +70,7 @@ test("approvals are given and denied, and frontend tools are answered at the pro
   expect((await chat.ended).code).toBe(0);
 });
 
-test("text typed while the model works is read before its next step, and /cancel ends the run", async () => {
+test("the model reads text typed during a step before the next step, and /cancel ends the run", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
   chat.type(script([{ text: "First words.", chunk: 6, hang: { afterChunks: 1 } }]));
@@ -117,7 +117,7 @@ test("/fork continues in a copy", async () => {
   expect(sessions.map(({ total_runs }) => total_runs)).toEqual([1, 1]);
 });
 
-test("chat continues a waiting session where it was left", async () => {
+test("chat --session asks the open question of a waiting session", async () => {
   const folder = dataFolder();
   const call = { name: "pick", input: { of: ["red"] } };
   const paused = await skein(
@@ -152,7 +152,7 @@ test("lines that arrive during a run are read one by one, and the end of the inp
   expect(lines((await skein(folder, "sessions", "list", "--json")).out)).toHaveLength(1);
 });
 
-test("leaving while a question is open prints how to answer it later", async () => {
+test("a chat that ends with an open question prints the command to answer it", async () => {
   const chat = talk(dataFolder(), "--agent", agentFile);
   const deploy = { name: "deploy", input: { to: "production" } };
   chat.child.stdin?.end(`${script([{ tools: [deploy] }, { text: "Done." }])}\n`);

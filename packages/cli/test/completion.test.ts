@@ -39,7 +39,7 @@ for (const shell of ["bash", "zsh", "fish"] as const) {
   });
 }
 
-test("an unknown shell is rejected, with the list of known ones", async () => {
+test("the error for an unknown shell lists the known shells", async () => {
   expect(await skein(dataFolder(), "completion", "cmd")).toMatchObject({
     code: 2,
     err: expect.stringContaining("bash, zsh, fish"),

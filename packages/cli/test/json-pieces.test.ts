@@ -20,7 +20,7 @@ test.each([
   ["a text", "one"],
   ["null", null],
   ["an empty object", {}],
-])("%s written in pieces is the same JSON as in one piece", (_, value) => {
+])("the pieces of %s together are its whole JSON", (_, value) => {
   for (const indent of [0, 2]) expect([...jsonPieces(value, indent)].join("")).toBe(visibleJson(value, indent));
 });
 

@@ -13,7 +13,7 @@ function skein(data: string, ...args: readonly string[]): Promise<Ended> {
   return call([...args, "--data", data], { env: environmentOf(data), cwd: data });
 }
 
-test("a key that the command makes while a server runs works in its tenant and scope until it is revoked", async () => {
+test("a running server accepts a new key in its tenant and scope until the key is revoked", async () => {
   const data = folder();
   const server = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
   await server.call("POST", "/v1/agents", { name: "Mine" });
@@ -46,7 +46,7 @@ test("keys and doctor with --json print one JSON line for each item, with every 
   expect(await values("doctor", "--port", "0")).toContainEqual({ what: "node", state: "ok", says: process.version });
 });
 
-test("a key can be rotated while a server runs: both keys work, and the list says until when", async () => {
+test("after keys rotate, a running server accepts both keys, and the list says until when", async () => {
   const data = folder();
   const { url } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
   const old = (await skein(data, "keys", "make", "ci", "--owner", "team-a", "--expires", "90")).out.trim();
@@ -113,7 +113,7 @@ test("doctor reports what works, what is not set up yet and what is wrong", asyn
   );
 });
 
-test("doctor says whether the secrets of the store are sealed, and names a sealing key that it was not given", async () => {
+test("doctor says whether the secrets of the store are sealed, and which sealing key is missing", async () => {
   const data = folder();
   const look = async (env: Record<string, string> = {}): Promise<string> => {
     const { out } = await call(["doctor", "--port", "0", "--data", data], {

@@ -6,7 +6,7 @@ import { createSimulator, script } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
 import { call, dataFolder, environmentOf, start } from "./skein.ts";
 
-/** Without namespaces, Bash has the rights of its process, and sees other processes. */
+/** Without namespaces, Bash can read the environment of other processes. */
 const isIsolated =
   spawnSync("unshare", ["--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "true"]).status === 0;
 const OTHERS = isIsolated ? "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n';" : "";

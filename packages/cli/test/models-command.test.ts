@@ -74,7 +74,7 @@ test("models of a server are added with a key from a file, tested, listed and re
   expect((await skein("remove", name)).code).toBe(3);
 });
 
-test("a key from a file is stored in the store of this machine, and used from there", async () => {
+test("a key from a file is stored in the store, and models are called with it", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const data = folder();

@@ -61,7 +61,7 @@ test.each([
   [", and no data of another agent in its usual place", "adopt", "0"],
   ["", "history", "list", "--source", "claude-code"],
   ["", "sql", "SELECT 1", "--root", "FOLDER/.claude"],
-])("without sessions%s, skein %s %s says how to name another directory", async (others, ...args) => {
+])("without sessions%s, skein %s %s proposes the option --root", async (others, ...args) => {
   const folder = dataFolder();
   const { code, err } = await skeinProcess(folder, ...args.map((word) => word.replace("FOLDER", folder)));
   const place = join(folder, ".claude");

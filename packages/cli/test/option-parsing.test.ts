@@ -87,7 +87,7 @@ test.each([
   expect(nearestName(word, ["list", "show", "session", "delete"])).toBe(name);
 });
 
-/** Every command, with the groups that lead to it. */
+/** Lists the commands of a group and of all groups inside it. */
 async function everyCommand(group: Group): Promise<readonly Command[]> {
   const found: Command[] = [];
   for (const entry of group.commands) {

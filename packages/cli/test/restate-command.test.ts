@@ -24,10 +24,10 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     return call(["restate", ...args], { env, cwd: data });
   }
 
-  test("old versions of the workers keep the sessions that they have begun, and are drained when these have ended", async () => {
+  test("old workers keep the sessions that they have begun, and are drained when these sessions have ended", async () => {
     const store = createMemoryStore();
     const ids = createIds();
-    /** Workers of one version, with their own address. */
+    /** Starts workers of a new version at a new address. */
     async function version(work: () => Promise<void>) {
       const service = "skein-session";
       const { identityKey, nodes } = restate;

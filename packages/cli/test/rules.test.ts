@@ -1,4 +1,3 @@
-/** What commands must do, tested in this process. */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,7 +40,7 @@ describe("options", () => {
     ["history restore", ["root", "json"]],
     ["history watch", ["root", "source", "json"]],
     ["history show", ["root", "source", "project", "since", "until", "json", "archive", "cache", "pager"]],
-  ])("skein %s has only those of the common options that it uses", async (name, expected) => {
+  ])("skein %s has every common option that it uses, and no other", async (name, expected) => {
     const { options = {} } = await commandNamed(name);
     const common = Object.keys((await commandNamed("history list")).options ?? {});
     expect(Object.keys(options).filter((option) => common.includes(option))).toEqual(
@@ -54,7 +53,7 @@ describe("options", () => {
     expect(await call("history", "show", "0", "--limit", "3")).toMatchObject({ code: 2 });
   });
 
-  test("the help names every exit code", async () => {
+  test("the help lists every exit code", async () => {
     const help = helpOf(await commandNamed("run"), 100).replaceAll("\n", " ");
     for (const code of [0, 1, 2, 3, 4, 5, 130, 143]) expect(help).toMatch(new RegExp(`(codes: |, )${code} `));
   });
@@ -67,7 +66,7 @@ describe("options", () => {
       });
   });
 
-  test("mcp --root with a missing data directory is rejected with an error message that names it", async () => {
+  test("the error of mcp --root for a missing data directory has its path", async () => {
     expect(await call("mcp", "--root", "/nope")).toMatchObject({ code: 3, err: expect.stringContaining("/nope") });
   });
 });
@@ -133,7 +132,7 @@ describe("with a session in the store", () => {
   });
 });
 
-test("`run` and `chat` do not continue a session adopted from Claude Code, and the error has the command that does", async () => {
+test("`run` and `chat` reject a session adopted from Claude Code, and print the command that continues it", async () => {
   writeCorpus({ folder: join(folder, ".claude"), files: 1, bytes: 20_000 });
   const adopted = (await call("adopt", "0")).out.trim();
   for (const args of [["run", "Hello"], ["run"], ["chat"]])
@@ -183,7 +182,7 @@ test.skipIf(oldNode === undefined)(
   },
 );
 
-test("a server's greeting has a link that logs in, but only on a terminal: a log never gets the key", () => {
+test("a server's greeting contains the key only on a terminal, so no log contains the key", () => {
   const server = {
     url: "http://127.0.0.1:7433",
     key: { key: "the-secret-key", file: "/home/me/.skein/admin-key" },

@@ -8,7 +8,7 @@ import { call, dataFolder, environmentOf, lines, skein, skeinProcess, start } fr
 const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
 
 describe("skein run", () => {
-  test("skein run prints the answer to stdout, and duration and cost to stderr", async () => {
+  test("skein run prints the answer to stdout, and steps, tokens and cost to stderr", async () => {
     const prompt = `Hello ${script([{ text: "Good day.\nHow are you?" }])}`;
     // A separate process, because the sentence about the simulation is printed once per process.
     const { code, out, err } = await start(dataFolder(), ["run", prompt]).ended;
@@ -291,14 +291,14 @@ describe("skein run", () => {
     const sign = { json: "[DONE]", xml: "<content-block-text>", raw: "message_stop" }[format] ?? "";
     expect(out).toContain(sign);
     expect(out).toMatch(/\n$/);
-    // The output for programs: each line is a frame.
+    // In the formats for programs, each line is a frame.
     if (format !== "xml")
       for (const line of out.trim().split("\n")) if (line !== "[DONE]") expect(JSON.parse(line)).toHaveProperty("type");
     const failed = await skein(dataFolder(), "run", script([{ error: { status: 400 } }]), "--format", format);
     expect(failed.code).toBe(1);
   });
 
-  test("the prompt that the simulator suggests works: it asks a question, and continues with the answer", async () => {
+  test("the example prompt of the simulator asks a question, and continues with the answer", async () => {
     const folder = dataFolder();
     const proposed = /such as "([^"]+)"/.exec((await skein(folder, "run", "Hello.")).out)?.[1] ?? "";
     const asked = await skein(folder, "run", proposed);
@@ -391,7 +391,7 @@ test("if an agent file imports a file with a syntax error, the error names the i
   expect(err).toContain(`(${join(folder, "tools.ts")}:2)`);
 });
 
-test("the error of an agent file that throws names the line", async () => {
+test("if an agent file throws an error, the output shows its line", async () => {
   const folder = dataFolder();
   const file = join(folder, "failing.ts");
   writeFileSync(file, 'const place = "here";\n\nthrow new Error(`Nothing is ${place}.`);\n');

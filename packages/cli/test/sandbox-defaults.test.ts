@@ -13,7 +13,7 @@ interface Finding {
 
 const skein = (home: string, ...args: readonly string[]) => call([...args], { env: environmentOf(home), cwd: home });
 
-/** What `skein doctor` reports about the sandbox, when it is started through another command. */
+/** Returns what `skein doctor` reports about the sandbox. The command `through` starts `skein doctor`. */
 async function doctor(home: string, through: readonly string[] = [], ...args: readonly string[]): Promise<Finding> {
   const [command = "", ...rest] = [...through, process.execPath, bin, "doctor", "--json", "--port", "0", ...args];
   // An address that is not loopback needs an operator's key.
@@ -33,7 +33,7 @@ async function doctor(home: string, through: readonly string[] = [], ...args: re
 
 const NAMESPACE = process.getuid?.() === 0 ? ["unshare", "--net"] : ["unshare", "--user", "--map-root-user", "--net"];
 const canUnshare = spawnSync(NAMESPACE[0] ?? "", [...NAMESPACE.slice(1), "true"]).status === 0;
-/** Like a container without rights: programs may not create namespaces there. */
+/** Starts a program that may not create namespaces, as in a container without rights. */
 const UNPRIVILEGED = ["bwrap", "--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--"];
 const WITHOUT_BUBBLEWRAP = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", "/dev/null", "/usr/bin/bwrap", "--"];
 
@@ -67,7 +67,7 @@ describe.skipIf(!hasBubblewrap)("the sandbox mode that a server chooses if the o
   });
 
   test.skipIf(!canUnshare)("the sandbox is required at an address that is not loopback", async () => {
-    // In its own network namespace, so that nobody can reach it.
+    // The separate network namespace keeps other machines out.
     const found = await doctor(dataFolder(), NAMESPACE, "--host", "0.0.0.0");
     expect(found.says).toContain("(required, because other machines can reach this server)");
   });

@@ -92,7 +92,7 @@ test.skipIf(process.platform === "win32")(
   "a server of npm start stops when npm has passed SIGTERM only to the shell that started the server",
   async () => {
     const folder = dataFolder();
-    // Without the `exit`, the shell would replace itself with its last command, the server, and could not be stopped alone.
+    // Without `exit`, the shell would become the server's process, and the test could not stop only the shell.
     const shell = spawn("sh", ["-c", '"$@" serve --port 0; exit $?', "sh", process.execPath, bin], {
       env: { ...environmentOf(folder), npm_lifecycle_event: "start" },
       stdio: ["ignore", "pipe", "inherit"],
@@ -104,12 +104,12 @@ test.skipIf(process.platform === "win32")(
     await expect.poll(() => /http:\S+:\d+/.exec(out)?.[0]).toBeDefined();
     const closed = once(shell.stdout, "close");
     shell.kill("SIGTERM");
-    // The pipe closes when the server, which holds its other end, has ended.
+    // The pipe closes when the server has ended.
     await closed;
   },
 );
 
-test("a second server on a SQLite file names the process that also uses it, and a killed server is no longer listed", async () => {
+test("a second server on a SQLite file prints the first server's process, but not after the first server was killed", async () => {
   const folder = dataFolder();
   const serve = async (): Promise<{ readonly said: string; readonly kill: () => Promise<unknown>; pid?: number }> => {
     const { child, says, ended } = start(folder, ["serve", "--port", "0"]);
@@ -191,7 +191,7 @@ test("a call without a key is rejected, and the error names the variable for the
   expect(err).toContain("SKEIN_API_KEY");
 });
 
-test("a prompt that waits for its turn is shown with its queue position: by run, sessions show and sessions list", async () => {
+test("run, sessions show and sessions list print the queue position of a waiting prompt", async () => {
   const folder = dataFolder();
   const gate = Promise.withResolvers<void>();
   const hold = defineTool({

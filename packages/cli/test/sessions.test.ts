@@ -122,7 +122,7 @@ describe("with a session of two runs", () => {
     await memory.close();
   });
 
-  test("a unique id prefix is enough, and the matches of an ambiguous one are listed", async () => {
+  test("a unique beginning of an id is enough; for an ambiguous beginning, the error lists the matches", async () => {
     const [newest, oldest] = await json("runs", "list", id.slice(0, 13));
     expect(await json("sessions", "show", id.slice(0, 8).toUpperCase())).toMatchObject([{ id }]);
     expect(
@@ -170,7 +170,7 @@ describe("with a session of two runs", () => {
   test.each([
     ["sessions", ["list", "show", "follow", "fork", "cancel", "answer", "export", "import", "delete"]],
     ["runs", ["list", "logs"]],
-  ])("skein %s --help names its commands, and each has examples", async (group, commands) => {
+  ])("skein %s --help lists its commands, and every command has examples", async (group, commands) => {
     const { out } = await call(group, "--help");
     for (const command of commands) expect(out).toMatch(new RegExp(`^ {2}${command} +\\S`, "m"));
     const helps = await Promise.all(commands.map((command) => call(group, command, "--help")));
@@ -179,7 +179,7 @@ describe("with a session of two runs", () => {
   });
 });
 
-test("sessions follow shows what another process does while it happens, and sessions cancel reaches that process", async () => {
+test("sessions follow shows a run of another process while it happens, and sessions cancel ends that run", async () => {
   const folder = dataFolder();
   const running = start(folder, [
     "run",

@@ -10,7 +10,7 @@ import { main } from "../src/main.ts";
 
 export const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
 
-/** The progress line of a command that takes longer than a second, as it may on a busy machine. */
+/** The progress line of a command that takes longer than a second. */
 const AT_WORK = /^[A-Z][A-Za-z ]+ …\n/gm;
 
 export interface Ended {
@@ -128,7 +128,7 @@ for (const name of ["argv", "stdin", "stdout", "stderr"] as const) {
   Object.defineProperty(process, name, { configurable: true, get: () => calls.getStore()?.[name] ?? real });
 }
 const realExit = process.exit;
-// `process.exit` stays replaced, because a command may call it after its call has ended (to stop a tool that still runs).
+// `process.exit` stays replaced, because an ended command may still exit to stop a running tool.
 process.exit = ((code?: number) => (calls.getStore() ?? { exit: realExit }).exit(code)) as typeof process.exit;
 
 async function callNow(args: readonly string[], { env, cwd = process.cwd() }: CallOptions): Promise<Ended> {
@@ -167,7 +167,7 @@ function setEnvironment(env: Environment): void {
   for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
 }
 
-/** The values that a command printed with --json. */
+/** Parses the lines that a command printed with --json. */
 export function lines(text: string): readonly Record<string, unknown>[] {
   return text
     .trim()

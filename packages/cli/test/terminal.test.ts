@@ -5,10 +5,10 @@ import { bin, dataFolder, environmentOf } from "./skein.ts";
 
 const hasScript = spawnSync("script", ["--version"]).status === 0;
 
-/** Texts to wait for, and what to type after each. */
+/** Types `typed` after the output has `seen`. The replies are made in order. */
 type Replies = readonly (readonly [seen: string, typed: string])[];
 
-/** What a person sees of `skein` on its own terminal. */
+/** Runs `skein` on a terminal. Returns the exit code and the output. */
 async function onTerminal(
   args: readonly string[],
   { env = {}, replies = [] }: { readonly env?: Readonly<Record<string, string>>; readonly replies?: Replies } = {},
@@ -33,7 +33,7 @@ async function onTerminal(
   return { code, seen };
 }
 
-/** Our own control sequences: colours, the cleared progress line, and what readline draws. */
+/** The control sequences of Skein and readline, such as colours and the cleared progress line. */
 // oxlint-disable-next-line no-control-regex
 const OURS = /\u001B\[(?:\d+m|K|\d*[GJ]|\?2004[hl]|[1-9]?\d*D)/g;
 // oxlint-disable-next-line no-control-regex

@@ -42,7 +42,7 @@ describe("visible", () => {
     ["letters of every kind", "naïve 日本語 हिन्दी עברית"],
     ["emoji made with zero-width joiners", "👨‍👩‍👧 👍🏽 ✈️"],
     ["Persian text with zero-width joiners", "می‌خواهم"],
-    ["what looks like an escape", "\\x1b[31m"],
+    ["text that looks like an escape", "\\x1b[31m"],
   ])("visible text keeps %s", (_, text) => {
     expect(visible(text)).toBe(text);
   });

@@ -12,12 +12,12 @@ export interface ClientOptions {
   /** Where the server listens, for example `http://127.0.0.1:7433`. */
   readonly url: string;
   readonly apiKey?: string;
-  /** Default: the platform's own `fetch`. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 type Given<Name extends RouteName> = RouteInput<Name>;
-/** The parts of a route's input that exist: params, query, body. */
+/** The keys of a route's input: those of `params`, `query` and `body` that the route has. */
 type Part<Name extends RouteName> = {
   [Key in keyof Given<Name>]: Given<Name>[Key] extends undefined ? never : Key;
 }[keyof Given<Name>];
@@ -25,23 +25,23 @@ type Optional<Name extends RouteName> = {
   [Key in Part<Name>]: Partial<Given<Name>[Key]> extends Given<Name>[Key] ? Key : never;
 }[Part<Name>];
 
-/** The input of a call: only the parts that its route has. */
+/** The input of a call to a route. */
 export type CallInput<Name extends RouteName> = {
   readonly [Key in Exclude<Part<Name>, Optional<Name>>]: Given<Name>[Key];
 } & { readonly [Key in Optional<Name>]?: Given<Name>[Key] } & {
-  /** The idempotency key: a POST that is sent again with the same key is processed once. */
+  /** A POST that is sent again with the same key is processed once. */
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
 };
 
-/** One route as a function. A route without required input is called without an argument. */
+/** The function that calls a route. If the route has no required input, the argument is optional. */
 export type ClientCall<Name extends RouteName> =
   Partial<CallInput<Name>> extends CallInput<Name>
     ? (input?: CallInput<Name>) => Promise<RouteOutput<Name>>
     : (input: CallInput<Name>) => Promise<RouteOutput<Name>>;
 
-/** Every route of the server as a function of its name. */
+/** A function for each route of the server. */
 export type Calls = { readonly [Name in RouteName]: ClientCall<Name> };
 
 /** The server answered with an error. */
@@ -70,7 +70,7 @@ interface AnyInput {
   readonly signal?: AbortSignal;
 }
 
-/** Typed calls, made from the same table that the server serves. */
+/** Makes a function for each route in the table that the server uses. */
 export function createCalls(options: ClientOptions): Calls {
   const names = Object.keys(ROUTES) as RouteName[];
   const calls = names.map((name) => [name, (input: AnyInput = {}) => call(ROUTES[name], input, options)]);
@@ -98,7 +98,7 @@ async function call(route: Route, input: AnyInput, options: ClientOptions): Prom
 }
 
 function addressOf(route: Route, { params = {}, query = {} }: AnyInput, url: string): string {
-  // A session is found by its own id. With `agent_id`, the server also checks that the session belongs to that agent.
+  // A session is found by its id alone. If `agent_id` is given, the server also checks the session's agent.
   const underAgent = route.underAgent && params["agent_id"] !== undefined;
   const pattern = underAgent ? route.path.replace("/v1/", "/v1/agents/{agent_id}/") : route.path;
   const path = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
@@ -112,14 +112,14 @@ export function keyHeader({ apiKey }: ClientOptions): Record<string, string> {
   return apiKey === undefined ? {} : { "x-api-key": apiKey };
 }
 
-/** The server's error, or the response of a proxy in between. */
+/** Returns the error in a server's response. The response may also come from a proxy. */
 export async function errorOf(response: Response): Promise<SkeinError> {
   const text = await response.text();
   const parsed = ErrorBody.safeParse(jsonOf(text));
   if (parsed.success) return new SkeinError(response.status, parsed.data.error);
   return new SkeinError(response.status, {
     code: "internal",
-    message: `The server answered ${response.status} without an error of Skein. Check that the address is that of a Skein server.`,
+    message: `The server answered ${response.status} without an error of Skein. Check that this is the address of a Skein server.`,
     request_id: response.headers.get("x-request-id") ?? "",
   });
 }

@@ -41,7 +41,7 @@ export type FollowedChange =
       readonly session: ApiSession;
       readonly last_sequence: number;
     }
-  /** The cursor is not known to this server: list the sessions again. */
+  /** The server does not know the cursor. The caller must list the sessions again. */
   | { readonly type: "reset" };
 
 const FIRST_WAIT_MS = 250;
@@ -51,8 +51,8 @@ const SILENCE_MS = 45_000;
 /**
  * Follows a session for as long as the caller wants, and reconnects as often as needed.
  *
- * Ends when the signal aborts, when the session is deleted, or with the run that was named. Throws errors that a retry
- * does not fix: a wrong key, an unknown session.
+ * Ends when the signal aborts, when the session is deleted, or when the run `runId` has ended. Throws errors that a retry
+ * does not fix, such as a wrong key or an unknown session.
  */
 export async function* followSession(
   client: ClientOptions,
@@ -83,8 +83,7 @@ function endsRun({ event_type, data }: Event, runId: string): boolean {
 }
 
 /**
- * Follows which sessions change, and reconnects as often as needed. A change may be delivered twice; no change is
- * missed.
+ * Follows the changes of all sessions, and reconnects as often as needed. Every change is delivered once or twice.
  */
 export async function* followChanges(
   client: ClientOptions,
@@ -106,7 +105,7 @@ export async function* followChanges(
 }
 
 /**
- * A change of one of Claude Code's sessions. `opened` comes whenever a connection begins: earlier changes are not sent.
+ * A change of a session of Claude Code. A connection begins with `opened`. Earlier changes are not sent.
  */
 export type FollowedHistory =
   | { readonly type: "opened" }
@@ -116,7 +115,7 @@ export type FollowedHistory =
       readonly change: "created" | "appended" | "rewritten" | "removed";
     };
 
-/** Follows which of Claude Code's sessions change, and reconnects as often as needed. */
+/** Follows the changes of Claude Code's sessions, and reconnects as often as needed. */
 export async function* followHistory(
   client: ClientOptions,
   options: ConnectionOptions = {},
@@ -129,8 +128,8 @@ export async function* followHistory(
 }
 
 /**
- * Reads a stream, and connects again as often as needed. `path` is called before each connection, and its result says
- * where the stream continues.
+ * Reads a stream, and connects again as often as needed. Before each connection, `path` returns the address at which the
+ * stream continues.
  */
 async function* frames(
   client: ClientOptions,

@@ -22,13 +22,13 @@ export type {
 } from "./follow.ts";
 export { type SseFrame, sseFrames } from "./sse-frames.ts";
 
-/** A Skein server, from a browser or from Node. */
+/** Calls a Skein server, from a browser or from Node. */
 export interface Client extends Calls {
   /** Follows a session: its events and drafts as they happen. The client reconnects as often as needed. */
   follow(sessionId: string, options?: FollowOptions): AsyncGenerator<Followed>;
-  /** Follows which sessions of the tenant change. The client reconnects as often as needed. */
+  /** Follows the changes of the tenant's sessions. The client reconnects as often as needed. */
   followChanges(options?: FollowChangesOptions): AsyncGenerator<FollowedChange>;
-  /** Follows which of Claude Code's sessions change. The client reconnects as often as needed. */
+  /** Follows the changes of Claude Code's sessions. The client reconnects as often as needed. */
   followHistory(options?: ConnectionOptions): AsyncGenerator<FollowedHistory>;
 }
 

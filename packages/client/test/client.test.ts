@@ -72,7 +72,7 @@ test("follow continues over connections that are cut, without a gap or a repeat"
     const text = scripted(`Run ${run}.`, [{ text: "Some words to stream.", chunk: 3, chunkDelayMs: 10 }]);
     const before = passed();
     await direct.postMessage({ params: { session_id }, body: { role: "user", content: { text } } });
-    // Cuts in the middle of an answer, after some of the run has been received.
+    // The first four cuts come in the middle of an answer.
     if (run < 4) await vi.waitFor(() => expect(passed()).toBeGreaterThan(before + 1000), PATIENCE_MS);
     slam();
   }

@@ -28,7 +28,7 @@ const TEXT = [
   "🌍".repeat(50_000),
 ].join("\n");
 
-/** A session whose log contains these characters, and its events as JSON. */
+/** Creates a session whose log contains `TEXT`. `expected` has the frames of its events. */
 async function hostileSession() {
   const server = await testServer();
   const { path } = await session(server.call);
@@ -48,8 +48,8 @@ function typesOf(log: readonly Read[]): readonly string[] {
 }
 
 /**
- * A proxy that adds the key, for clients that cannot set a header. `cuts` has a number of bytes for each of the first
- * connections: the proxy cuts the connection after this number.
+ * Starts a proxy that adds the key, for clients that cannot set a header. The proxy cuts its first connection after
+ * `cuts[0]` bytes, the second after `cuts[1]` bytes, and so on.
  */
 async function withKey({ url, key }: { url: string; key: string }, cuts: readonly number[] = []): Promise<string> {
   const { port } = new URL(url);
@@ -78,7 +78,7 @@ async function withKey({ url, key }: { url: string; key: string }, cuts: readonl
   return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 }
 
-/** The JSON line that a program prints, or its error output. */
+/** Runs a program. Returns the JSON that it prints, or its error output. */
 async function printed(command: string, args: readonly string[]): Promise<unknown> {
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));

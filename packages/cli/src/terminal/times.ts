@@ -6,7 +6,7 @@ export function shortTime(date: Date): string {
   return `${shortDate(date)} ${clock(date)}`;
 }
 
-/** Like `shortTime` in at most 11 columns: `11-01 10:00` in this year, else only the date. */
+/** Shortens a time to at most 11 columns: `11-01 10:00` in this year, only the date in another year. */
 export function shorterTime(now: Date): (date: Date) => string {
   return (date) =>
     date.getFullYear() === now.getFullYear() ? shortTime(date).slice(5) : shortTime(date).slice(0, 10).trimEnd();

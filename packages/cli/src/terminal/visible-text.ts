@@ -1,6 +1,6 @@
 /**
- * Output of models and tools may contain characters that move the cursor, write to the clipboard, reverse text or hide
- * it. None of them is sent to a terminal: each is shown as an escape sequence such as `\x1b`.
+ * Output of models and tools may contain characters that move the cursor, write to the clipboard, or reverse or hide
+ * text. A terminal gets escape sequences such as `\x1b` in place of these characters.
  */
 
 /** Scripts that need invisible joiners between letters. */
@@ -32,7 +32,7 @@ const ACTING = new RegExp(
   "gu",
 );
 
-/** Escapes everything in a text that would act on a terminal instead of being displayed. */
+/** Escapes the characters of `ACTING`. */
 export function visible(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll(ACTING, escaped);
 }
@@ -50,8 +50,8 @@ function escaped(character: string): string {
 }
 
 /**
- * Like `visible`, for text in pieces. Half of a surrogate pair at the end of a piece waits for the next piece. So does a
- * carriage return, because a line feed may follow.
+ * Works like `visible`, for text in pieces. If a piece ends with half of a surrogate pair or with a carriage return, this
+ * character is escaped together with the next piece.
  */
 export function createVisible(): { push(piece: string): string; end(): string } {
   let kept = "";
@@ -69,7 +69,7 @@ export function createVisible(): { push(piece: string): string; end(): string } 
   };
 }
 
-/** The value as JSON, with the characters of `ACTING` as JSON escapes. With no indent, the JSON is one line. */
+/** Returns the value as JSON. The characters of `ACTING` are escaped. Without `indent`, the JSON is one line. */
 export function visibleJson(value: unknown, indent?: number): string {
   return (JSON.stringify(value, undefined, indent) ?? "null").replaceAll(ACTING, (found) =>
     Array.from({ length: found.length }, (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(

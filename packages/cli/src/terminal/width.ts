@@ -19,7 +19,7 @@ export function widthOf(text: string): number {
   return widest;
 }
 
-/** As much of a visible line as fits into this many columns, with an ellipsis if something is cut. */
+/** Cuts a visible line that is wider than `columns`. A line that is cut ends with an ellipsis. */
 export function cut(line: string, columns: number, isPart = false): string {
   if (!isPart && widthOf(line) <= columns) return line;
   let kept = "";
@@ -32,13 +32,13 @@ export function cut(line: string, columns: number, isPart = false): string {
   return `${kept}…`;
 }
 
-/** Any text as one visible line of at most this many columns; each run of white space becomes one space. */
+/** Turns any text into one visible line of at most `columns` columns. Line breaks and tabs become spaces. */
 export function shorten(text: string, columns: number): string {
   const read = text.slice(0, columns * 4 + 100);
   return cut(visible(read.replaceAll(/\s+/g, " ")).trim(), columns, read.length < text.length);
 }
 
-/** The text, padded with spaces to a width. */
+/** Pads a text with spaces to a width. */
 export function padded(cell: string, width: number, align: "left" | "right" = "left"): string {
   const blank = " ".repeat(Math.max(0, width - widthOf(cell)));
   return align === "right" ? blank + cell : cell + blank;

@@ -69,7 +69,7 @@ test.each([
   expect(result.err.trim().split("\n")).toHaveLength(1);
 });
 
-test("a missing data directory gives exit code 3, also with --json", async () => {
+test("a missing data directory gives exit code 3, with or without --json", async () => {
   const world = createWorld();
   rmSync(world.root, { recursive: true });
   expect((await world.run("list")).code).toBe(3);
@@ -97,7 +97,7 @@ test("history list shows the newest session first, filters and pages sessions, a
   expect((await world.run("list", "--until", "2026-10-15")).out).not.toContain(first.slice(0, 8));
 });
 
-test("a list that is limited to an agent or a folder ends with a command that reads the list's first session", async () => {
+test("a list with --source ends with a command that shows its first session", async () => {
   const world = createWorld();
   const codex = join(world.folder, "codex of mine");
   const id = "0198c0de-0000-7000-8000-0000000000e1";
@@ -118,7 +118,7 @@ test("a list that is limited to an agent or a folder ends with a command that re
   expect((await world.run("show", "0", "--root", codex)).out).toContain(first);
 });
 
-test("an id with which several sessions begin is rejected with at most five of them and their titles", async () => {
+test("the error for an ambiguous id lists at most five sessions with their titles", async () => {
   const world = createWorld();
   for (const n of [1, 2, 3, 4, 5, 6])
     world.write(
@@ -134,7 +134,7 @@ test("an id with which several sessions begin is rejected with at most five of t
   ]);
 });
 
-test("the short ids of a search are long enough to find each of its sessions", async () => {
+test("history show finds a session by the short id that a search prints", async () => {
   const world = createWorld();
   for (const id of ["33333333-cccc-4ccc-8ccc-ccccccccccca", "33333333-cccc-4ccc-8ccc-cccccccccccb"])
     world.write(
@@ -147,7 +147,7 @@ test("the short ids of a search are long enough to find each of its sessions", a
   for (const id of ids) expect((await world.run("show", id)).code).toBe(0);
 });
 
-test("a title that history search finds is called a title and has no time", async () => {
+test("history search shows a title as "title of the session", without a time", async () => {
   const { out } = await createWorld().run("search", "cleared");
   expect(out).toMatch(/\n {2}title of the session · line 9\n/);
   expect(out).toMatch(/ · said · line 2\n/);
@@ -395,7 +395,7 @@ test("history verify and check end with exit code 1 if something is damaged or u
   expect((await world.run("show", "0")).code).toBe(1);
 });
 
-test("a file of another agent among Claude Code's sessions is damage", async () => {
+test("verify reports a file of another agent among Claude Code's sessions as damage", async () => {
   const world = createWorld();
   const id = "33333333-cccc-4ccc-8ccc-cccccccccccc";
   world.write(
@@ -450,7 +450,7 @@ test.each([
   ["undo", "--list"],
   ["check"],
   ["verify"],
-])("on a terminal of 80 columns no line of history %s %s is longer", async (...args) => {
+])("on a terminal of 80 columns, no line of history %s %s has more than 80", async (...args) => {
   const world = createWorld();
   await world.run("migrate", "--from", "/work/other", "--to", `/work/${"a-long-name/".repeat(9)}`, "--yes");
   const { isTTY, columns } = process.stdout;
@@ -467,7 +467,7 @@ test("an unreadable folder gives exit code 4", ({ skip }) => {
   const world = createWorld();
   chmodSync(join(world.root, "projects"), 0o000);
   chmodSync(world.folder, 0o755);
-  // Root may read everything, so another user tries.
+  // Root can read every folder, so the command runs as another user.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const env = { ...process.env, ...world.env, SKEIN_CACHE_DIR: "", SKEIN_DATA_DIR: world.folder, HOME: world.folder };
   const { status, stderr } = spawnSync(process.execPath, [bin, "history", "list", "--root", world.root], {
@@ -480,7 +480,7 @@ test("an unreadable folder gives exit code 4", ({ skip }) => {
   expect({ status, stderr }).toEqual({ status: 4, stderr: expect.stringContaining("no right") as string });
 });
 
-test("history migrate shows its plan, asks, and moves, and undo reverts it", async () => {
+test("history migrate shows its plan, asks, and moves sessions; history undo moves them back", async () => {
   const world = createWorld();
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const before = readFileSync(file);
@@ -517,7 +517,7 @@ test("history watch shows a line while it is written", async () => {
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const watching = start(world.folder, ["history", "watch", "--json", "--root", world.root]);
   await watching.says("Watching.");
-  // `watch` prints "Watching." before it knows where the file ends. It may take the first new lines for old ones.
+  // `watch` prints "Watching." before it knows where the file ends, so the first new lines may not be shown.
   const writing = setInterval(
     () => appendFileSync(file, `${JSON.stringify({ type: "user", message: { content: "now" } })}\n`),
     100,

@@ -95,7 +95,7 @@ test("each session is shown with its agent; the model and the person can each se
   expect([listed.includes(id), listed.includes(first)]).toEqual([true, false]);
 });
 
-test("--root may be a database of an agent, and history_read returns the task and the original rows of a subagent", async () => {
+test("with a database as --root, history_read returns the task and the original rows of a subagent", async () => {
   const world = createWorld();
   const { folder } = agentData("opencode");
   const database = await connected(world, {}, ["--root", join(folder, "opencode.db")]);
@@ -106,7 +106,7 @@ test("--root may be a database of an agent, and history_read returns the task an
   expect(row.text).toContain(`${join(folder, "opencode.db")}, message/msg_b1]`);
 });
 
-test("the index is built after the first answer, which does not wait for it", async () => {
+test("the first answer does not wait until the index is built", async () => {
   const world = createWorld();
   const index = join(world.env["SKEIN_CACHE_DIR"] ?? "", "history");
   const connection = await connected(world);
@@ -153,7 +153,7 @@ test.skipIf(!hasBubblewrap)(
     const cache = join(world.env["SKEIN_CACHE_DIR"] ?? "", "sql");
     const copies = (): readonly string[] =>
       existsSync(cache) ? readdirSync(cache).filter((name) => name.endsWith(".duckdb")) : [];
-    // A statement that reads no table makes no copy of the data. The first question about the files does not wait for the copy.
+    // A statement without a table makes no copy of the data. The first statement about the files does not wait for the copy.
     expect(await ask("SELECT 42 AS n")).toContain("42");
     expect(await ask(`SELECT count(*) > 0 AS found FROM claude.messages WHERE session_id = '${first}'`)).toContain(
       "true",
@@ -163,7 +163,7 @@ test.skipIf(!hasBubblewrap)(
     const databases = await ask("PRAGMA database_list");
     expect(databases).toContain("skein_copy");
     expect(databases).not.toContain(world.folder);
-    // Three questions at a time, because most of the time of each is the start of its process.
+    // Each statement starts a process. Three statements at the same time take less time.
     await Promise.all([
       expect(ask("SELECT DISTINCT source FROM all_sessions ORDER BY 1")).resolves.toMatch(
         /claude-code.+skein.+\(2 rows\)/,

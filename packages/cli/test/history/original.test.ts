@@ -31,7 +31,7 @@ function agentWorld(agent: Agent, data = agentData(agent), world = createWorld()
     data,
     world,
     run: async (...args: readonly string[]) => await world.run("show", ...args, ...roots, "--source", data.name),
-    /** The messages of a session that were read from this place. */
+    /** Returns the messages of a session whose `raw.from` matches. */
     async readFrom(session: string, from: RegExp) {
       const { out } = await world.run("show", session, ...roots, "--source", data.name, "--all", "--json");
       return (JSON.parse(out) as Shown).messages.filter(({ raw }) => from.test(raw.from ?? ""));
@@ -70,7 +70,7 @@ test("history show --original prints the part of a document that a message was r
   expect([place, JSON.parse(text)]).toEqual(["messages/1", document.messages[1]]);
 });
 
-test("history show --original prints the rows that a message was read from; if the agent has deleted the rows, the message is gone", async () => {
+test("history show --original prints the rows of a message, or an error after the agent has deleted the rows", async () => {
   const { data, run, readFrom } = agentWorld("opencode");
   const [message] = await readFrom("ses_a", /^message\/msg_a1$/);
   const rowsOf = async () => {
@@ -154,7 +154,7 @@ test.each<{ agent: Agent; session: string; from: RegExp; file: RegExp; content: 
   },
 );
 
-test("secrets in the file beside a session of Claude Desktop, and in a row of Cursor, are not shown", async () => {
+test("history show --original hides secrets in files of Claude Desktop and in rows of Cursor", async () => {
   const desktop = agentWorld("claude-desktop");
   const id = "44444444-4444-4444-8444-444444444444";
   const [title] = await desktop.readFrom(id, /^sidecar$/);
@@ -178,7 +178,7 @@ test("secrets in the file beside a session of Claude Desktop, and in a row of Cu
   expect([out.includes("fullConversationHeadersOnly"), out.includes("hidden-2")]).toEqual([true, false]);
 });
 
-test("the error for an original that no longer exists names the place and the file where it was", async () => {
+test("the error for a deleted original has its old place and file", async () => {
   const { data, readFrom, world, run } = agentWorld("droid");
   const id = data.sessions[0]?.id ?? "";
   const messages = [...(await readFrom(id, /^settings\.json$/)), ...(await readFrom(id, /^line 2$/))];

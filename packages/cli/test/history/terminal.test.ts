@@ -84,12 +84,12 @@ test.skipIf(!hasScript)("on 80 columns, each row of history list and history usa
       .split("\r\n");
   const list = lines("list");
   expect(list[0]).toMatch(/^#\s+ID\s+AGENT\s+LAST ACTIVE\s.*PROJECT\s+TITLE$/);
-  // Each id is shortened to a beginning that no other id has.
+  // Ids are shortened, but stay different.
   expect(list.slice(1).flatMap((row) => /\s(0198\S+)\s+codex\s/.exec(row)?.[1] ?? [])).toEqual(
     ids.map((id) => id.slice(0, "0198c0de-1234-7abc".length)),
   );
   const usage = lines("usage");
-  // Numbers are written in full where they fit, otherwise shortened.
+  // Only numbers that do not fit are shortened.
   expect(usage.find((row) => row.startsWith("2025-08-20"))).toContain("2,400,000,000");
   expect(usage.find((row) => row.startsWith("gpt-5-codex"))).toMatch(/69\.1M +24\.7M +0 +2\.40B +2 +633\.33$/);
   expect(usage.filter((row) => /^(DAY|AGENT|MODEL) /.test(row)).map((row) => row.split(" ")[0])).toEqual([
@@ -131,7 +131,7 @@ test.each([
   expect(JSON.parse(visibleJson({ text }, 2))).toEqual({ text });
 });
 
-test("tables are aligned, and text is cut and wrapped, by visible columns", () => {
+test("tables, cuts and line breaks count wide letters as two columns", () => {
   expect(
     table(
       [{ title: "A" }, { title: "N", align: "right" }],
@@ -167,7 +167,7 @@ test("times are parsed as people type them", () => {
     expect(parseTime(text, "start", now)).toBeUndefined();
 });
 
-test("history search: one argument is the query itself; of several, an argument with spaces is a phrase", () => {
+test("history search takes one argument as the query; among several, an argument with spaces is a phrase", () => {
   expect(queryOf(['"a b" c'])).toBe('"a b" c');
   expect(queryOf(["fix", "the parser"])).toBe('fix "the parser"');
   expect(queryOf(["fix", "/a b/"])).toBe("fix /a b/");

@@ -18,9 +18,9 @@ export interface World {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
   write(path: string, content: string): string;
-  /** Runs in this process, with `--root`. */
+  /** Runs `skein history` in this process, with `--root`. */
   run(...args: readonly string[]): Promise<{ code: number; out: string; err: string }>;
-  /** Runs in a process of its own. */
+  /** Runs `skein history` in a separate process. */
   spawn(...args: readonly string[]): { status: number | null; stdout: string; stderr: string };
 }
 

@@ -17,7 +17,7 @@ import { createDatabase } from "../../../../scripts/postgres.ts";
 import { dataFolder, lines, skein } from "../skein.ts";
 import { playSessions } from "../../../skein/test/conformance/played-sessions.ts";
 
-/** A store's own view, and the same view in DuckDB. Times and JSON are left out, because their formats differ. */
+/** Views of a store, and the tables of DuckDB with the same rows. Times and JSON are left out: their formats differ. */
 const SAME: readonly (readonly [view: string, table: string, columns: string])[] = [
   ["platform_agents", "platform.agents", "id, name, description, system_prompt, default_model_id, status"],
   ["platform_sessions", "platform.sessions", "id, agent_id, title, model_id, status"],
@@ -44,7 +44,7 @@ const SAME: readonly (readonly [view: string, table: string, columns: string])[]
   ["agent_runs", "agent.agent_runs", "agent_uuid, run_id, action_type, step_number, messages_count, duration_ms"],
 ];
 
-test("the platform's tables have the rows of the store's own views, and can be joined with Claude Code's tables", async () => {
+test("the platform's tables have the rows of the views in the store, and can be joined with Claude Code's tables", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "skein.db");
@@ -119,7 +119,7 @@ test("an agent is listed before it has a session, in every tenant", async () => 
   expect(agents?.rows).toEqual([["Of default"], ["Of theirs"]]);
 });
 
-/** JSON columns have the same values, although their text may differ. */
+/** JSON columns. Their values are compared, because their text may differ. */
 const SAME_JSON: readonly (readonly [view: string, table: string, key: string, columns: readonly string[]])[] = [
   ["api_session_messages", "api.session_messages", "id", ["content"]],
   ["conversation_history", "agent.conversation_history", "run_id", ["messages", "usage", "extras"]],
@@ -132,7 +132,7 @@ const SAME_JSON: readonly (readonly [view: string, table: string, key: string, c
   ],
 ];
 
-test("what a table shows as JSON is the same as in the store's own views", async () => {
+test("JSON columns have the values of the views in the store", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "skein.db");
@@ -155,7 +155,7 @@ test("what a table shows as JSON is the same as in the store's own views", async
 
 const TABLES = ["platform", "agent", "api"] as const;
 
-/** How many rows each of the platform's tables has, and their content without ids and times. */
+/** Returns the rows of the platform's tables without ids and times. Equal rows are counted. */
 async function contents(store: Store): Promise<Record<string, unknown>> {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

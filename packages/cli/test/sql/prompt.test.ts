@@ -6,10 +6,10 @@ import { bin, dataFolder, environmentOf } from "../skein.ts";
 
 const hasScript = spawnSync("script", ["--version"]).status === 0;
 
-/** Texts to wait for, and what to type after each. Output before the previous text does not count. */
+/** Types `typed` after the output has `seen`. The replies are made in order. */
 type Replies = readonly (readonly [seen: string, typed: string])[];
 
-/** `skein sql` on its own terminal, in a home folder with one session. */
+/** Runs `skein sql` on a terminal, in a home folder with one session. Returns the output. */
 async function atPrompt(folder: string, replies: Replies, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const project = join(folder, ".claude", "projects", "p");
   mkdirSync(project, { recursive: true });
@@ -81,7 +81,7 @@ test.skipIf(!hasScript)(
   { timeout: 120_000 },
   async () => {
     const seen = await atPrompt(dataFolder(), [
-      // This statement takes far longer than a test may, unless it is stopped. The echo of the typed line appears first.
+      // If this statement is not stopped, the test times out. The echo of the typed line appears first.
       ["skein> ", "SELECT count(*) FROM range(1000000000) a, range(1000000) b;\r"],
       ["b;", "\u0003"],
       ["Stopped.", ""],

@@ -10,7 +10,7 @@ import { type Ended, bin, dataFolder, environmentOf, lines, skein, start } from 
 
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 
-/** A home folder with one session, whose prompt is the text that a test wants to see printed. */
+/** Creates a home folder with one session. The session has this prompt. */
 function home(prompt: string): string {
   const folder = dataFolder();
   const project = join(folder, ".claude", "projects", "p");
@@ -25,10 +25,10 @@ function home(prompt: string): string {
   return folder;
 }
 
-/** The output without the progress line, which a slow machine prints. */
+/** Removes the progress line, which appears only on a slow machine. */
 const said = (err: string): string => err.replace(/^(Asking|Copying) …\n/, "");
 
-/** Runs independent commands, three at a time, because most of the time of each is the start of its process. */
+/** Runs independent commands, three at a time. A command needs most of its time to start its process. */
 async function skeins(folder: string, calls: readonly (readonly string[])[]): Promise<readonly Ended[]> {
   const all: Ended[] = [];
   const left = [...calls.entries()];
@@ -74,7 +74,7 @@ describe("skein sql", () => {
   });
 
   test(
-    "exit code 1: an error shows its position in the statement; exit code 2: a wrong call; exit code 3: a missing directory",
+    "an invalid statement gives exit code 1 and its wrong place; a wrong call gives 2, a missing directory 3",
     { timeout: 120_000 },
     async () => {
       const folder = home("x");
@@ -93,7 +93,7 @@ describe("skein sql", () => {
   );
 
   test(
-    "statements are read from a file and titled with their comments; examples have names, and the schema has explanations",
+    "results of a file's statements are titled with comments; examples have names, and the schema has explanations",
     { timeout: 120_000 },
     async () => {
       const folder = home("about a test");
@@ -116,7 +116,7 @@ describe("skein sql", () => {
       expect(asked?.out).toContain("about a test");
       expect(unknown).toMatchObject({ code: 3 });
       expect(schema?.out).toMatch(/token_usage +JSON +The usage as written\. Not summable/);
-      // The tables of all agents describe their own columns.
+      // The columns of the tables of all agents have explanations.
       expect(schema?.out.match(/^ {2}source +VARCHAR +The agent: /gm)?.length).toBe(8);
       expect(one?.out).toMatch(/^claude\.damage\n[^\n]+\n {2}file [^]+\n {2}message [^\n]+\n\n$/);
       expect(misspelt).toMatchObject({ code: 3, out: "" });
@@ -213,7 +213,7 @@ describe("skein sql", () => {
     },
   );
 
-  test("every table is exported as Parquet, also those of other agents", { timeout: 120_000 }, async () => {
+  test("every table is exported as Parquet, including the tables of other agents", { timeout: 120_000 }, async () => {
     const folder = home("x");
     cpSync(agentData("codex").folder, join(folder, ".codex"), { recursive: true });
     const { code, out } = await skein(folder, "sql", "export", join(folder, "out"));
@@ -243,7 +243,7 @@ describe("skein sql cache", () => {
   };
 
   test(
-    "skein sql cache prints where the copy is, makes it once although several processes want to make it, and removes it",
+    "skein sql cache prints the place of the copy, makes it only once in several processes, and removes it",
     { timeout: 120_000 },
     async () => {
       const folder = home("kept");
@@ -275,7 +275,7 @@ describe("skein sql cache", () => {
   );
 
   test(
-    "the copy is made in the background after an answer that had to read much, and the next answer uses it",
+    "after a statement over large files, a copy is made in the background, and the next statement uses it",
     { timeout: 180_000 },
     async () => {
       const folder = home("small");
@@ -299,7 +299,7 @@ describe("skein sql cache", () => {
       const [copy = ""] = status.out.split("\n");
       const made = statSync(copy).mtimeMs;
       expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 35 }]);
-      // The files are the same as at the copy, so the command does not make a new copy.
+      // The files have not changed since the copy, so the command does not make a new copy.
       expect((await skein(folder, "sql", "cache", "build")).out).toBe("The copy is up to date.\n");
       expect(statSync(copy).mtimeMs).toBe(made);
     },

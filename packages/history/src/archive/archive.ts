@@ -1,9 +1,8 @@
 /**
- * Keeps every line that any archive run has found, because Claude Code deletes transcripts after a month.
+ * Keeps a copy of every transcript, because Claude Code deletes transcripts after a month.
  *
- * The archive is a folder of Skein. It has a folder for each data directory, and in that a folder for each file, with
- * the pieces of the file. The archive only grows: a deleted transcript stays in it, and a rewritten transcript starts a
- * new generation.
+ * The archive is a folder of Skein. Each file of a data directory becomes a folder, which contains the pieces of the file.
+ * The archive only grows. A deleted transcript stays in it, and a rewritten transcript starts a new generation.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -19,14 +18,14 @@ import { keptFiles } from "../sources/claude-code/discover/kept-files.ts";
 import { archiveFile } from "./archived-file.ts";
 
 export interface ArchiveOptions extends LibraryConfig {
-  /** Skein's folder for the archive; `.skein/archive` in the home directory if not given. */
+  /** The folder of the archive. Default: `.skein/archive` in the home directory. */
   readonly archiveFolder?: string;
   readonly onProgress?: (done: number, total: number) => void;
 }
 
 export interface ArchiveResult {
   readonly files: number;
-  /** How many files had new bytes, and how many new bytes there were. */
+  /** The number of files with new bytes. */
   readonly changedFiles: number;
   readonly newBytes: number;
   readonly failed: readonly { readonly path: string; readonly reason: string }[];
@@ -35,7 +34,7 @@ export interface ArchiveResult {
 const patienceMs = 10_000;
 
 /**
- * Archives what is new since the last run. It may be stopped at any time, and several processes may archive at the same
+ * Archives what is new since the last run. The caller may stop it at any time. Several processes may archive at the same
  * time.
  */
 export async function archive(options: ArchiveOptions = {}): Promise<ArchiveResult> {
@@ -88,8 +87,8 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
 }
 
 /**
- * Chooses the files to archive. If a project or a time range is given, these are only the files of the chosen sessions:
- * files whose path has the session's id, and the session's subagents in the old layout.
+ * Chooses the files to archive. With a project or a time range, these are only the files of the chosen sessions. The
+ * path of such a file contains the session's id, except for subagents in the old layout.
  */
 async function chooserOf(options: ArchiveOptions): Promise<(path: string) => boolean> {
   const { files, isPart } = await chosenFiles(options);

@@ -1,4 +1,4 @@
-/** One file in the archive: its pieces, and which bytes of the file they hold. */
+/** Writes, reads and merges the pieces of an archived file. */
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, lstatSync, readdirSync, readSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export interface Piece {
   readonly to: number;
 }
 
-/** The pieces of the newest generation, in order and without overlap. Pieces that repeat bytes are left out. */
+/** Returns the pieces of the newest generation in order. Pieces whose bytes are in a longer piece are left out. */
 export function piecesOf(folder: string): readonly Piece[] {
   const all = namesIn(folder).flatMap((name): Piece[] => {
     const place = placeOfName(name);
@@ -38,7 +38,7 @@ function chainOf(pieces: readonly Piece[]): readonly Piece[] {
 const pieceBytes = 8 * 1024 * 1024;
 const mostSmallPieces = 16;
 
-/** Archives the new bytes of a file and returns how many there were. */
+/** Archives the new bytes of a file, and returns their number. */
 export function archiveFile(source: string, folder: string): number {
   const fd = openPlainFile(source);
   try {
@@ -73,7 +73,7 @@ export function archiveFile(source: string, folder: string): number {
   }
 }
 
-/** The uncompressed bytes, piece by piece. */
+/** Yields the uncompressed bytes of an archived file, piece by piece. */
 export function* readArchived(folder: string): Generator<Buffer> {
   for (const { path } of piecesOf(folder)) yield readSegment(path).bytes;
 }
@@ -83,7 +83,7 @@ export function lastHead(folder: string): SegmentHead | undefined {
   return last && readHead(last.path);
 }
 
-/** Merges the many small pieces that frequent runs leave. The small pieces are removed after the merged piece is written. */
+/** Merges the small pieces of frequent runs. The small pieces are removed after the merged piece is written. */
 function mergeSmall(folder: string): void {
   const pieces = piecesOf(folder);
   if (pieces.length <= mostSmallPieces) return;

@@ -7,7 +7,7 @@ export function archivedFiles(folder: string, below = ""): readonly string[] {
   return walk(folder, below, () => new Map());
 }
 
-/** Only the archived files that no longer exist in the data directory. */
+/** Lists the archived files that no longer exist in the data directory. */
 export function goneFiles(folder: string, root: string): readonly string[] {
   return walk(folder, "", (at) => new Map(entriesOf(join(root, at)).map((entry) => [entry.name, entry])));
 }

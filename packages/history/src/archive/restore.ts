@@ -28,7 +28,7 @@ export interface RestoreResult {
   readonly conflicts: readonly string[];
 }
 
-/** Restores a session by its id or the beginning of its id, with everything that the archive has of it. */
+/** Restores all archived files of a session. `id` may be the beginning of the session's id. */
 export async function restoreSession(id: string, options: RestoreOptions = {}): Promise<RestoreResult> {
   const { folder, root, sessionId } = find(id, options.archiveFolder ?? defaultArchiveFolder());
   const source = sourceOfRoot(root);
