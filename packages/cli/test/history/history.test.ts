@@ -147,7 +147,7 @@ test("history show finds a session by the short id that a search prints", async 
   for (const id of ids) expect((await world.run("show", id)).code).toBe(0);
 });
 
-test("history search shows a title as "title of the session", without a time", async () => {
+test('history search shows a title as "title of the session", without a time', async () => {
   const { out } = await createWorld().run("search", "cleared");
   expect(out).toMatch(/\n {2}title of the session · line 9\n/);
   expect(out).toMatch(/ · said · line 2\n/);
