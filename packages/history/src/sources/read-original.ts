@@ -1,4 +1,4 @@
-/** The line, document or row that a message was read from. */
+/** Finds the line, the document or the row from which a message was read. */
 import { basename, join, dirname } from "node:path";
 import type { MessageBase } from "../model/types.ts";
 import { stringOf } from "../model/value.ts";
@@ -10,16 +10,16 @@ import type { Original, TranslatedSource } from "./port/source.ts";
 import { sources } from "./registry.ts";
 
 export interface MessageOriginal extends Original {
-  /** Where in the file it is: `line 12`, `messages/3` of a document, or `part/prt_1` of a database. */
+  /** The place in the file or database, for example `line 12`, `messages/3` or `part/prt_1`. */
   readonly place: string;
 }
 
-/** A message, or a line that could not be read. */
+/** A message, or an unreadable line, which has no `raw`. */
 type OriginalOf = Pick<MessageBase, "lineNumber"> & Partial<Pick<MessageBase, "raw">>;
 
 /**
- * The original of a message, as its agent wrote it: a line of a file, a part of a document, or a row of a database as JSON.
- * If the original no longer exists, its text is undefined, and its path says where it was.
+ * Returns the unchanged original of a message. This is a line of a file, a part of a document, or a row of a database
+ * as JSON. If the original was deleted, the text is undefined and the path says where it was.
  */
 export function readOriginal(session: { readonly path: string }, message: OriginalOf): MessageOriginal {
   const place = `line ${message.lineNumber}`;
@@ -46,9 +46,9 @@ function translatedFrom({ session, message, root, mark, source }: Translated): M
   const from = stringOf(message.raw?.["from"]);
   if (!unit) return { path: known?.[1].path ?? mark.root, place: from ?? basename(session.path), text: undefined };
   if (from !== null) return { place: from, ...source.original(unit, from) };
-  // A line that was copied unchanged has no reference to its original.
+  // This line was copied unchanged, so it does not say where its original is.
   const copied = originalLine(session.path, `line ${message.lineNumber}`).text;
-  // A sentence about damage names the line that it replaces.
+  // If a sentence about damage replaced the line, the sentence contains the number of the line.
   const named = /^skein: (line \d+): /.exec(copied ?? "")?.[1] ?? placeOfLine(unit.path, copied);
   return { place: named, ...originalLine(unit.path, named) };
 }
@@ -62,7 +62,7 @@ function placeOfLine(path: string, text: string | undefined): string {
   return place;
 }
 
-/** The data directory that contains a transcript. */
+/** Returns the data directory of a transcript. */
 function rootOf(path: string): string | undefined {
   for (let at = dirname(path); at !== dirname(at); at = dirname(at))
     if (basename(at) === "projects") return join(at, "..");

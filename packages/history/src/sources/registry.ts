@@ -1,4 +1,4 @@
-/** Every source that Skein reads, in the order in which a path is tried. */
+/** Lists every source, in the order in which sources check a path. */
 import { amp } from "./amp/amp.ts";
 import { claudeCode } from "./claude-code/claude-code.ts";
 import { claudeDesktop } from "./claude-desktop/claude-desktop.ts";
@@ -33,24 +33,24 @@ export const sources: readonly HistorySource[] = [
 ];
 
 /**
- * The agent of this data, by its layout. Data with an unknown layout is read as Claude Code's, so that an error says what is
- * missing.
+ * Returns the source of this data by its layout. If the layout is unknown, returns Claude Code, because its error says
+ * what is missing.
  */
 export function recognise(path: string): HistorySource {
   return ownerOf(path) ?? claudeCode;
 }
 
-/** The agent of this data, by its layout; undefined if the layout is unknown. */
+/** Returns the source of this data by its layout, or undefined if the layout is unknown. */
 export function ownerOf(path: string): HistorySource | undefined {
   return sources.find((source) => source.owns(path));
 }
 
-/** Whether the data at this path looks like that of a known agent. */
+/** Returns true if the data at this path looks like the data of a known agent. */
 export function isRecognised(path: string): boolean {
   return ownerOf(path) !== undefined;
 }
 
-/** The name of the source of this data, by its layout; Claude Code if the layout is unknown. */
+/** Returns the name of the source of this data. If the layout is unknown, returns `claude-code`. */
 export function recogniseSource(path: string): SourceName {
   return recognise(path).name;
 }

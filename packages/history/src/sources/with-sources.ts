@@ -20,29 +20,29 @@ import {
 } from "./port/source.ts";
 
 export interface SourceOptions extends LibraryConfig {
-  /** Where to look; this machine's places if not given. */
+  /** The environment and home directories to search. Default: those of this machine. */
   readonly places?: Places;
   /**
-   * `all`, the default: the lines of every session are created before this call returns. `as-needed`: only the lines that a
-   * function reads; lists and usage mostly need none.
+   * Default: `all`, which creates the lines of every session before this call returns. `as-needed` creates only lines
+   * that a function reads. Lists and usage usually need none.
    */
   readonly lines?: "all" | "as-needed";
-  /** Called for sessions that are read for the first time or have changed. */
+  /** Called with the progress of translating new and changed sessions. */
   readonly onTranslated?: (source: SourceName, done: number, total: number) => void;
 }
 
 export interface WithSources {
   readonly config: LibraryConfig;
-  /** Places of other agents that could not be read, or only partly. */
+  /** Paths of other agents that could not be read completely. */
   readonly problems: readonly (Problem & { readonly source: SourceName })[];
 }
 
-/** A configuration that also reads the sessions of all other agents, or of the requested ones. */
+/** Returns a configuration that also reads the sessions of other agents, or only of the requested agents. */
 export async function withSources(options: SourceOptions = {}): Promise<WithSources> {
   const { sources: asked, places = placesHere(), lines = "all", onTranslated, ...config } = options;
   const wanted = new Set(asked ?? sourceNames);
-  // Claude Desktop shows some transcripts in Claude Code's folder as its own. These transcripts never count as sessions
-  // of Claude Code, even if only Claude Code is requested.
+  // Some transcripts in Claude Code's folder belong to sessions of Claude Desktop. They never count as sessions of
+  // Claude Code, even if only Claude Code is requested.
   const alsoOpened = wanted.has("claude-code") && !wanted.has("claude-desktop") && config.dataPath === undefined;
   const opened = alsoOpened ? new Set([...wanted, "claude-desktop" as const]) : wanted;
   const { found, looked, unread } = await rootsOf(config, opened, places, asked?.length === 1 ? asked[0] : undefined);
@@ -65,7 +65,7 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
     const isWanted = wanted.has(source.name);
     if (lines === "all" && isWanted) await mirror.translate(undefined, { signal: config.signal, onProgress });
     if (isWanted) problems.push(...mirror.problems.map((problem) => ({ ...problem, source: source.name })));
-    // An empty mirror that has existed before stays a root: the archive may have its sessions.
+    // An empty mirror stays a root if it existed before, because the archive may have its sessions.
     const isKnown = mirror.units.length + mirror.kept.size + mirror.problems.length > 0 || existsSync(mirror.folder);
     if (isKnown) mirrors.set(mirror.folder, mirror);
   }
@@ -74,7 +74,7 @@ export async function withSources(options: SourceOptions = {}): Promise<WithSour
   const shown = alsoOpened && { sources: [...wanted] };
   if (isAny) return { config: { ...config, dataPath, ...(mirrors.size > 0 && { mirrors }), ...shown }, problems };
   if (!wanted.has("claude-code")) throw new DataNotFoundError(looked[0] ?? "", noDataOf([...wanted]));
-  // Without any data, the default places stay, so that an error names them.
+  // If no data exists, the default paths stay, so that an error contains them.
   return { config: config.dataPath === undefined ? config : { ...config, dataPath: [] }, problems };
 }
 
@@ -82,11 +82,11 @@ const registry = async () => await import("./registry.ts");
 
 const UNKNOWN = "it does not look like the data of a known agent, so it is read as Claude Code's";
 
-/** How many folders below a path are checked, and how many are suggested. */
+/** The number of folders below a path that are checked, and the number of suggestions. */
 const MOST_LOOKED_AT = 200;
 const MOST_SUGGESTED = 3;
 
-/** Suggests folders directly below a path that look like the data of an agent, because a person may have given the parent folder. */
+/** Suggests folders below a path that look like the data of an agent. A person may have given the parent folder. */
 async function dataBelow(path: string): Promise<string> {
   const { ownerOf } = await registry();
   const folders = entriesIn(path)
@@ -108,18 +108,18 @@ interface Root {
   readonly path: string;
   /** True if the path does not look like the data of any agent. */
   readonly isGuess?: boolean;
-  /** Whether the agent's data was here before and was deleted. */
+  /** True if the agent's data existed before and was deleted. */
   readonly isGone?: boolean;
 }
 
 interface Roots {
   readonly found: readonly Root[];
   readonly looked: readonly string[];
-  /** Places that this user may not access. */
+  /** Paths that this user may not read. */
   readonly unread: WithSources["problems"];
 }
 
-/** If the agent of a given path is not named, it is recognised by the layout of the path. */
+/** Returns the roots. If the agent of a given path is not requested by name, the layout of the path decides. */
 async function rootsOf(
   config: LibraryConfig,
   wanted: ReadonlySet<SourceName>,
@@ -144,7 +144,7 @@ async function rootsOf(
     resolve(path),
   );
   const named = only === undefined ? undefined : (await registry()).sources.find(({ name }) => name === only);
-  // The first two sources of the registry. Most data belongs to one of them, and then the other sources are not loaded.
+  // The two most frequent sources are tried first. If they own all paths, the other sources are not loaded.
   const own = given.map((path) => [claudeDesktop, claudeCode].find((source) => source.owns(path)));
   const ownerOf = named || own.every(Boolean) ? () => claudeCode : (await registry()).ownerOf;
   const found = given
@@ -159,8 +159,8 @@ async function rootsOf(
 }
 
 /**
- * Each root once, also if several paths lead to it. A root inside another one of the same agent is left out if the outer one
- * has all its sessions.
+ * Returns each root once, even if several paths lead to it. Leaves out a root inside another root of the same agent if
+ * the outer root contains all its sessions.
  */
 function eachOnce(roots: readonly Root[]): readonly Root[] {
   const real = (path: string): string => orNone(() => realpathSync(path)) ?? path;
@@ -194,11 +194,11 @@ function orNone<T>(work: () => T): T | undefined {
 function mirrorFolder(config: LibraryConfig, name: SourceName, root: string): string {
   const cache = cacheFolder(config) ?? temporaryFolder();
   mkdirSync(cache, { recursive: true, mode: 0o700 });
-  // Like the roots of a list, this path has no symbolic links.
+  // The path has no symbolic links, because the roots of a list have none.
   return join(realpathSync(cache), "agents", `${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
 }
 
-/** Whether an earlier call translated this root. */
+/** Returns true if an earlier call translated this root. */
 function wasTranslated(config: LibraryConfig, name: SourceName, root: string): boolean {
   const cache = cacheFolder(config);
   return cache !== null && existsSync(cache) && existsSync(mirrorFolder(config, name, root));
@@ -206,7 +206,7 @@ function wasTranslated(config: LibraryConfig, name: SourceName, root: string): b
 
 let temporary: string | undefined;
 
-/** Without a cache folder, translated sessions are kept until the process ends. */
+/** Returns a folder that is used if no cache folder is configured. It is removed when the process ends. */
 function temporaryFolder(): string {
   if (temporary !== undefined) return temporary;
   removeAbandoned();
@@ -216,7 +216,7 @@ function temporaryFolder(): string {
   return made;
 }
 
-/** Removes the folders of processes that were killed. */
+/** Removes temporary folders of killed processes. */
 function removeAbandoned(): void {
   for (const name of readdirSync(tmpdir())) {
     const [, pid] = /^skein-agents-(\d+)-/.exec(name) ?? [];

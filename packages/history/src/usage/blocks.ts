@@ -5,7 +5,7 @@ import type { UsageBlock, UsageTotals } from "./usage-report.ts";
 const hour = 3_600_000;
 const blockLength = 5 * hour;
 
-/** The calls of an hour: later than its beginning, and not later than its end. */
+/** The calls of an hour. A call at the end of the hour belongs to it, and a call at its beginning does not. */
 interface Hour {
   first: number;
   last: number;
@@ -13,19 +13,23 @@ interface Hour {
 }
 
 /**
- * Five-hour blocks, which people use to estimate their limits. A block starts at the full hour of its first call. A call
- * more than five hours after the start or after the last call starts the next block, with a gap in between if there were
- * no calls. The real limits are not in the files, so blocks are an estimate.
+ * Counts usage in five-hour blocks, with which people estimate their limits. A block starts at the full hour of its
+ * first call. The next block starts with a call more than five hours after the start, or after the last call. If no
+ * calls were made for five hours, a gap comes between the blocks. The real limits are not in the files, so blocks are
+ * an estimate.
  */
 export interface BlockCounter {
   add(run: CallRun): void;
   blocks(): readonly UsageBlock[];
 }
 
-/** The number of the hour of a call. */
+/** Returns the number of the hour to which a call belongs. */
 export const hourOf = (time: number): number => Math.ceil(time / hour);
 
-/** Calls are added up by the hour, in any order: a block begins and ends at a full hour, so an hour is never in two blocks. */
+/**
+ * Creates a counter, which takes calls in any order. It adds calls by the hour, because a block begins and ends at a
+ * full hour.
+ */
 export function createBlockCounter(): BlockCounter {
   const hours = new Map<number, Hour>();
   return {

@@ -1,9 +1,9 @@
-/** The burn rate of a five-hour block, and its projected end. Estimates: the real limits are not in the files. */
+/** Estimates the burn rate of a five-hour block, and its total at the end. The real limits are not in the files. */
 import type { BlockForecast, BurnRate, UsageBlock } from "./usage-report.ts";
 
 const minute = 60_000;
 
-/** The block that a call at this moment would belong to, if there is one. */
+/** Returns the forecast of the block at this moment, or null if no block is open. */
 export function forecastOf(blocks: readonly UsageBlock[], now: Date): BlockForecast | null {
   const block = blocks.at(-1);
   if (!block || block.isGap || now >= block.endsAt || now < block.startsAt) return null;
@@ -20,7 +20,7 @@ export function forecastOf(blocks: readonly UsageBlock[], now: Date): BlockForec
   };
 }
 
-/** The burn rate between the first and the last call of the block; null if all calls have the same time. */
+/** Returns the burn rate between the first and the last call of the block, or null if all calls have the same time. */
 export function burnRateOf(block: UsageBlock): BurnRate | null {
   if (block.firstActivityAt === null || block.lastActivityAt === null) return null;
   const minutes = (block.lastActivityAt.getTime() - block.firstActivityAt.getTime()) / minute;

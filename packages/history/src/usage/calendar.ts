@@ -1,4 +1,7 @@
-/** The day of a time in a time zone. `Intl` is slow, so it is called once for each quarter of an hour in the data. */
+/**
+ * Returns a function that gives the day of a time in a time zone. It calls `Intl`, which is slow, only once for each
+ * quarter of an hour.
+ */
 export function createDayOf(timeZone: string): (time: number) => string {
   const calendar = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
   const known = new Map<number, string>();
@@ -14,7 +17,7 @@ export function createDayOf(timeZone: string): (time: number) => string {
   };
 }
 
-/** The Monday of a day's week. */
+/** Returns a function that gives the Monday of a day's week. */
 export function createMondayOf(): (day: string) => string {
   const known = new Map<string, string>();
   return (day) => {

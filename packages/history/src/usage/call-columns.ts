@@ -1,5 +1,5 @@
 /**
- * Model calls of all files as columns of numbers: 100 bytes per call, so that years of calls fit into memory.
+ * Keeps the model calls of all files as columns of numbers. A call takes 100 bytes, so years of calls fit into memory.
  *
  * Ids are kept as hashes of 64 bits. Among a million calls the probability of two equal hashes is one in 40 million.
  */

@@ -1,4 +1,7 @@
-/** The state of the mirror of one root: what is known about its sessions. It is stored in the mirror's folder. */
+/**
+ * Reads and writes the state of a mirror: what Skein knows about the sessions of one root. The folder of the mirror
+ * contains it.
+ */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Problem, SourceName } from "../port/source.ts";
@@ -6,18 +9,18 @@ import type { RootMark } from "./source-of-root.ts";
 
 export interface MirroredUnit {
   readonly stamp: string;
-  /** The path of the original. */
+  /** The path of the file or database from which the session was read. */
   readonly path: string;
   readonly cwd: string | null;
-  /** The session that started it, if it is a subagent. */
+  /** The session that started this subagent, or null. */
   readonly parentId: string | null;
   readonly meta: Readonly<Record<string, string>>;
   /** The path of the translated lines, relative to the mirror. */
   readonly place: string;
-  /** The time of the session's last activity, as far as it is known without reading the session. */
+  /** The estimated time of the session's last activity, from the end of its file or from the file's time. */
   readonly lastMs: number;
   readonly bytes: number;
-  /** The created lines, and the stamp of the session at that time. */
+  /** The file with the translated lines, and the stamp of the session when they were created. */
   readonly lines?: MadeLines;
 }
 
@@ -34,13 +37,13 @@ export interface MirrorState {
   readonly root: string;
   readonly units: Readonly<Record<string, MirroredUnit>>;
   readonly problems: readonly Problem[];
-  /** The paths of those problems that do not belong to a single session. */
+  /** The paths of problems that belong to no session. */
   readonly places?: readonly string[];
-  /** Transcripts in Claude Code's folder that are shown as sessions of this source. */
+  /** Transcripts in the folder of Claude Code that are listed as sessions of this source. */
   readonly claims: readonly string[];
 }
 
-/** Increase it when a translation changes: everything is then translated again. */
+/** The version of all translations. If a translation changes, increase this version, and everything is translated again. */
 const version = 8;
 
 function emptyState(source: SourceName, root: string): MirrorState {
@@ -49,7 +52,7 @@ function emptyState(source: SourceName, root: string): MirrorState {
 
 const known = new Map<string, { readonly stamp: string; readonly state: MirrorState }>();
 
-/** The saved state. A long-running process parses it again only after it has changed. */
+/** Returns the saved state. A long-running process parses it again only after a change. */
 export function loadState(folder: string, source: SourceName, root: string): MirrorState {
   const path = join(folder, "state.json");
   const stat = statSync(path, { throwIfNoEntry: false });
@@ -65,7 +68,7 @@ function parseState(path: string): MirrorState | undefined {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as MirrorState;
   } catch {
-    // There is no state yet, or it is incomplete: everything is read again.
+    // If the state is missing or incomplete, everything is read again.
     return undefined;
   }
 }
@@ -75,7 +78,7 @@ export function saveState(folder: string, state: MirrorState): void {
   saveMark(folder, state);
 }
 
-/** Writes a small file into the folder that says which agent its sessions belong to. */
+/** Writes a small file into the folder, which says from which agent the sessions come. */
 export function saveMark(folder: string, { source, root, claims, problems }: RootMark): void {
   const text = JSON.stringify({ source, root, claims, problems });
   const path = join(folder, "source.json");
@@ -90,7 +93,7 @@ function readOrNothing(path: string): string | undefined {
   }
 }
 
-/** A concurrent reader of the file sees the old or the new content. */
+/** Replaces a file. A concurrent reader sees the old or the new content. */
 function replaceFile(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   writeFileSync(`${path}.${process.pid}`, text, { mode: 0o600 });

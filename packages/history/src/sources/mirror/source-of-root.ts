@@ -1,6 +1,6 @@
 /**
- * Which agent the sessions of a data directory belong to. A mirror has a small file with its name; all other
- * directories are Claude Code's.
+ * Finds the agent of a data directory. A mirror has a small file with the name of the agent. All other directories
+ * belong to Claude Code.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,9 +8,9 @@ import { isSourceName, type Problem, type SourceName } from "../port/source.ts";
 
 export interface RootMark {
   readonly source: SourceName;
-  /** The folder or database that the mirror was made from. */
+  /** The folder or the database from which the mirror was made. */
   readonly root: string;
-  /** Transcripts of Claude Code that are shown as sessions of this source. */
+  /** Transcripts of Claude Code that are listed as sessions of this source. */
   readonly claims: readonly string[];
   /** The parts of the agent's data that could not be read. */
   readonly problems: readonly Problem[];
@@ -28,7 +28,7 @@ export function markOf(root: string): RootMark | undefined {
 
 const known = new Map<string, SourceName>();
 
-/** A root never changes its source, so it is looked up once. */
+/** Returns the source of a root. The source never changes, so it is looked up only once. */
 export function sourceOfRoot(root: string): SourceName {
   const found = known.get(root) ?? markOf(root)?.source ?? "claude-code";
   known.set(root, found);

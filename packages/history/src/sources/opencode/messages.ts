@@ -3,7 +3,7 @@ import { numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { imageOf } from "../codex/items.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 
-/** The end of a step whose tokens were not recorded. opencode never writes this type itself. */
+/** The type of a part that ends a step without recorded tokens. opencode never writes this type. */
 export const UNCOUNTED_END = "skein:step-end";
 
 export interface Part {
@@ -11,7 +11,7 @@ export interface Part {
   readonly data: Value;
 }
 
-/** opencode's input excludes the cache, and its output excludes the reasoning. */
+/** Converts the counts. opencode's input does not include the cache, and its output does not include reasoning. */
 export function tokensOf(value: unknown): CallTokens | undefined {
   const tokens = objectOf(value);
   const cache = objectOf(tokens["cache"]);
@@ -28,8 +28,8 @@ export function tokensOf(value: unknown): CallTokens | undefined {
 }
 
 /**
- * An id for a model call, made from its content and not from its row. A fork copies rows under new ids but keeps times, tokens
- * and cost, so its copy of the call does not count again.
+ * Makes the id of a model call from its content. A fork copies a call under a new row id, but keeps times, tokens and
+ * cost. So the copy gets the same id and does not count again.
  */
 export function callOf(data: Value, step: number, tokens: unknown, cost: unknown): string {
   const { created, completed } = objectOf(data["time"]);
@@ -69,7 +69,7 @@ function writeUser(id: string, data: Value, parts: readonly Part[], writer: Tran
   writeOthers(rest, data, writer);
 }
 
-/** Images as image blocks, other files by their names. */
+/** Returns an image as an image block, and another file as its name. */
 export function fileBlock(file: Value): Block {
   const url = stringOf(file["url"]) ?? stringOf(file["uri"]) ?? "";
   const mime = stringOf(file["mime"]) ?? "";
@@ -135,7 +135,7 @@ function writeAssistant(id: string, data: Value, parts: readonly Part[], writer:
     } else if (value["type"] === UNCOUNTED_END) end(undefined, undefined, createdOf(data), false);
     else if (value["type"] !== "step-start") others.push(part);
   }
-  // If no ends of steps are recorded, the message itself has the tokens.
+  // If no end of a step is recorded, the tokens are in the message.
   if (step.content.length > 0 || !hasCounts) end(data["tokens"], data["cost"], createdOf(data), !hasCounts);
   writeOthers(others, data, writer);
   if (data["error"] !== undefined) writer.other("error", objectOf(data["error"]), { from, at: createdOf(data) });

@@ -1,19 +1,19 @@
 /**
- * Messages of opencode before version 0.3, whose parts were in the file of the message. Before version 0.2, all else
- * was in `metadata`, and a call and its result were one part. The fields are those of opencode's own conversion of
- * these files.
+ * Reads messages of opencode before version 0.3, which contain their parts. Before version 0.2, all other fields were
+ * in `metadata`, and a call and its result were one part. opencode converts these files too, and the result here has
+ * the fields of that conversion.
  */
 import { arrayOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { UNCOUNTED_END, type Part } from "./messages.ts";
 
-/** The parts in the file of a message; undefined if each part has a file. */
+/** Returns the parts in the file of a message, or undefined if each part has a separate file. */
 export function inlineParts(id: string, message: Value): readonly Part[] | undefined {
   if (!Array.isArray(message["parts"])) return undefined;
   const tools = objectOf(objectOf(message["metadata"])["tool"]);
   const isOldest = message["metadata"] !== undefined;
   return arrayOf(message["parts"]).map((part, at) => {
     const data = partOf(objectOf(part), tools);
-    // The next step began after the results of the one before it.
+    // A step begins after the results of the previous step.
     const isNextStep = isOldest && at > 0 && data["type"] === "step-start";
     return { id: `${id}/${at}`, data: isNextStep ? { type: UNCOUNTED_END } : data };
   });
@@ -34,7 +34,7 @@ function partOf(part: Value, tools: Value): Value {
   };
 }
 
-/** Takes the fields out of a message's `metadata`, to where newer versions write them. */
+/** Moves the fields of `metadata` to the places where newer versions write them. */
 export function withoutMetadata(message: Value): Value {
   if (message["metadata"] === undefined) return message;
   const metadata = objectOf(message["metadata"]);

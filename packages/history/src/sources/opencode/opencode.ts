@@ -1,4 +1,4 @@
-/** opencode: SQLite databases of 1.x and 2.x, which may be one file, and the older files in `storage/`. */
+/** Reads the sessions of opencode: SQLite databases of 1.x and 2.x, which may be one file, and older files in `storage/`. */
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { stringOf } from "../../model/value.ts";
 import { entriesIn, isFile, isFolder } from "../port/files.ts";
@@ -18,7 +18,7 @@ export const opencode: TranslatedSource = {
     const folders = env["XDG_DATA_HOME"]
       ? [join(env["XDG_DATA_HOME"], "opencode")]
       : homes.map((home) => join(home, ".local", "share", "opencode"));
-    // A relative path is relative to the data folder.
+    // opencode resolves a relative path from the data folder.
     const named = env["OPENCODE_DB"];
     const databases = !named ? [] : isAbsolute(named) ? [named] : folders.map((folder) => join(folder, named));
     const isListed = (path: string): boolean => folders.includes(dirname(path)) && databaseName.test(basename(path));
@@ -50,7 +50,10 @@ function isDatabase(path: string): boolean {
   }
 }
 
-/** The table `session_message` alone does not mean version 2: version 1.x creates it too, and leaves it empty. */
+/**
+ * Returns which versions wrote into the database. Version 1.x also creates `session_message`, but leaves the table
+ * empty.
+ */
 function formsOf(database: OpenDatabase): readonly (1 | 2)[] {
   const has = (table: string, ...columns: readonly string[]): boolean => {
     const found = database.columns(table);
@@ -80,10 +83,10 @@ function findSessions(root: string): Found {
   return { units: [...units.values()], problems };
 }
 
-/** The sessions of each database of a root, and the stamp of the database when they were read. */
+/** The sessions of each database, and the stamp of the database when its sessions were read. */
 const knownDatabases = new Map<string, { readonly stamp: string; readonly found: Found }>();
 
-/** A long-running process reads the sessions of a database again only after a write. */
+/** Returns the sessions of a database. A long-running process reads them again only after a write. */
 function unchanged(root: string, path: string): Found {
   const key = `${root}\0${path}`;
   const stamp = settledStamp(path);
@@ -111,7 +114,7 @@ function sessionsIn(root: string, path: string): Found {
   return { units, problems };
 }
 
-/** Counts come from the indexes, so that a large database is not read. */
+/** Returns the rows of sessions. SQLite counts messages with the indexes, so it does not read a large database. */
 function sessionRows(database: OpenDatabase, form: 1 | 2): readonly Row[] {
   const [table, messages] = form === 2 ? ["session_v2", "session_message"] : ["session", "message"];
   const count = (of: string, what: string): string =>
@@ -125,12 +128,13 @@ function sessionRows(database: OpenDatabase, form: 1 | 2): readonly Row[] {
     ${hasParts ? count("part", "count(*)") : "0"} AS parts, ${changed} AS changed FROM ${table}`);
 }
 
-/** If this many sessions are newer than a session, nobody writes to it any more. */
+/** The number of newest sessions that opencode may still write to. */
 const mayBeWritten = 50;
 
 /**
- * When the last two messages of a session changed. A tool call gets its result, and an answer its end, in a row that is
- * already there. Looking up the messages of every session would take several times as long as the counts.
+ * Selects the times when the last two messages of a new session changed. opencode writes the result of a call, or the
+ * end of an answer, into a row that already exists. Looking up messages of every session would take several times as
+ * long as the counts.
  */
 function newestChanges(database: OpenDatabase, form: 1 | 2, table: string): string {
   const [messages, order] = form === 2 ? ["session_message", "seq"] : ["message", "time_created"];

@@ -1,6 +1,6 @@
 /**
- * Sessions that opencode kept as files before it had a database: `session`, `message` and `part` below `storage`, and until
- * version 0.5 below a `storage` of each project.
+ * Reads sessions of opencode versions without a database. The files are in `session`, `message` and `part` below
+ * `storage`. Until version 0.5, each project had a `storage`.
  */
 import { basename, join } from "node:path";
 import { numberOf, objectOf, stringOf } from "../../model/value.ts";
@@ -10,14 +10,17 @@ import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { writeMessage, type Part } from "./messages.ts";
 import { inlineParts, withoutMetadata } from "./oldest-messages.ts";
 
-/** The folders in which the files of one session are. */
+/** The folders with the files of one session. */
 interface Stored {
   readonly messages: string;
-  /** The folder with a folder of parts for each message. */
+  /** The folder that has a folder of parts for each message. */
   readonly parts: string;
 }
 
-/** The sessions below `storage`, and those of the oldest versions. A session may be in both: the newer copy comes first. */
+/**
+ * Returns the sessions in `storage`, and then sessions of the oldest versions. If a session is in both, the newer copy
+ * comes first.
+ */
 export function storedSessions(root: string, problems: Problem[]): readonly Unit[] {
   const storage = join(root, "storage");
   const newer = entriesIn(join(storage, "session"), problems).flatMap(({ name }) =>
@@ -35,7 +38,7 @@ export function storedSessions(root: string, problems: Problem[]): readonly Unit
   return [...newer, ...oldest];
 }
 
-/** The folders in which the oldest versions kept the sessions of each project. */
+/** Returns the folders with the sessions of each project, in the format of the oldest versions. */
 export function oldestStorages(root: string, problems?: Problem[]): readonly string[] {
   const projects = join(root, "project");
   return entriesIn(projects, problems).map(({ name }) => join(projects, name, "storage", "session"));
@@ -59,7 +62,10 @@ function sessionsIn(
   });
 }
 
-/** A folder does not change when a file in it is written again, as opencode does with the last two messages and their parts. */
+/**
+ * Returns the files of the last parts. opencode may write these files again, and this does not change the time of their
+ * folder.
+ */
 function filesIn(folder: string): readonly string[] {
   return entriesIn(folder).map(({ name }) => join(folder, name));
 }
@@ -83,7 +89,7 @@ export function fileSession(unit: Unit, writer: TranscriptWriter): void {
   writer.title(stringOf(session["title"]), `session/${unit.id}`);
 }
 
-/** The oldest versions wrote the folder into each answer, not into the session. */
+/** Returns the project of a session. The oldest versions wrote it into each answer, not into the session. */
 function folderOf(stored: Stored): string | null {
   for (const { name } of entriesIn(stored.messages)) {
     const { path } = withoutMetadata(documentAt(join(stored.messages, name)) ?? {});
@@ -108,12 +114,15 @@ function documentsIn(folder: string, writer: TranscriptWriter): readonly Part[] 
   });
 }
 
-/** The file to which a place such as `part/prt_1` refers. After a message come the files of its parts, which have its text. */
+/**
+ * Returns the file of a place such as `part/prt_1`. For a message, the files of its parts follow, because they contain
+ * its text.
+ */
 export function originalDocument(unit: Unit, from: string): Original {
   const { messages, parts } = storedOf(unit);
   const [kind, id = "", at] = from.split("/");
   if (kind === "session") return originalFile(unit.path);
-  // A part inside the file of its message.
+  // This part is inside the file of its message.
   if (at !== undefined) return originalPart(join(messages, `${id}.json`), `parts/${at}`);
   if (kind === "message") {
     const message = originalFile(join(messages, `${id}.json`));

@@ -1,4 +1,4 @@
-/** Sessions of opencode 1.x in its database. */
+/** Reads sessions of opencode 1.x from its database. */
 import { isObject, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { OpenDatabase, Row } from "../port/sqlite.ts";
 import type { Unit } from "../port/source.ts";
@@ -11,7 +11,8 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
   writeHead(database, session, writer, parentCall);
   if (writer.wants === "head") return;
   const parts = new Map<string, Part[]>();
-  // SQLite computes the length of a value without reading its overflow pages, and the end of a step is short.
+  // The end of a step is a short record. SQLite finds the length of a value without reading its overflow pages, so this
+  // filter is fast.
   const chosen =
     writer.wants === "usage" ? ` AND octet_length(data) < ${longestStep} AND instr(data, '"step-finish"') > 0` : "";
   const sql = `SELECT id, message_id, data FROM part WHERE session_id = ?${chosen} ORDER BY id`;
@@ -22,23 +23,23 @@ export function readFirst(database: OpenDatabase, unit: Unit, writer: Transcript
     if (known) known.push(part);
     else parts.set(message, [part]);
   });
-  // Prompts have no tokens. Inside a text, these quotes would be escaped.
+  // Prompts have no tokens, so they are left out. A text cannot match, because its quotes are escaped.
   const answers = writer.wants === "usage" ? ` AND instr(data, '"role":"user"') = 0` : "";
   database.each(
     `SELECT id, data FROM message WHERE session_id = ?${answers} ORDER BY time_created, id`,
     [unit.id],
     ({ id, data }) => writeMessage(String(id), jsonOf(data, writer), parts.get(String(id)) ?? [], writer),
   );
-  // The title is written after the messages, so that no message moves when the session gets another title.
+  // The title is written after the messages. So messages stay in their places when the session gets another title.
   writer.title(stringOf(session["title"]), `session/${unit.id}`);
   const revert = stringOf(session["revert"]);
   if (revert !== null) writer.other("revert", jsonOf(revert, writer), { from: `session/${unit.id}` });
 }
 
-/** The largest size of the record that ends a step. It has tokens, a cost and the hash of a snapshot. */
+/** The largest size of a record that ends a step. It contains tokens, a cost and the hash of a snapshot. */
 const longestStep = 4000;
 
-/** Writes the fields that both forms of the session table have. */
+/** Writes the folder, the version and the parent of a session, for both versions of the session table. */
 export function writeHead(
   database: OpenDatabase,
   session: Row,
@@ -48,7 +49,7 @@ export function writeHead(
   writer.place({ cwd: stringOf(session["directory"]), version: stringOf(session["version"]) });
   const parent = stringOf(session["parent_id"]);
   if (parent === null) return;
-  // The call is found only for transcripts, because finding it reads the parent's messages.
+  // Only transcripts get the id of the call, because finding it means reading the parent's messages.
   const callId = writer.wants === "transcript" ? callIn(database, parent, String(session["id"])) : null;
   const description = stringOf(session["title"]);
   writer.subagentOf({ sessionId: parent, callId, type: stringOf(session["agent"]), description });
@@ -68,13 +69,13 @@ function parentCall(database: OpenDatabase, parent: string, child: string): stri
   return null;
 }
 
-/** The object in a column. A value that cannot be read is reported as damage, and the row has no content. */
+/** Returns the object in a column. If the value cannot be read, reports damage and returns an empty object. */
 export function jsonOf(text: unknown, writer?: TranscriptWriter): Value {
   try {
     const value: unknown = JSON.parse(String(text));
     if (isObject(value)) return value;
   } catch {
-    // The damage is reported below.
+    // The damage is reported after this block.
   }
   writer?.damage(`a row that is not a JSON object: ${String(text).slice(0, 200)}`);
   return {};
@@ -82,7 +83,10 @@ export function jsonOf(text: unknown, writer?: TranscriptWriter): Value {
 
 const tables = new Set(["session", "message", "part", "session_v2", "session_message"]);
 
-/** The row, as JSON, to which a place such as `part/prt_1` refers. After a message come the rows of its parts, which have its text. */
+/**
+ * Returns the row of a place such as `part/prt_1` as JSON. For a message, the rows of its parts follow, because they
+ * contain its text.
+ */
 export function originalRow(database: OpenDatabase, from: string): string | undefined {
   const [table = "", id = ""] = from.split("/");
   if (!tables.has(table) || !database.columns(table).has("id")) return undefined;

@@ -1,4 +1,4 @@
-/** Sessions of opencode 2.x: one row per message, with its content inside. */
+/** Reads sessions of opencode 2.x. Each message is one row, which contains its content. */
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { OpenDatabase } from "../port/sqlite.ts";
 import type { Unit } from "../port/source.ts";

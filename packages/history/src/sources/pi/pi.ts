@@ -1,4 +1,4 @@
-/** pi: one file of JSON lines per session, a tree of entries. */
+/** Reads the sessions of pi. Each session is a file of JSON lines, and its entries form a tree. */
 import { basename, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { eachRecord, entriesIn, filesNamed, isFolder, originalLine, unitOf } from "../port/files.ts";
@@ -36,7 +36,7 @@ function readSession(unit: Unit, writer: TranscriptWriter): void {
 }
 
 function createTree(sessionId: string, writer: TranscriptWriter) {
-  /** The line of each entry. An entry without its own line uses its parent's. */
+  /** The written line of each entry. An entry that writes no line has the line of its parent. */
   const lines = new Map<string, string | null>();
   let model = "";
   let provider = "";
@@ -87,7 +87,7 @@ function createTree(sessionId: string, writer: TranscriptWriter) {
       return;
     }
     const parentId = stringOf(entry["parentId"]);
-    // The first version of the format had no ids: there, each entry follows the one before it.
+    // Entries in the first version of the format have no ids, and follow the previous entry.
     const parent = id === undefined ? writer.last : parentId === null ? null : (lines.get(parentId) ?? null);
     const before = writer.last;
     const placed: Placed = { at, from, parent, ...(id !== undefined && { id }) };

@@ -22,7 +22,7 @@ import type { Original, Problem, Unit } from "./source.ts";
 import { eachMarkedLine } from "./marked-lines.ts";
 import type { TranscriptWriter } from "./transcript-writer.ts";
 
-/** The entries of a folder; none if it does not exist. A folder that cannot be read is reported as a problem. */
+/** Returns the entries of a folder, or an empty list if the folder does not exist. Reports a folder that cannot be read. */
 export function entriesIn(folder: string, problems?: Problem[]): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -56,7 +56,10 @@ function report(path: string, error: unknown, problems?: Problem[]): void {
   if (code !== "ENOENT" && code !== "ENOTDIR") problems?.push({ path, message: code });
 }
 
-/** The text of a plain file, also if the path is a symbolic link. A pipe or a device, which may have no end, is an error. */
+/**
+ * Returns the text of a plain file, even if the path is a symbolic link. Rejects a pipe or a device, because it may
+ * have no end.
+ */
 export function textAt(path: string): string {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -72,7 +75,7 @@ interface Stamped {
   readonly mtimeMs: number;
 }
 
-/** Size and time of plain files in one text, and the newest of the times. A missing file counts as empty. */
+/** Returns a text with the sizes and times of plain files, and the newest time. A missing file counts as empty. */
 export function stampOf(...paths: readonly string[]): Stamped {
   const stamps: string[] = [];
   let newest = 0;
@@ -84,7 +87,7 @@ export function stampOf(...paths: readonly string[]): Stamped {
   return { stamp: stamps.join(" "), mtimeMs: newest };
 }
 
-/** The stamp of a plain file; undefined if there is none. */
+/** Returns the stamp of a plain file, or undefined if the path is not a plain file. */
 export function fileStamp(path: string, problems?: Problem[]): Stamped | undefined {
   const stat = linkStatOf(path, problems);
   return stat?.isFile() ? { stamp: stampIn(stat), mtimeMs: stat.mtimeMs } : undefined;
@@ -103,10 +106,13 @@ function linkStatOf(path: string, problems?: Problem[]): Stats | undefined {
   }
 }
 
-/** One buffer for all heads: a list reads thousands of them, one after the other. */
+/**
+ * The buffer for the beginnings of files. A list reads thousands of beginnings, one after the other, so one buffer is
+ * enough.
+ */
 const headBuffer = Buffer.allocUnsafeSlow(16 * 1024);
 
-/** Calls back for each line of a file of JSON lines, also of a compressed one. */
+/** Calls `onLine` for each line of a file of JSON lines. The file may be compressed. */
 export function eachLine(
   path: string,
   onLine: (bytes: Buffer, number: number, unterminated: boolean) => void,
@@ -134,15 +140,18 @@ export function eachLine(
 
 export interface RecordOptions {
   readonly writer: TranscriptWriter;
-  /** Texts that mark the lines with tokens. To count tokens, only the first line and lines with one of these texts are read. */
+  /**
+   * Texts that occur only in lines with tokens. If only usage is wanted, the first line and lines with such a text are
+   * read.
+   */
   readonly marks?: readonly string[];
-  /** Called after the first line: true if all lines are needed anyway. */
+  /** Called after the first line. If it returns true, all lines are read. */
   readonly needsAll?: () => boolean;
 }
 
 /**
- * Calls back for each record of a file of JSON lines. Damaged lines are written unchanged. If only the usage is wanted,
- * lines without a mark are not parsed.
+ * Calls `onRecord` for each record of a file of JSON lines, and writes damaged lines unchanged. If only the usage is
+ * wanted, lines without a mark are not parsed.
  */
 export function eachRecord(
   path: string,
@@ -169,12 +178,12 @@ export function eachRecord(
   eachLine(path, onLine, writer.wants === "head" ? headBuffer : undefined);
 }
 
-/** The place of a record. Of several records that are glued into one line, each has a place of its own. */
+/** Returns the place of a record. If several records are joined in one line, the place contains a number. */
 function placeOf(line: string, at: number): string {
   return at === 0 ? line : `${line} record ${at + 1}`;
 }
 
-/** The line that `line 12` or `line 12 record 2` refers to, as it is in the file. */
+/** Returns the line at `line 12` or `line 12 record 2`, unchanged. */
 export function originalLine(path: string, from: string): Original {
   const wanted = Number(/^line (\d+)(?: record \d+)?$/.exec(from)?.[1]);
   let text: string | undefined;
@@ -185,12 +194,12 @@ export function originalLine(path: string, from: string): Original {
   return { path, text };
 }
 
-/** A whole file as an original, for example the file with the settings of a session. */
+/** Returns a whole file as an original, for example the settings of a session. */
 export function originalFile(path: string): Original {
   return { path, text: isFile(path) ? textAt(path) : undefined };
 }
 
-/** The first record of a file, if it is within its first bytes. */
+/** Returns the first record of a file, or undefined if the first `most` bytes do not contain it. */
 export function firstRecord(path: string, most = 256 * 1024): Value | undefined {
   let found: Value | undefined;
   try {
@@ -206,7 +215,7 @@ export function firstRecord(path: string, most = 256 * 1024): Value | undefined 
   return found;
 }
 
-/** A JSON document; undefined if it does not exist or is not an object. */
+/** Returns a JSON document, or undefined if it does not exist or is not an object. */
 export function documentAt(path: string): Value | undefined {
   try {
     const value: unknown = JSON.parse(textAt(path));
@@ -216,7 +225,7 @@ export function documentAt(path: string): Value | undefined {
   }
 }
 
-/** A JSON document of a unit. A document that cannot be read is reported as damage. */
+/** Returns a JSON document of a session. Reports damage if it cannot be read. */
 export function documentOf(path: string, writer: TranscriptWriter): Value | undefined {
   let text: string;
   try {
@@ -232,7 +241,7 @@ export function documentOf(path: string, writer: TranscriptWriter): Value | unde
   return undefined;
 }
 
-/** The part of a document that a path such as `messages/3` names. */
+/** Returns the part of a document at a path such as `messages/3`. */
 export function originalPart(path: string, from: string): Original {
   let part: unknown = documentAt(path);
   for (const key of from === "" ? [] : from.split("/")) {
@@ -241,7 +250,7 @@ export function originalPart(path: string, from: string): Original {
   return { path, text: part === undefined ? undefined : JSON.stringify(part) };
 }
 
-/** Files with a matching name in a folder and its subfolders. Links are not followed. */
+/** Returns the files with a matching name in a folder and its subfolders, without following links. */
 export function filesNamed(folder: string, name: RegExp, problems: Problem[], depth = 8): readonly string[] {
   return entriesIn(folder, problems).flatMap((entry) => {
     const path = folder + sep + entry.name;
@@ -250,7 +259,7 @@ export function filesNamed(folder: string, name: RegExp, problems: Problem[], de
   });
 }
 
-/** A session in one file. */
+/** Makes the unit of a session that is in one file. */
 export function unitOf(root: string, path: string, id: string, extra?: Unit["extra"]): Unit {
   return { id, root, path, ...stampOf(path), ...(extra && { extra }) };
 }

@@ -1,6 +1,6 @@
 /**
- * One spelling for the path of a folder, so that it is the same project for every agent: without a slash at its end, and on
- * Windows with backslashes and a capital drive.
+ * Returns the path of a folder in one spelling, so that all agents have the same project. The path has no slash at its
+ * end. On Windows it has backslashes and a capital drive letter.
  */
 export function folderPath(path: string): string {
   const isWindows = /^[A-Za-z]:(?:[\\/]|$)/.test(path);

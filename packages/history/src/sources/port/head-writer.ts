@@ -3,7 +3,7 @@ import { folderPath } from "./folder-path.ts";
 import type { TranslatedSource, Unit } from "./source.ts";
 import { parentOf, type TranscriptWriter, type WriterHead } from "./transcript-writer.ts";
 
-/** A source gets this error when the head of a session is known, so that it stops reading. */
+/** Thrown into a source to stop it, as soon as the folder and the parent of a session are known. */
 class HeadRead extends Error {
   override readonly name = "HeadRead";
 }
@@ -11,7 +11,7 @@ class HeadRead extends Error {
 /** A single error object is reused, because creating an error takes longer than reading a head. */
 const headRead = new HeadRead();
 
-/** The working directory in the first line of a session, and the parent session if it is a subagent. */
+/** Returns the working directory in the first line of a session, and the parent session of a subagent. */
 export function readHead(source: TranslatedSource, unit: Unit): WriterHead {
   let cwd: string | null = null;
   let parent: WriterHead["parent"];

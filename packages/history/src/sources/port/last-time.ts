@@ -1,14 +1,17 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
 import { openPlainFile } from "../../scan/read-file.ts";
 
-/** How much of the end is read first: enough for most last lines. If a line has a large result, its time may be before the result. */
+/**
+ * The number of bytes that are read first. They contain most last lines. If a line has a large result, its time may
+ * come before the result.
+ */
 const tailBytes = 4096;
 const mostBytes = 16 * 1024 * 1024;
 const tail = Buffer.allocUnsafeSlow(tailBytes);
 const time =
   /"(?:timestamp|time|lastUpdated|sentAt|updated)"\s*:\s*(?:"(\d{4}-\d\d-\d\dT[^"]{1,20})"|(\d{10,16}(?:\.\d+)?))/g;
 
-/** The last time at the end of a file of lines or a document; undefined if the file has no time or does not exist. */
+/** Returns the last time in a file of lines or a document, or undefined if the file has no time or does not exist. */
 export function lastTimeIn(path: string): number | undefined {
   if (!/\.jsonl?$/.test(path)) return undefined;
   let fd: number;

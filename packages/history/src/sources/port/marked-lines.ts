@@ -1,4 +1,4 @@
-/** Finds the few lines of a file that matter without parsing the others. */
+/** Finds lines with certain texts, without parsing the other lines of a file. */
 import { createByteSearch, type ByteSearch, type Needle } from "../../scan/byte-search.ts";
 import { forEachLine, type Region } from "../../scan/line-splitter.ts";
 import { readFile } from "../../scan/read-file.ts";
@@ -26,7 +26,10 @@ interface MarkedOptions {
 
 type OnMarked = (bytes: Buffer, offset: number) => void;
 
-/** Calls back for the first line of a file, and for each line with one of the texts, ignoring case. The bytes are valid only during the call. */
+/**
+ * Calls `onLine` for the first line of a file, and for each line with one of the texts in any case. The bytes are valid
+ * only during the call.
+ */
 export function eachMarkedLine(path: string, { marks: texts, needsAll }: MarkedOptions, onLine: OnMarked): void {
   const marks = prepare(texts);
   let isWhole = false;

@@ -1,4 +1,4 @@
-/** Where agents keep their data on this machine. */
+/** Finds the folders in which agents keep their data on this machine. */
 import { readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ export function placesHere(env: Environment = process.env): Places {
   return { env, homes: [homedir(), ...windowsHomes(env)], platform: process.platform };
 }
 
-/** Under WSL, agents that run on Windows have their data in the home folders of Windows. */
+/** Returns the home folders of Windows under WSL, because agents that run on Windows have their data there. */
 function windowsHomes(env: Environment): readonly string[] {
   if (!env["WSL_DISTRO_NAME"]) return [];
   const users = "/mnt/c/Users";
@@ -21,7 +21,7 @@ function windowsHomes(env: Environment): readonly string[] {
   }
 }
 
-/** The folder in which a desktop application has its data, in every home. */
+/** Returns the data folder of a desktop application in every home folder. */
 export function appData({ env, homes, platform }: Places, name: string): readonly string[] {
   return homes.flatMap((home) => {
     if (platform === "darwin") return [join(home, "Library", "Application Support", name)];

@@ -1,16 +1,16 @@
 /**
- * The port through which the history of every agent is read. A source knows where its sessions are. Every function of
- * the library works on transcripts in Claude Code's format. A source whose files have this format is read in place; any
- * other source translates each session into such lines, which are stored in a mirror.
+ * The port through which the history of every agent is read. A source finds the sessions of one agent. Every function
+ * of the library works on transcripts in Claude Code's format. Files in this format are read in place. A source with
+ * another format translates each session into such a transcript, which is stored in a mirror.
  */
 import type { TranscriptWriter } from "./transcript-writer.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where to look for data. Tests pass their own. */
+/** The environment, home directories and platform that decide where agents have their data. */
 export interface Places {
   readonly env: Environment;
-  /** The home directory; under WSL also those of Windows. */
+  /** The home directory. Under WSL, also the home directories of Windows. */
   readonly homes: readonly string[];
   readonly platform: NodeJS.Platform;
 }
@@ -20,11 +20,11 @@ export type HistorySource = InPlaceSource | TranslatedSource;
 interface SourceBase {
   /** The name in `--source` and in the column `source`. */
   readonly name: SourceName;
-  /** The folders (or database files) in which the agent may have its data. They need not exist. */
+  /** Returns the folders or database files in which the agent may have its data. They need not exist. */
   roots(places: Places): readonly string[];
-  /** Whether this path looks like the agent's data. Must be false for the data of every other agent. */
+  /** Returns true if this path looks like the agent's data. Must return false for the data of every other agent. */
   owns(path: string): boolean;
-  /** The sessions of a root. Reads only names, sizes and times, or the index of a database, but no conversations. */
+  /** Finds the sessions of a root. Reads names, sizes, times, or the index of a database, but no conversations. */
   units(root: string): Found;
 }
 
@@ -33,58 +33,57 @@ export interface InPlaceSource extends SourceBase {
   readonly reads: "in-place";
 }
 
-/** A source with its own format. */
 export interface TranslatedSource extends SourceBase {
   readonly reads: "translated";
-  /** The time of the last activity. Only needed if the agent writes times in another form than most agents. */
+  /** Returns the time of the last activity. Needed only if the agent writes times in an unusual form. */
   lastTime?(unit: Unit): number | undefined;
   /** Writes one session. Unreadable parts are reported with `writer.damage`. */
   read(unit: Unit, writer: TranscriptWriter): void;
-  /** Finds the original line, document or row of a translated line. `from` is that line's field `from`. */
+  /** Finds the original line, document or row of a translated line. `from` is the field `from` of the translated line. */
   original(unit: Unit, from: string): Original;
 }
 
-/** What a line was read from, as the agent wrote it. */
+/** The original of a translated line, unchanged. */
 export interface Original {
   /** The file or the database. */
   readonly path: string;
-  /** Undefined if it no longer exists. */
+  /** The text of the original, or undefined if the original was deleted. */
   readonly text: string | undefined;
 }
 
-/** The sessions of a root, and what could not be read. */
+/** The sessions of a root, and the paths that could not be read. */
 export interface Found {
   readonly units: readonly Unit[];
   readonly problems: readonly Problem[];
 }
 
-/** A path that could not be read, or whose content is unknown. */
+/** A path that could not be read, or that has unknown content. */
 export interface Problem {
   readonly path: string;
   readonly message: string;
 }
 
-/** The id of a sum of several calls begins with this. Some agents report only sums: for a turn, a run or a session. */
+/** The beginning of an id for a sum of several calls. Some agents report only sums for a turn, a run or a session. */
 export const SUM = "sum:";
 
 /** One session or subagent, before it is read. */
 export interface Unit {
-  /** Its id as the agent writes it. */
+  /** The id that the agent uses. */
   readonly id: string;
   /** A fingerprint that changes whenever the session changes. */
   readonly stamp: string;
-  /** When it last changed. */
+  /** The time of the last change. */
   readonly mtimeMs: number;
   readonly root: string;
   /** The file with the session, or the database. */
   readonly path: string;
-  /** The file with its times, if `path` has none. */
+  /** The file that contains times, if `path` has none. */
   readonly timed?: string;
-  /** Its size, if the session is only a part of its file. Default: the size of the file. */
+  /** The size of the session, if it is only a part of its file. Default: the size of the file. */
   readonly bytes?: number;
-  /** Its folder and the session that it is a subagent of, if they are known without reading it. */
+  /** The folder and the parent session, if they are known without reading the session. */
   readonly head?: { readonly cwd: string | null; readonly parentId: string | null };
-  /** Further data that the source needs to read it. */
+  /** Data that the source needs later, for reading the session. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
@@ -108,7 +107,7 @@ export const sourceNames = [
 
 export type SourceName = (typeof sourceNames)[number];
 
-/** The agents' names as people write them. */
+/** The names of the agents in texts for people. */
 export const agentTitles: Readonly<Record<SourceName, string>> = {
   "claude-desktop": "Claude Desktop",
   "claude-code": "Claude Code",
@@ -126,7 +125,7 @@ export const agentTitles: Readonly<Record<SourceName, string>> = {
   goose: "Goose",
 };
 
-/** Who answers in a session of this agent. */
+/** Returns the name of the speaker of answers in texts for people. */
 export function speakerOf(source: SourceName): string {
   return source === "claude-code" || source === "claude-desktop" ? "Claude" : agentTitles[source];
 }
@@ -148,7 +147,7 @@ const resume: Readonly<Record<SourceName, (id: string) => string>> = {
   goose: (id) => `goose session --resume --session-id ${id}`,
 };
 
-/** The command that continues a session with its own agent. */
+/** Returns the command with which the agent continues a session. */
 export function resumeCommand(source: SourceName, id: string): string {
   return resume[source](id);
 }

@@ -1,6 +1,7 @@
 /**
- * Opens a database of another agent so that nothing is written beside it. SQLite creates the files of a write-ahead log
- * (`-wal`, `-shm`) even for a reader and leaves them there; if they belong to another user, the agent cannot start.
+ * Opens a database of another agent without writing files beside it. Even for a reader, SQLite creates the files of a
+ * write-ahead log (`-wal`, `-shm`) and does not remove them. If such files belong to another user, the agent cannot
+ * start.
  */
 import {
   chmodSync,
@@ -22,15 +23,15 @@ import { NotAFileError } from "../../scan/read-file.ts";
 
 export interface Connection {
   readonly database: DatabaseSync;
-  /** False if a database that is read without locks was changed: the rows that were read may come from two states. */
+  /** Returns false if the database changed while it was read without locks. The rows may then come from two states. */
   isWhole(): boolean;
-  /** False if a new connection would see newer data. */
+  /** Returns false if a new connection would see newer data. */
   isCurrent(): boolean;
   close(): void;
 }
 
 export function connect(path: string): Connection {
-  // Opening a pipe would wait for its writer.
+  // A pipe is rejected first, because opening it would wait for a writer.
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw new NotAFileError(path);
   if (existsSync(path) && hasLog(path)) {
     if (isAtRest(path)) return openUnlocked(path);
@@ -39,13 +40,14 @@ export function connect(path: string): Connection {
   try {
     return openLocked(path);
   } catch (error) {
-    // SQLite needs to write if this user may not use the shared memory of a log, or if a crash has left a journal.
+    // Opening can fail if this user may not use the shared memory of the log, or if a crash left a journal. SQLite
+    // would have to write, so a copy is opened.
     if (isUnopened(error)) return openCopy(path);
     throw error;
   }
 }
 
-/** Whether the database uses a write-ahead log: bytes 18 and 19 of its header are 2. */
+/** Returns true if the database uses a write-ahead log. If so, bytes 18 and 19 of the header are 2. */
 function hasLog(path: string): boolean {
   const header = Buffer.alloc(20);
   const fd = openSync(path, "r");
@@ -57,14 +59,14 @@ function hasLog(path: string): boolean {
   return header[18] === 2 || header[19] === 2;
 }
 
-/** True if the database file itself has all data, because its log is empty or does not exist. */
+/** Returns true if the database file contains all data, because the log is empty or does not exist. */
 function isAtRest(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
 
 /**
- * Opens the database without locks and without other files. If the agent writes after that, it writes to its log first, so
- * `isCurrent` notices the change.
+ * Opens the database without locks and without other files. If the agent writes later, its log is no longer empty, so
+ * `isCurrent` returns false.
  */
 function openUnlocked(path: string): Connection {
   const url = pathToFileURL(path);
@@ -80,12 +82,12 @@ function stampOf(path: string): string {
   return stat ? `${stat.size}.${stat.mtimeMs}.${stat.ino}` : "";
 }
 
-/** If the last write of a file is older than this, every later write changes the file's time. */
+/** The time after which a write to a file surely changes the time of the file. */
 const settledMs = 2000;
 
 /**
- * The stamp of a database with its log. Undefined if one of them was written a moment ago: the clock of a file system is
- * coarse, so a later write may leave the same time.
+ * Returns the stamp of a database and its log. Returns undefined if a file was just written, because another write may
+ * leave the same time. The clock of a file system is coarse.
  */
 export function settledStamp(path: string): string | undefined {
   const stats = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false }));
@@ -124,7 +126,7 @@ function open(place: string | URL, readOnly = true): DatabaseSync {
   const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const database = new Database(place, { readOnly, timeout: 2000 });
   try {
-    // SQLite reads the file at the first query, so a file that it cannot use is noticed here.
+    // SQLite reads the file only at the first query. So this query finds out whether SQLite can use the file.
     database.prepare("SELECT count(*) FROM sqlite_schema").get();
     return database;
   } catch (error) {
@@ -133,7 +135,7 @@ function open(place: string | URL, readOnly = true): DatabaseSync {
   }
 }
 
-/** SQLITE_CANTOPEN, SQLITE_READONLY (and its variants), SQLITE_IOERR. */
+/** Returns true for SQLITE_CANTOPEN, SQLITE_READONLY (with its variants) and SQLITE_IOERR. */
 function isUnopened(error: unknown): boolean {
   const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined;
   return code === 14 || code === 8 || code === 10;

@@ -1,4 +1,4 @@
-/** Reads the databases of other agents: read-only, in one short transaction, without blocking the agent. */
+/** Reads the databases of other agents in a short transaction. Neither writes to the database nor blocks the agent. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { connect, type Connection } from "./sqlite-connection.ts";
 
@@ -7,7 +7,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface OpenDatabase {
   all(sql: string, ...values: readonly (string | number)[]): readonly Row[];
   each(sql: string, values: readonly (string | number)[], onRow: (row: Row) => void): void;
-  /** The columns of a table; none if there is no such table. */
+  /** Returns the columns of a table, or an empty set if the table does not exist. */
   columns(table: string): ReadonlySet<string>;
 }
 
@@ -27,7 +27,7 @@ export function readDatabase<T>(path: string, work: (database: OpenDatabase) => 
   }
 }
 
-/** A time in milliseconds. SQLite's own form has no zone, and means UTC. 0 if the time is unknown. */
+/** Returns a time in milliseconds, or 0 if the time is unknown. A text in SQLite's format has no time zone and means UTC. */
 export function sqliteTime(value: unknown): number {
   if (typeof value === "number") return value;
   const text = String(value);
@@ -47,10 +47,7 @@ function connectionTo(path: string): Connection {
   return made;
 }
 
-/**
- * Keeps databases open between transactions while asynchronous `work` runs: opening a database takes longer than reading a
- * session from it.
- */
+/** Keeps databases open while asynchronous `work` runs, because opening a database takes longer than reading a session. */
 export async function holdingDatabases<T>(work: () => Promise<T>): Promise<T> {
   holders += 1;
   try {
@@ -60,7 +57,7 @@ export async function holdingDatabases<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Like `holdingDatabases`, for synchronous work. */
+/** Keeps databases open while synchronous `work` runs. */
 export function keepDatabases<T>(work: () => T): T {
   holders += 1;
   try {
@@ -77,7 +74,7 @@ function release(): void {
   held.clear();
 }
 
-/** Prepared statements are kept, because thousands of sessions are read with the same few statements. */
+/** The prepared statements of each database. A few statements read thousands of sessions, so they are kept. */
 const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
 function wrap(database: DatabaseSync): OpenDatabase {

@@ -6,48 +6,48 @@ import { folderPath } from "./folder-path.ts";
 export interface WriterOptions {
   readonly source: string;
   readonly sessionId: string;
-  /** Receives the lines one by one, with their line feed. */
+  /** Receives each line with its line feed. */
   readonly onLine: (line: string) => void;
-  /** Receives the end of a file that is no whole record, because the agent is still writing it or was killed. */
+  /** Receives an incomplete record at the end of a file. The agent is still writing it, or was killed. */
   readonly onTorn?: (text: string) => void;
 }
 
 /**
- * Tokens of one model call. `input` excludes cached tokens, and is null if the agent does not report it; `output` includes
- * `reasoning`.
+ * The tokens of one model call. `input` does not include cached tokens. It is null if the agent does not report it.
+ * `output` includes `reasoning`.
  */
 export interface CallTokens {
   readonly input: number | null;
   readonly output: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
-  /** The part of `cacheWrite` that is cached for an hour. */
+  /** The tokens of `cacheWrite` that are cached for an hour. */
   readonly cacheWrite1h?: number;
   readonly reasoning?: number;
 }
 
 /** Fields that every line may have. */
 export interface Placed {
-  /** The time in milliseconds, or as ISO text; unknown if missing. */
+  /** The time in milliseconds or as ISO text. Without a value, the time is unknown. */
   readonly at?: number | string | null | undefined;
-  /** Where the original is; `TranslatedSource.original` reads it. */
+  /** The place of the original, which `TranslatedSource.original` reads. */
   readonly from: string;
-  /** The agent's own id of the message. The line's uuid is made from it. */
+  /** The id of the message in the agent's files. The uuid of the line is made from this id. */
   readonly id?: string | undefined;
-  /** The uuid of the line before it; the last line if not given, null for the first line of a conversation. */
+  /** The uuid of the previous line of the conversation, or null for its first line. Default: the last line. */
   readonly parent?: string | null;
-  /** The subagent that wrote it, if its conversation is among the lines of its parent. */
+  /** The subagent that wrote the line, if its conversation is among the lines of the parent. */
   readonly side?: string | undefined;
 }
 
 interface Answer extends Placed {
-  /** The id of the call. Copies of the call in forks have the same id, so that it is counted once over all sessions. */
+  /** The id of the call. A copy of the call in a fork has the same id, so the call counts once. */
   readonly call: string;
   readonly model: string;
   readonly content: readonly Block[];
   readonly tokens?: CallTokens | undefined;
   readonly stopReason?: string | null | undefined;
-  /** The cost of the call as the agent reports it. */
+  /** The cost that the agent reports for the call. */
   readonly reportedUsd?: number | undefined;
 }
 
@@ -61,23 +61,24 @@ export interface ParentSession {
 export type Block = Readonly<Record<string, unknown>>;
 
 /**
- * What the reader of a session needs. `head`: the folder and the parent, so reading ends with the first message.
- * `usage`: only model calls with tokens, so a source may leave out records that have none. `transcript`: everything.
+ * The part of a session that the reader needs. `head` is the folder and the parent, so reading ends at the first
+ * message. `usage` is only model calls with tokens, so a source may leave out other records. `transcript` is
+ * everything.
  */
 type Wanted = "head" | "usage" | "transcript";
 
 export interface TranscriptWriter {
   readonly wants: Wanted;
-  /** Sets values from the head of the session. The lines that follow get these values. */
+  /** Sets the folder, the branch and the version. The following lines get these values. */
   place(at: {
     readonly cwd?: string | null | undefined;
     readonly branch?: string | null | undefined;
     readonly version?: string | null | undefined;
   }): void;
-  /** Marks this session as a subagent of another one. The call that started it may be unknown. */
+  /** Sets the parent of this session, which is a subagent. The call that started it may be unknown. */
   subagentOf(parent: ParentSession): void;
   title(text: string | null | undefined, from: string): void;
-  /** A message of a person, or of the agent's program if `isMeta`. Returns the line's uuid. */
+  /** Writes a message of a person, or of the agent's program if `isMeta`. Returns the uuid of the line. */
   user(content: string | readonly Block[], placed: Placed & { readonly isMeta?: boolean }): string;
   answer(answer: Answer): string;
   result(
@@ -85,7 +86,7 @@ export interface TranscriptWriter {
     content: unknown,
     placed: Placed & { readonly isError?: boolean; readonly details?: unknown },
   ): string;
-  /** A model call that belongs to no message: compaction, warming a cache, a summary. */
+  /** Writes a model call that belongs to no message, for example a compaction or a summary. */
   usage(
     call: string,
     model: string,
@@ -93,17 +94,17 @@ export interface TranscriptWriter {
     placed: Placed & { readonly reportedUsd?: number | undefined },
   ): void;
   compaction(summary: string | null, placed: Placed): void;
-  /** Writes a record that the data model has no form for, unchanged. */
+  /** Writes an unchanged record that no other function can write. */
   other(type: string, value: Block, placed: Placed): void;
-  /** Writes a line that cannot be read, unchanged. A torn line is the last one of its file and has no line feed. */
+  /** Writes an unreadable line unchanged. A torn line is the last line of its file and has no line feed. */
   damage(text: string, isTorn?: boolean): void;
-  /** Writes a line that is already in Claude Code's format. */
+  /** Writes an unchanged line, which must be in Claude Code's format. */
   copy(line: string): void;
-  /** The uuid of the last line of the conversation. */
+  /** The uuid of the last line of the conversation so far. */
   readonly last: string | null;
-  /** The uuid of the line with this id. */
+  /** Returns the uuid of the line that has this id. */
   uuidOf(id: string): string;
-  /** The head as far as it is known. */
+  /** The folder and the parent, as far as they are known. */
   readonly head: WriterHead;
 }
 
@@ -112,7 +113,7 @@ export interface WriterHead {
   readonly parent: { readonly sessionId: string; readonly meta: Readonly<Record<string, string>> } | undefined;
 }
 
-/** The parent in the form that is stored beside a subagent's lines. */
+/** Returns the parent in the form in which it is stored beside the lines of a subagent. */
 export function parentOf({ sessionId, callId, type, description }: ParentSession): WriterHead["parent"] {
   const meta = {
     ...(callId && { toolUseId: callId }),
@@ -132,7 +133,7 @@ export function createTranscriptWriter({ source, sessionId, onLine, onTorn }: Wr
   const uuidOf = (id: string): string => toUuid(`${source}\0${id}`);
 
   const write = (line: string): void => onLine(`${line}\n`);
-  /** Returns false for a record that is nested too deeply to be written. */
+  /** Writes a record. Returns false if it is nested too deeply. */
   const emit = (value: Block & { readonly from: string }): boolean => {
     let line: string;
     try {
@@ -145,7 +146,10 @@ export function createTranscriptWriter({ source, sessionId, onLine, onTorn }: Wr
     write(line);
     return true;
   };
-  /** The order of the keys is Claude Code's: the fast readers depend on it. */
+  /**
+   * Writes a line that has a parent, and returns its uuid. The keys have the order of Claude Code, because the fast
+   * readers depend on this order.
+   */
   const chained = (placed: Placed, body: Block, tail: Block = {}): string => {
     const uuid = uuidOf(placed.id === undefined ? `${sessionId}\0${placed.from}` : `${sessionId}\0${placed.id}`);
     const time = timeOf(placed.at);
@@ -180,7 +184,7 @@ export function createTranscriptWriter({ source, sessionId, onLine, onTorn }: Wr
     },
     subagentOf: (found) => void (parent = parentOf(found)),
     title(text, from) {
-      // A subagent's name comes from the file beside it, so it gets no title line.
+      // A subagent gets no title line, because its name is in the file beside its lines.
       if (text && !parent) emit({ type: "custom-title", customTitle: text, sessionId, from });
     },
     user: (content, placed) =>
@@ -214,7 +218,7 @@ export function createTranscriptWriter({ source, sessionId, onLine, onTorn }: Wr
     },
     usage(call, model, tokens, placed) {
       const timestamp = timeOf(placed.at);
-      // A call without a message is written in the form in which Claude Code once wrote the calls of subagents.
+      // The call has no message, so it is written as Claude Code 2.1 wrote the calls of subagents.
       const message = { type: "assistant", message: { id: call, model: model || "unknown", usage: usageOf(tokens) } };
       emit({
         type: "progress",
@@ -287,13 +291,13 @@ export function whole(count: number): number {
   return Number.isFinite(count) && count > 0 ? Math.round(count) : 0;
 }
 
-/** Times outside the range of a date count as unknown. */
+/** Returns the time as ISO text. A time outside the range of a date counts as unknown. */
 function timeOf(at: Placed["at"]): string | undefined {
   const time = millisecondsOf(at);
   return time === 0 ? undefined : new Date(time).toISOString();
 }
 
-/** The milliseconds; 0 if the time is unknown. */
+/** Returns the time in milliseconds, or 0 if the time is unknown. */
 export function millisecondsOf(at: Placed["at"]): number {
   if (at === null || at === undefined || at === "") return 0;
   return (typeof at === "string" ? Date.parse(at) : new Date(at).getTime()) || 0;
@@ -301,7 +305,10 @@ export function millisecondsOf(at: Placed["at"]): number {
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The id itself if its last part is a UUID, otherwise a UUID (version 8) derived from it, which is the same for the same id. */
+/**
+ * Returns a UUID for an id. If the last part of the id is a UUID, returns this part. If not, derives a UUID (version 8)
+ * from the id.
+ */
 function toUuid(id: string): string {
   const own = id.slice(id.lastIndexOf("\0") + 1);
   if (uuidForm.test(own)) return own.toLowerCase();

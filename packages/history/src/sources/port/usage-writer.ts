@@ -1,4 +1,4 @@
-/** Counts the model calls of a session without creating its lines. The result is the same as from its lines. */
+/** Counts the model calls of a session without creating its lines. Reading the lines would give the same result. */
 import { createByteSearch, type ByteSearch } from "../../scan/byte-search.ts";
 import { addCall, column, newCall } from "../../usage/usage-table.ts";
 import { usageFacet, type FileUsage } from "../claude-code/usage/file-usage.ts";
@@ -8,7 +8,10 @@ import { millisecondsOf, whole, type CallTokens, type Placed, type TranscriptWri
 
 const call = newCall();
 
-/** The model calls of a session, and the working directory of its first line. `sessionId` is the id of its parent, or empty. */
+/**
+ * Returns the model calls of a session, and the working directory of its first line. `sessionId` is the id of the
+ * parent, or empty.
+ */
 export function readUsage(source: TranslatedSource, unit: Unit): FileUsage {
   const usage = usageFacet.start();
   let cwd = unit.head?.cwd ? folderPath(unit.head.cwd) : null;
@@ -88,7 +91,7 @@ export function readUsage(source: TranslatedSource, unit: Unit): FileUsage {
 
 let search: ByteSearch | undefined;
 
-/** Lines in Claude Code's format are counted as in Claude Code's own files. */
+/** Counts the model calls in lines of Claude Code's format. */
 function fold(usage: FileUsage, lines: string): void {
   search ??= createByteSearch();
   const length = Buffer.byteLength(lines);

@@ -1,4 +1,4 @@
-/** Qwen Code: a chain of records like Claude Code's, with Google's parts inside. */
+/** Reads the sessions of Qwen Code. Its records are like those of Claude Code, and contain parts of Google's API. */
 import { basename, dirname, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { eachRecord, entriesIn, filesNamed, isFolder, originalLine, unitOf } from "../port/files.ts";
@@ -19,7 +19,8 @@ export const qwen: TranslatedSource = {
     const problems: Problem[] = [];
     const units = entriesIn(join(root, "projects"), problems).flatMap(({ name }): Unit[] => {
       const folder = join(root, "projects", name);
-      // Archived sessions are in a folder beside the others. A ledger of prompts is beside its session.
+      // Archived sessions are in a folder inside `chats`. The file with the prompts of a session has a name with two
+      // dots, so it does not match.
       const chats = filesNamed(join(folder, "chats"), /^[^.]+\.jsonl$/, problems, 1);
       const agents = filesNamed(join(folder, "subagents"), /^agent-.*\.jsonl$/, problems, 2);
       return [
@@ -62,7 +63,7 @@ function writeRecord(record: Value, from: string, writer: TranscriptWriter): voi
   if (record["type"] === "user") writer.user(parts.map(blockOf), placed);
   else if (record["type"] === "assistant") {
     const model = stringOf(record["model"]) ?? "";
-    // A branch copies records with the same id, so the call counts once.
+    // A branch copies records and keeps their ids, so the call counts once.
     writer.answer({
       ...placed,
       call: `qwen:${id}`,
@@ -92,7 +93,10 @@ function blockOf(part: Value): Block {
   return { ...part, type: "part" };
 }
 
-/** Some providers count thoughts as part of the candidates. The total of the record shows whether they do. */
+/**
+ * Converts the counts. Some providers include thoughts in the candidates. The total of the record shows whether this
+ * provider does.
+ */
 function tokensOf(value: unknown): CallTokens | undefined {
   const usage = objectOf(value);
   const of = (key: string): number => numberOf(usage[key]) ?? 0;
