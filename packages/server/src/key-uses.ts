@@ -2,8 +2,8 @@ import type { Records } from "@skein/core";
 import { z } from "zod";
 
 /**
- * When keys were used last, to the minute. Stored separately from the keys, so that recording a use never conflicts with a
- * change of the key.
+ * The time of the last use of each key, to the minute. It is stored separately from the key, so that recording a use
+ * never conflicts with a change of the key.
  */
 export interface KeyUses {
   /** Records that a key was used, at most once a minute. Runs in the background. */
@@ -25,8 +25,7 @@ export function createKeyUses({ records, now }: { readonly records: Records; rea
       if (at - (written.get(keyId) ?? -WRITE_MS) < WRITE_MS) return;
       if (written.size >= REMEMBERED) written.clear();
       written.set(keyId, at);
-      // If the store is unavailable, the request itself reports this, so the use is only forgotten. The next use is
-      // recorded.
+      // If the store is unavailable, the request reports this. The use is not recorded, but the next use is.
       records
         .put([{ ...PLACE, id: keyId, value: { at: new Date(at).toISOString() } }])
         .catch(() => written.delete(keyId));

@@ -23,19 +23,19 @@ const StoredKey = z.object({
   /** When the key expires; null if it does not. */
   expires_at: z.string().nullable().default(null),
   revoked_at: z.string().nullable(),
-  /** The id of the key that replaced it in a rotation. */
+  /** The id of the key that replaced this key in a rotation. */
   replaced_by: z.string().nullable().default(null),
 });
 type StoredKey = z.infer<typeof StoredKey>;
 
 /** The caller of a request. */
 export interface Principal {
-  /** The hash of the key. The key itself is not stored. */
+  /** The hash of the key. The key is not stored. */
   readonly keyId: string;
   readonly name: string;
   readonly tenant: string;
   readonly scopes: readonly KeyScope[];
-  /** Who is responsible for the key, if that was given. */
+  /** The person or team that is responsible for the key. */
   readonly owner?: string | null;
   /** When the key expires; null if it does not. */
   readonly expiresAt?: string | null;
@@ -43,7 +43,7 @@ export interface Principal {
   readonly login?: { readonly id: string; readonly expiresAt: string };
 }
 
-/** A key as lists show it. The key's own text is shown only once, when the key is created. */
+/** The stored data of a key. The text of the key is shown only once, when the key is created. */
 export interface KeyInfo extends StoredKey {
   readonly id: string;
 }
@@ -55,32 +55,32 @@ interface NewKey {
   readonly owner?: string | null | undefined;
   /** ISO time in the future. */
   readonly expiresAt?: string | null | undefined;
-  /** The key itself, if the operator chose it. */
+  /** The text of the key, if the operator chose it. */
   readonly key?: string;
 }
 
-/** API keys: created, listed, rotated, revoked and recognised. Only their hashes are stored. */
+/** Makes, lists, rotates, revokes and recognises API keys. Only hashes of keys are stored. */
 export interface Keys {
   make(input: NewKey): Promise<string>;
-  /** Every key, also those that are revoked or expired, newest first; of one tenant, if given. */
+  /** Returns all keys, newest first, even revoked and expired keys. With `tenant`, returns only the keys of this tenant. */
   list(tenant?: string): Promise<readonly KeyInfo[]>;
   /** Every key that is neither revoked nor expired. */
   valid(): Promise<readonly KeyInfo[]>;
   /**
-   * Makes a key with the same name, owner, scopes and tenant. The old one stays valid for `overlapMs`, so that its
-   * users can switch. The new one gets the same lifetime as the old one, unless `expiresAt` is given.
+   * Makes a key with the same name, owner, scopes and tenant. The old key stays valid for `overlapMs`, so that its
+   * users can switch. The new key gets the old key's lifetime, unless `expiresAt` is given.
    */
   rotate(id: string, options: { readonly overlapMs: number; readonly expiresAt?: string | null }): Promise<string>;
-  /** Revokes by the first characters of the id, or by name. */
+  /** Revokes a key by its name or by the first characters of its id. */
   revoke(idOrName: string): Promise<KeyInfo>;
   /**
-   * Who has this key; undefined if it is unknown, expired or revoked. Synchronous for a key that was recognised
-   * recently.
+   * Returns the principal of this key, or undefined if the key is unknown, expired or revoked. The answer is
+   * synchronous for a recently recognised key.
    */
   recognise(key: string, connection?: object): Principal | undefined | Promise<Principal | undefined>;
-  /** Whether the store has this key, also if it is revoked or expired. */
+  /** Whether the store has this key, even if the key is revoked or expired. */
   has(key: string): Promise<boolean>;
-  /** Why a key was not recognised, as a sentence for its sender. */
+  /** Returns the reason why a key was not recognised, as a sentence for its sender. */
   problemWith(key: string): string;
   /** The principal of the key with this id; undefined if it was revoked. */
   byId(keyId: string): Principal | undefined | Promise<Principal | undefined>;
@@ -90,7 +90,7 @@ export interface Keys {
 
 /** Where keys are stored: in a tenant that no request can belong to. */
 const PLACE = { tenant: "$keys", kind: "api_key" } as const;
-/** How long a recognised key is remembered, and not looked up again. A revoked key keeps working for that long. */
+/** How long a recognised key is not looked up again. A revoked key may keep working for this time. */
 const REMEMBER_MS = 2000;
 const REMEMBERED = 10_000;
 
@@ -105,10 +105,7 @@ export function allows(principal: Pick<Principal, "scopes">, scope: KeyScope): b
   return principal.scopes.some((given) => ALLOWS[given].includes(scope));
 }
 
-/**
- * Whether a caller sees the system prompts of agents: a caller who may run agents could ask the agent for its prompt
- * anyway.
- */
+/** Whether a caller sees the system prompts of agents. A caller who may run an agent could ask the agent for its prompt. */
 export function seesPrompts(caller: Pick<Principal, "scopes">): boolean {
   return allows(caller, "run");
 }
@@ -121,10 +118,7 @@ export function isGood({ revoked_at, expires_at }: Pick<KeyInfo, "revoked_at" | 
 export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
   const known = new Map<string, { readonly stored: StoredKey | undefined; readonly at: number }>();
 
-  /**
-   * The last key of each connection with its hash. A connection usually sends the same key again, which then needs no
-   * new hash.
-   */
+  /** The last key of each connection with its hash. A connection usually sends the same key again, and needs no second hash. */
   const sent = new WeakMap<object, { readonly key: string; readonly keyId: string }>();
 
   function idOf(key: string, connection: object | undefined): string {
@@ -137,7 +131,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
 
   function find(keyId: string): Principal | undefined | Promise<Principal | undefined> {
     const remembered = known.get(keyId);
-    // The difference counts in both directions: otherwise a clock that goes back would keep a revoked key valid.
+    // The absolute difference is used, because a clock that goes back must not keep a revoked key valid.
     return remembered && Math.abs(now() - remembered.at) < REMEMBER_MS
       ? principalOf(remembered.stored, keyId)
       : lookUp(keyId);
@@ -147,7 +141,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
     const record = await records.get(PLACE.tenant, PLACE.kind, keyId);
     const isSame = record && timingSafeEqual(Buffer.from(record.id), Buffer.from(keyId));
     const stored = isSame ? StoredKey.parse(record.value) : undefined;
-    // Limited in size, because anybody can send unknown keys.
+    // The size is limited, because anybody can send unknown keys.
     if (known.size >= REMEMBERED) known.clear();
     known.set(keyId, { stored, at: now() });
     return principalOf(stored, keyId);
@@ -242,7 +236,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
   };
 }
 
-/** The time at which a new key with the lifetime of this one expires. */
+/** Returns when a new key with the lifetime of this key expires. */
 function sameLifetime({ created_at, expires_at }: StoredKey, now: number): string | null {
   if (expires_at === null) return null;
   return new Date(now + Date.parse(expires_at) - Date.parse(created_at)).toISOString();

@@ -9,11 +9,11 @@ export interface LoginsDeps {
   readonly now: () => number;
 }
 
-/** Logins of browsers: a random value in a cookie stands for a key for 12 hours. Only its hash is stored, with the id of the key. */
+/** Logins of browsers. A random value in a cookie stands for a key for 12 hours. Only the value's hash and the id of the key are stored. */
 export interface Logins {
-  /** Creates a login for a key. Returns the value of its cookie. */
+  /** Returns the principal of a login, or undefined if the login is unknown or expired, or if its key was revoked. */
   begin(principal: Principal): Promise<string>;
-  /** The owner of a login; undefined if the login is unknown or expired, or if its key was revoked. */
+  /** Whether a previously recognised login is still valid. */
   recognise(value: string): Principal | undefined | Promise<Principal | undefined>;
   /** Whether a login that was recognised before is still valid. */
   isValid(loginId: string): Promise<boolean>;
@@ -30,10 +30,7 @@ type StoredLogin = z.infer<typeof StoredLogin>;
 
 /** Where logins are stored: with the keys, in a tenant that no request can belong to. */
 const PLACE = { tenant: "$keys", kind: "login" } as const;
-/**
- * How long a recognised login is remembered, and not looked up again. A login that ended in another process keeps
- * working for that long.
- */
+/** How long a recognised login is not looked up again. A login that ended in another process may keep working for this time. */
 const REMEMBER_MS = 2000;
 const REMEMBERED = 10_000;
 
@@ -50,7 +47,7 @@ export function createLogins({ records, keys, now }: LoginsDeps): Logins {
   async function lookUp(loginId: string): Promise<Principal | undefined> {
     const record = await records.get(PLACE.tenant, PLACE.kind, loginId);
     const login = record && StoredLogin.parse(record.value);
-    // Limited in size, because anybody can send unknown cookies.
+    // The size is limited, because anybody can send unknown cookies.
     if (known.size >= REMEMBERED) known.clear();
     known.set(loginId, { login, at: now() });
     return principalOf(loginId, login);

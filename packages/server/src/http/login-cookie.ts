@@ -31,10 +31,10 @@ export function cookieIn(headers: IncomingHttpHeaders): string | undefined {
   return value !== undefined && VALUE.test(value) ? value : undefined;
 }
 
-/** The header that gives a browser its login. An empty value removes the login. */
+/** Returns the header that sets the login cookie of a browser. An empty value removes the login. */
 export function loginCookie(headers: IncomingHttpHeaders, value: string): string {
   const age = value === "" ? 0 : LOGIN_SECONDS;
-  // This server has no TLS itself. If the page's origin is https, a proxy in front of this server has it.
+  // This server has no TLS. If the page's origin is https, a proxy in front of this server has TLS.
   const secure = headers.origin?.startsWith("https://") ? "; Secure" : "";
   return `${nameOf(headers)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${age}${secure}`;
 }

@@ -4,9 +4,9 @@ import { z } from "zod";
 type Json = Record<string, unknown>;
 type Direction = "input" | "output";
 
-/** JSON Schemas of the protocol's shapes. Each schema is described once, under the name by which the protocol exports it. */
+/** JSON Schemas of the protocol's shapes. A schema with an exported name is described once, under this name. */
 export interface OpenApiSchemas {
-  /** A schema, or a reference if it has a name. */
+  /** Returns a schema, or a reference if the schema has a name. */
   of(schema: z.ZodType, io: Direction): Json;
   /** The schemas that were referenced so far, by name. */
   readonly named: Readonly<Record<string, Json>>;
@@ -23,7 +23,7 @@ export function createOpenApiSchemas(): OpenApiSchemas {
       unrepresentable: "any",
       metadata: NAMES,
       override({ zodSchema, jsonSchema }) {
-        // Content blocks are checked by a function, from which no schema can be derived.
+        // A function checks content blocks, and no schema can be derived from a function.
         if (zodSchema === (ContentBlock as unknown))
           Object.assign(jsonSchema, { anyOf: BLOCKS.map((one) => of(one, io)) });
       },
@@ -34,10 +34,7 @@ export function createOpenApiSchemas(): OpenApiSchemas {
     return referring(rest, renamed);
   }
 
-  /**
-   * Adds a schema under a name. If requests may leave out fields that responses always have, the variant for requests
-   * gets another name.
-   */
+  /** Adds a schema under a name. The variant for requests gets another name if requests may leave out more fields than responses. */
   function keep(name: string, shape: Json, io: Direction): string {
     const known = named[name];
     const same = new Map(Object.keys(named).map((one) => [one, one]));
@@ -55,7 +52,7 @@ function namesOf(exported: Readonly<Record<string, unknown>>): z.core.$ZodRegist
   const names = z.registry<Json>();
   const shapes = Object.entries(exported).filter((entry): entry is [string, z.ZodType] => isShape(entry[1]));
   const taken = new Set<string>();
-  // Schemas named `Api…` come first and lose this prefix, even if another schema has the shorter name.
+  // A schema named `Api…` loses this prefix. It comes first, so that no other schema gets the shorter name.
   for (const [name, shape] of shapes.toSorted(
     ([a], [b]) => Number(b.startsWith("Api")) - Number(a.startsWith("Api")),
   )) {
@@ -72,7 +69,7 @@ function isShape(value: unknown): boolean {
   return value === ContentBlock || value instanceof z.ZodObject || value instanceof z.ZodDiscriminatedUnion;
 }
 
-/** A copy in which references point to the schemas' places in the document. */
+/** Copies a value. References in the copy point to the schemas' places in the document. */
 function referring<Value>(value: Value, renamed: ReadonlyMap<string, string>): Value {
   if (Array.isArray(value)) return value.map((one) => referring(one, renamed)) as Value;
   if (typeof value !== "object" || value === null) return value;

@@ -6,7 +6,7 @@ const schemas = createOpenApiSchemas();
 
 let made: Record<string, unknown> | undefined;
 
-/** The OpenAPI document, made from the table of routes that also validates requests. */
+/** Returns the OpenAPI document. It is made from the table of routes. */
 export function openApi(version: string): Record<string, unknown> {
   made ??= {
     openapi: "3.1.0",

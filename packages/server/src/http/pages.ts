@@ -2,13 +2,13 @@ import { ROUTES, type Route, type RouteName, pathsOf } from "@skein/protocol";
 import type { ServerDeps } from "../deps.ts";
 
 /**
- * The content security policy of our own pages. It allows their own scripts, styles, calls and images, images as data
- * URLs, and nothing else.
+ * The content security policy of the server's pages. It allows scripts, styles, calls and images from this server, and
+ * images as data URLs.
  */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The first page: what runs here, and a link to the API reference. */
+/** Returns the first page. It describes the server and links to the API reference. */
 export function homePage({ version, store, model }: ServerDeps["description"]): string {
   return page(
     "Skein",
@@ -44,7 +44,7 @@ ${rows.join("\n")}
   );
 }
 
-/** Reads the key from the fragment of the link, which browsers do not send to the server. */
+/** Reads the key from the fragment of the link. Browsers do not send the fragment to the server. */
 export const HOME_SCRIPT = `const said = document.getElementById("said");
 const key = document.getElementById("key");
 async function show() {

@@ -25,7 +25,7 @@ declare module "fastify" {
   }
 }
 
-/** The caller of an open route who sent no key. This caller belongs to no tenant. */
+/** The caller of an open route without a key. This caller belongs to no tenant. */
 const NOBODY: Principal = { keyId: "", name: "nobody", tenant: "$nobody", scopes: [] };
 
 const BODY_LIMITS: Partial<Record<RouteName, keyof Limits>> = {
@@ -125,7 +125,7 @@ async function answer(name: RouteName, answering: Answering): Promise<unknown> {
     const own = key && newId !== undefined ? { ...call, idempotency: { ...key, newId } } : call;
     return checked(route, name, await handle(input as ParsedRequest<RouteName>, own));
   };
-  // Streams are not stored. The Idempotency-Key ensures that the work begins only once; its stream can be followed again.
+  // Streams are not stored. With an Idempotency-Key the work begins only once, and its stream can be followed again.
   const { status, body, replayed } =
     key && !route.stream
       ? await runOnce(route, (keep) =>
@@ -183,7 +183,7 @@ function noQuery(query: unknown): undefined {
   return undefined;
 }
 
-/** Validates a response. One that does not match its schema is a bug and is not sent. */
+/** Validates a response. A response that does not match its schema is a bug and is not sent. */
 function checked(route: Route, name: RouteName, body: unknown): unknown {
   if (body === TAKEN_OVER || isRaw(body) || isChecked(body) || !route.response) return body;
   const result = route.response.safeParse(body);
@@ -191,7 +191,7 @@ function checked(route: Route, name: RouteName, body: unknown): unknown {
   throw new Error(`The answer of ${name} does not fit its schema: ${JSON.stringify(result.error.issues.slice(0, 3))}`);
 }
 
-/** The session that a request or its answer names. */
+/** Returns the session id in a request or an answer. */
 function sessionIn(part: unknown): string | undefined {
   const { session_id, id } = (part ?? {}) as { readonly session_id?: unknown; readonly id?: unknown };
   return [session_id, id].find((name): name is string => typeof name === "string");

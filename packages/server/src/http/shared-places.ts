@@ -2,23 +2,17 @@ import { type FairQueue, type GiveBack, createFairQueue } from "@skein/core";
 import { LARGE } from "./json-body.ts";
 import { type Limits, tooMany } from "./limits.ts";
 
-/** The resources that the tenants of a server share, except the places for driving sessions. */
+/** Limits the resources that all tenants of a server share: SQL statements, large bodies, streams and webhook notices. */
 export interface SharedPlaces {
   readonly notices: FairQueue;
   readonly queues: Readonly<Record<"statements" | "bodies" | "streams" | "notices", FairQueue>>;
-  /**
-   * Waits for a place for an SQL statement. Throws `rate_limited` if none becomes free within a little more than the
-   * time limit of a statement.
-   */
+  /** Waits until an SQL statement may run. Throws `rate_limited` after a little more than the time limit of a statement. */
   statement(tenant: string, signal: AbortSignal): Promise<GiveBack>;
-  /**
-   * Waits for room in memory for a body of this many bytes, before it is read. Throws `rate_limited` if there is none
-   * within half of a request's time limit.
-   */
+  /** Waits until memory for a body of this size is free. Throws `rate_limited` after half of a request's time limit. */
   body(tenant: string, bytes: number): Promise<GiveBack>;
-  /** Waits for room in memory for a WebSocket message. A small message needs none. */
+  /** Waits until memory for a WebSocket message is free. A small message does not wait. */
   message(tenant: string, bytes: number): Promise<GiveBack | undefined>;
-  /** Takes a place for a stream, or throws immediately: a stream may stay open for as long as its reader wants. */
+  /** Counts a new stream. Throws immediately at the limit, because a reader may keep a stream open for any time. */
   stream(tenant: string): GiveBack;
 }
 
@@ -62,14 +56,14 @@ export function createSharedPlaces(limits: Limits, isShared: () => boolean): Sha
 }
 
 /**
- * A large body keeps this process busy, and so does the run that it starts. The tenant's next large body waits for as
- * long as the previous one took, so that half of the time is left for other tenants.
+ * Returns how long the tenant's next large body waits. A large body and its run keep this process busy. The wait is as
+ * long as the work on the previous body, so that other tenants get half of the time.
  */
 function pauseAfter(began: number): number {
   return Math.min(performance.now() - began, 1000);
 }
 
-/** How long a statement waits for a place: long enough for a running statement to reach its time limit. */
+/** Returns how long a statement waits for others. It is long enough for a running statement to reach its time limit. */
 function patienceMs({ statementMs }: Limits): number {
   return statementMs * 1.5 + 1000;
 }

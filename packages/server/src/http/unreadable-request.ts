@@ -17,7 +17,7 @@ export function answerBadAddress(_: unknown, request: FastifyRequest, reply: Fas
     .send(JSON.stringify(body));
 }
 
-/** Answers bytes that are not a valid HTTP request with one of our errors, and ends the connection. */
+/** Creates a function that answers bytes that are not valid HTTP, and ends the connection. */
 export function createUnreadableAnswer(ids: () => string): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return ({ code }, socket) => {
     if (code === "ECONNRESET" || socket.destroyed) return;

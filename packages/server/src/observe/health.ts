@@ -37,14 +37,14 @@ export async function storeHealth({ shared: { deps, checkStore }, reply }: Reque
   };
 }
 
-/** The state of the bus between machines; empty if there is none. */
+/** Returns the state of the bus between machines. Empty without a bus. */
 export async function busHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.bus) return [];
   const silent = "Redis does not answer: drafts of other machines are not shown.";
   return [await partHealth({ name: "redis", check: deps.bus.check(), does: "drafts between machines", silent }, reply)];
 }
 
-/** The state of the engine outside this process; empty if there is none. */
+/** Returns the state of an engine outside this process. Empty without such an engine. */
 export async function engineHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.engineCheck) return [];
   const silent = "No Restate server answers: workers find waiting sessions by themselves, about 2 s late.";
@@ -94,7 +94,7 @@ export async function wallsHealth({ shared: { deps }, reply }: RequestContext): 
   return [{ name: "sandbox", status: isKept ? "ok" : "failed", latency_ms, detail: says }];
 }
 
-/** Sessions that no worker can drive; empty if there are none. */
+/** Reports the sessions that no worker can drive. Empty if every session has a worker. */
 export async function queueHealth({ shared, reply }: RequestContext): Promise<readonly PartHealth[]> {
   const began = performance.now();
   const waiting = await inTime(shared.unserved(), reply.elapsedTime).catch(() => []);
@@ -111,7 +111,7 @@ export async function queueHealth({ shared, reply }: RequestContext): Promise<re
   ];
 }
 
-/** The result of `work`. Rejects when ANSWER_MS have passed since the request began, which was `elapsedMs` ago. */
+/** Returns the result of `work`. Rejects when ANSWER_MS have passed since the request began. It began `elapsedMs` ago. */
 export async function inTime<Result>(work: Promise<Result>, elapsedMs = 0): Promise<Result> {
   let late: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {

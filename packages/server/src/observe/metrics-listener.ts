@@ -17,7 +17,7 @@ export async function listenForMetrics(port: number, text: () => Promise<string>
     const answer = (status: number, type: string, body: string): void => {
       response.writeHead(status, { "content-type": type, "cache-control": "no-store" }).end(body);
     };
-    // A page of another site could reach this address under a host name of that site.
+    // A page of another site could make a host name of that site point to this address.
     const host = (request.headers.host ?? "").replace(/:\d+$/, "").toLowerCase();
     if (!NAMES.has(host)) return answer(403, "text/plain", "This port answers only requests from this machine.\n");
     if (request.method !== "GET" || request.url !== "/metrics")

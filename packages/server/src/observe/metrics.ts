@@ -13,7 +13,7 @@ interface Series {
   readonly statuses: Map<number, number>;
   count: number;
   sum: number;
-  /** The number of responses per bucket: those that took more seconds than the previous limit, and at most this one. */
+  /** The number of responses per bucket. Each bucket begins at the time limit of the previous bucket. */
   readonly buckets: number[];
 }
 

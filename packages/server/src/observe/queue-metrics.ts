@@ -1,7 +1,7 @@
 import type { QueueFigures, RunLine } from "@skein/core";
 import { escapedLabel } from "./run-metrics.ts";
 
-/** Shared resources and the requests that wait for them, in Prometheus text format. */
+/** Returns metrics of shared resources and of waiting requests, in Prometheus text format. */
 export function queueMetrics(queues: Readonly<Record<string, QueueFigures | undefined>>): string {
   const known = Object.entries(queues).flatMap(([name, figures]) => (figures ? [[name, figures] as const] : []));
   const gauge = (name: string, of: (figures: QueueFigures) => number): readonly string[] => [
@@ -17,7 +17,7 @@ export function queueMetrics(queues: Readonly<Record<string, QueueFigures | unde
   ].join("\n");
 }
 
-/** The caps on runs: the limit of each, how many runs are in progress, and how many wait. Empty without caps. */
+/** Returns metrics of the caps on runs: limits, runs in progress and waiting runs. Empty without caps. */
 export function capMetrics(lines: Readonly<Record<string, RunLine>> | undefined): string {
   if (!lines) return "";
   const gauge = (name: string, of: (line: RunLine) => number): readonly string[] => [

@@ -24,7 +24,7 @@ interface ModelCalls {
   readonly tokens: { input: number; output: number; cache_write: number; cache_read: number };
 }
 
-/** Callers can invent model names, so only this many models have counters of their own. All others share one. */
+/** The number of models with separate counters. Callers can invent model names, so all other models share one counter. */
 const MODELS = 50;
 /** Waiting sessions are counted up to this number. */
 const QUEUE = 1000;
@@ -64,7 +64,7 @@ export function createRunMetrics({ store, driven, now }: RunMetricsDeps): RunMet
   }
 
   const stop = store.onNews((_, events) => {
-    // A log that is appended as a whole was copied. Its runs happened elsewhere, and are not counted.
+    // A log that was appended as a whole is a copy. Its runs happened elsewhere, so they are not counted.
     if (events && !isCopied(events)) for (const event of events) count(event);
   });
 
@@ -111,7 +111,7 @@ function isCopied(events: readonly Event[]): boolean {
   return events[0]?.sequence === 1 && events.some(isEnd);
 }
 
-/** The value of a label, as Prometheus writes it. */
+/** Escapes the value of a label for Prometheus. */
 export function escapedLabel(label: string): string {
   return label.replaceAll(/[\\"]/g, "\\$&").replaceAll("\n", "\\n");
 }

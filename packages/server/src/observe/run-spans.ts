@@ -8,10 +8,10 @@ export interface TraceParent {
   readonly spanId: string | undefined;
 }
 
-/** What the spans of a run are made from. */
+/** The data from which the spans of a run are made. */
 export interface TracedRun {
   readonly runId: string;
-  /** The events of the run as far as they are known, from its beginning. */
+  /** The known events of the run, from its beginning. */
   readonly events: readonly Event[];
   readonly agent: { readonly id: string; readonly name: string; readonly version: number; readonly model: string };
   readonly parent: TraceParent | undefined;
@@ -19,7 +19,7 @@ export interface TracedRun {
   readonly withContent: boolean;
 }
 
-/** OpenTelemetry's names of providers, where they differ from ours. */
+/** OpenTelemetry's names of providers that have other names in Skein. */
 const PROVIDER_NAMES: ReadonlyMap<string, string> = new Map([
   ["bedrock", "aws.bedrock"],
   ["vertex", "gcp.vertex_ai"],
@@ -28,7 +28,7 @@ const PROVIDER_NAMES: ReadonlyMap<string, string> = new Map([
 
 type Values = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
-/** `traceparent` of W3C Trace Context; undefined if the header is not valid. */
+/** Parses the header `traceparent` of W3C Trace Context. Returns undefined if the header is not valid. */
 export function parseTraceParent(header: unknown): TraceParent | undefined {
   const [, traceId, spanId] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(String(header)) ?? [];
   return traceId === undefined || /^0+$/.test(traceId) ? undefined : { traceId, spanId };
@@ -40,9 +40,9 @@ export function endsSpan({ event_type }: Event): boolean {
 }
 
 /**
- * The span that ends with this event: a model call, a tool call, or the run itself. It has the names of OpenTelemetry's
- * GenAI conventions. Its ids come from the log, so a span that is sent again has the same id, and the span of a call
- * can name the run's span before the run is over.
+ * Returns the span that ends with this event: a model call, a tool call or a run. Names follow OpenTelemetry's GenAI
+ * conventions. Ids come from the log, so a span that is sent again keeps its id. The span of a call can name the run's
+ * span before the run is over.
  */
 export function spanOf(event: Event, run: TracedRun): TelemetrySpan | undefined {
   const mine = run.events.filter(({ data }) => (data as { run_id?: string }).run_id === run.runId);
@@ -151,7 +151,7 @@ function toolSpan(
   };
 }
 
-/** The provider of a model under the name that OpenTelemetry has for it, if it has one. */
+/** Returns the name that OpenTelemetry uses for the provider of a model. Other providers keep the name from Skein. */
 function providerName(model: string): string {
   const provider = providerOf(model) ?? "anthropic";
   return PROVIDER_NAMES.get(provider) ?? provider;

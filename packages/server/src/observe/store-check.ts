@@ -23,7 +23,7 @@ export function createStoreCheck({ store, id }: { readonly store: Store; readonl
   };
 }
 
-/** Whether files can be written. The result is cached for a while. */
+/** Checks that files can be written. A success is cached for a while. */
 export function createFilesCheck(files: FileStore | undefined): (() => Promise<void>) | undefined {
   if (!files?.check) return undefined;
   let known: { readonly at: number; readonly checked: Promise<void> } | undefined;

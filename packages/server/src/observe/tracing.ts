@@ -13,12 +13,12 @@ export interface TracingDeps {
 
 /** Sends spans to a collector during a run: each model call and each tool call when it ends, then the run. */
 export interface Tracing {
-  /** Records that a run was requested inside this trace. Stored, because another process may drive the run. */
+  /** Stores the trace in which a run was requested, because another process may drive the run. */
   remember(runId: string, traceparent: unknown): Promise<void>;
   stop(): void;
 }
 
-/** How many runs' traces and start events this process remembers. */
+/** The number of runs whose traces and start events this process remembers. */
 const REMEMBERED = 10_000;
 const PLACE = { tenant: "$trace", kind: "parent" } as const;
 const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
@@ -26,14 +26,12 @@ const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
   if (!telemetry) return { remember: async () => {}, stop: () => {} };
   const told = telemetry;
-  /**
-   * Trace parents of this process's runs that may not be stored yet: a call may end before its run's parent is stored.
-   */
+  /** The trace parents of runs of this process that may not be stored yet. A call may end before its run's parent is stored. */
   const parents = new Map<string, TraceParent>();
   /** The start events in runs in progress. */
   const begun = new Map<string, Event[]>();
   const agents = new Map<string, TracedRun["agent"]>();
-  /** Events are handled one after the other, so that spans of a run are sent in order. */
+  /** Events are handled in their order, so that spans of a run are sent in order. */
   let telling: Promise<void> = Promise.resolve();
 
   async function parentOf(runId: string): Promise<TraceParent | undefined> {
@@ -44,7 +42,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
     return kept;
   }
 
-  /** The start events of a run: as this process saw them, or from the log if another process began the run. */
+  /** Returns the start events of a run. If another process began the run, they come from the log. */
   async function beginnings(runId: string, event: Event): Promise<readonly Event[]> {
     const heard = begun.get(runId) ?? [];
     if (heard[0]?.event_type === "session.started") return heard;
@@ -131,7 +129,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
       remembered(parents, runId, parent);
       try {
         await store.records.put([{ ...PLACE, id: runId, value: traceparent }]);
-        // The run has ended in the meantime, so nobody needs its parent any more.
+        // The run has ended, so its parent is no longer needed.
         if (!parents.has(runId)) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
       } catch (error) {
         // The error is only reported: the message was accepted, and its answer does not depend on a trace.
