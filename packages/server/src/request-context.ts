@@ -41,7 +41,7 @@ export interface ServerContext {
   readonly checkStore: StoreCheck;
   /** Undefined if the file store cannot be checked. */
   readonly checkFiles: StoreCheck | undefined;
-  /** The sessions that no worker can drive. */
+  /** Finds the sessions that no worker can drive. */
   readonly unserved: () => Promise<readonly Unserved[]>;
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;
@@ -78,7 +78,7 @@ export interface RawAnswer {
 export interface CheckedAnswer {
   readonly checked: string;
 }
-/** Returned by a handler that answers on the connection itself. */
+/** The result of a handler that answers on the connection. */
 export const TAKEN_OVER = Symbol("taken over");
 
 type Handler<Name extends RouteName> = (
@@ -88,10 +88,7 @@ type Handler<Name extends RouteName> = (
 
 export type Handlers = { readonly [Name in RouteName]: Handler<Name> };
 
-/**
- * The session of a path. Throws if it does not exist, belongs to another tenant, or belongs to another agent than the
- * path names.
- */
+/** Returns the session of a path. Throws if the caller's tenant or the agent in the path has no such session. */
 export async function sessionIn(
   call: Caller,
   { session_id, agent_id }: { readonly session_id: string; readonly agent_id?: string | undefined },

@@ -8,8 +8,8 @@ import type { ServerContext } from "./request-context.ts";
 /** Deletes sessions that are older than their tenant's retention. */
 export interface Retention {
   /**
-   * Deletes the sessions that are too old now, unless a server on the same store did so within the last hour. Returns
-   * their number.
+   * Deletes the sessions that are too old, and returns their number. Does nothing if a server on this store did so
+   * within the last hour.
    */
   pass(): Promise<number>;
 }
@@ -20,14 +20,15 @@ const MARK = { tenant: "$retention", kind: "pass", id: "last" } as const;
 const Mark = z.object({ at: z.iso.datetime() });
 
 /**
- * Sessions that run or wait are never deleted here. The log gets a line for each deleted session and for each tenant,
- * so that the operator can show what was removed, when, and by which rule.
+ * Creates the deletion of old sessions. Sessions that run or wait are never deleted. The log gets a line for each
+ * deleted session and for each tenant. With these lines the operator can show what was removed, when, and by which
+ * rule.
  */
 export function createRetention(shared: ServerContext, days: RetentionDays): Retention {
   const { deps, keys, now } = shared;
   const { log = () => {} } = deps;
 
-  /** Whether this process deletes sessions in this hour. Only one of several servers does. */
+  /** Whether this process deletes sessions in this hour. Among several servers, only one deletes sessions. */
   async function isMine(): Promise<boolean> {
     const { records } = deps.store;
     const last = await records.get(MARK.tenant, MARK.kind, MARK.id);

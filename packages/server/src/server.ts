@@ -83,7 +83,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   const places = createSharedPlaces(limits, deps.isShared ?? (() => false));
   const webhooks = createWebhooks({
     places: places.notices,
-    // A webhook's receiver has no key, so it gets what a key with the scope `read` may see.
+    // A webhook's receiver has no key. So system prompts are hidden, as for a key with the scope `read`.
     store: withHiddenPrompts(deps.store),
     sender: deps.webhookSender ?? NO_SENDER,
     ids,
@@ -167,7 +167,7 @@ export async function createServer(deps: ServerDeps): Promise<Server> {
   };
 }
 
-/** The HTTP framework with our limits, and our responses to requests that it cannot parse. */
+/** Creates the HTTP framework with the server's limits, and with answers to requests that the framework cannot parse. */
 function createApp(limits: Limits, ids: Ids): FastifyInstance {
   return fastify({
     logger: false,
@@ -177,16 +177,16 @@ function createApp(limits: Limits, ids: Ids): FastifyInstance {
     requestTimeout: limits.requestMs,
     http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(limits.requestMs, 5000) },
     routerOptions: { maxParamLength: 300 },
-    // Requests in progress are answered; `close` cuts those that take longer.
+    // Requests in progress are answered. `close` cuts requests that take longer.
     forceCloseConnections: "idle",
-    // While the server stops, requests get our own 503 response.
+    // While the server stops, the server's code answers requests with 503.
     return503OnClosing: false,
     frameworkErrors: answerBadAddress,
     clientErrorHandler: createUnreadableAnswer(ids),
   });
 }
 
-/** Uses a separate scope, because the hooks of the WebSocket plugin would otherwise run for every request. */
+/** Uses a separate scope. Without this scope, the hooks of the WebSocket plugin would run for every request. */
 async function registerSockets(app: FastifyInstance, shared: ServerContext): Promise<void> {
   await app.register(async (sockets) => {
     await sockets.register(websocket, { options: socketOptions(shared.limits) });
@@ -195,7 +195,7 @@ async function registerSockets(app: FastifyInstance, shared: ServerContext): Pro
   });
 }
 
-/** The routes that are added to the app from now on. */
+/** Collects the routes that are added to the app after this call. */
 function listedRoutes(app: FastifyInstance): Server["routes"] {
   const routes: { method: string; path: string }[] = [];
   app.addHook("onRoute", ({ method, url }) => {

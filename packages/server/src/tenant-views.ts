@@ -21,10 +21,10 @@ export interface TenantView {
 /** How many views are kept in memory. */
 const MOST_VIEWS = 1000;
 
-/** The data that a caller may see: only of their tenant, with system prompts only if they may run agents. */
+/** Returns the data that a caller may see. The data is of the caller's tenant, with system prompts only if the caller may run agents. */
 export type ViewOf = (caller: Pick<Principal, "tenant" | "scopes"> & Partial<Pick<Principal, "name">>) => TenantView;
 
-/** Creates the view of a tenant, for the requests of one key, on first use. */
+/** Creates the views of tenants. A view is created when it is first needed. */
 export function createTenantViews({
   store,
   reserve,

@@ -124,7 +124,7 @@ function ratesOf(limits: Limits): Record<"request" | "session" | "wrongKey", Rat
   };
 }
 
-/** How many buckets are kept. A full bucket can be dropped, because a new bucket is full too. */
+/** The number of buckets in memory. Above this number all buckets are dropped, and every key begins with a full bucket. */
 const BUCKETS = 10_000;
 
 export function createMeter(limits: Limits, now: () => number, processes: () => number = () => 1): Meter {

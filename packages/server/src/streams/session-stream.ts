@@ -5,7 +5,7 @@ import { type Draft, type Event, isKnownError, type Session } from "@skein/proto
 export interface FrameSink {
   readonly signal: AbortSignal;
   event(event: Event): boolean | Promise<boolean>;
-  /** Sends a draft. It may be dropped: the fact that follows has the whole text. */
+  /** Sends a draft. The sink may drop it, because the fact that follows has the whole text. */
   draft(draft: Draft): void;
   /** Tells the reader that its Last-Event-ID is not in this log, and that the log is sent from the beginning. */
   reset(given: string): boolean | Promise<boolean>;
@@ -20,8 +20,8 @@ export interface SessionStreamOptions {
 }
 
 /**
- * Sends the log of a session after the reader's last event, or from the start, then new events. Ends when the sink ends
- * or the session is deleted.
+ * Sends the log of a session after the reader's last event, or from the start. Then sends new events. Ends when the
+ * sink ends or the session is deleted.
  *
  * Order: stored events, then the draft of the current step so far, then facts and drafts as they come.
  */
@@ -47,10 +47,10 @@ async function send(options: SessionStreamOptions, sink: FrameSink): Promise<voi
   );
 }
 
-/** Where to begin: after the reader's last event, or at the start if that event is not in this log. */
+/** Returns where the stream begins: after the reader's last event, or at the start if the log does not have this event. */
 async function startOf({ sessions, session, after }: SessionStreamOptions, sink: FrameSink): Promise<number> {
   const place = /^\d{1,15}$/.test(after) ? Number(after) : -1;
-  // No read is needed: 0 is the start, and every session has event 1.
+  // Sequence 0 is the start, and every session has event 1, so no read is needed.
   if (place === 0 || place === 1) return place;
   if (place > 0) {
     const [known] = await sessions.events(session.id, { after: place - 1, limit: 1 });

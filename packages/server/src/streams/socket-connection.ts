@@ -17,10 +17,10 @@ export interface Connection {
 const AWAY = 1001;
 const NOT_TEXT = 1003;
 const REVOKED = 4401;
-/** How many messages of one client are handled at the same time. With more of them, reading from the socket pauses. */
+/** How many messages of one client are handled at the same time. At this number, reading from the socket pauses. */
 const AT_ONCE = 8;
 
-/** Accepts WebSockets at a path. They count as streams of their key, are closed when it is revoked, and are pinged. */
+/** Accepts WebSockets at a path. A WebSocket counts as a stream of its key, and is closed when the key is revoked. */
 export function acceptSockets(
   app: FastifyInstance,
   shared: ServerContext,
@@ -67,10 +67,7 @@ export function acceptSockets(
   app.route({ method: "GET", url: path, handler, wsHandler });
 }
 
-/**
- * Pauses reading from a client that does not read its answers, or that has too many messages in progress, so that
- * little memory is used.
- */
+/** Pauses reading from a client that does not read its answers, or has too many messages in progress. This saves memory. */
 function createHold(socket: WebSocket, shared: ServerContext): { check(): void; begin(isLarge: boolean): () => void } {
   let open = 0;
   let isHeld = false;
@@ -91,7 +88,7 @@ function createHold(socket: WebSocket, shared: ServerContext): { check(): void; 
   return {
     check,
     begin(isLarge) {
-      // While a large message waits for room, nothing more is read.
+      // While a large message waits for memory, nothing more is read.
       const weight = isLarge ? AT_ONCE : 1;
       open += weight;
       if (open >= AT_ONCE) socket.pause();
@@ -108,7 +105,7 @@ function isBehind(socket: WebSocket, { limits }: ServerContext): boolean {
   return socket.bufferedAmount > limits.backlogBytes;
 }
 
-/** Waits up to `backlogMs` for a client that is behind, then disconnects it. False once the connection is over. */
+/** Waits until a slow client has caught up. Disconnects the client after `backlogMs`. Returns false if the connection is over. */
 async function caughtUp(socket: WebSocket, shared: ServerContext, signal?: AbortSignal): Promise<boolean> {
   const isOver = (): boolean => signal?.aborted || socket.readyState !== socket.OPEN;
   const end = performance.now() + shared.limits.backlogMs;
@@ -126,7 +123,7 @@ async function caughtUp(socket: WebSocket, shared: ServerContext, signal?: Abort
 /** Sends over a socket. Waits up to `backlogMs` for a client that does not read, and then disconnects it. */
 export interface Sender {
   send(frame: object): boolean | Promise<boolean>;
-  /** Sends a frame that may be dropped: a client that is behind does not get it. */
+  /** Sends a frame only if the client is not behind. */
   trySend(frame: object): void;
 }
 
@@ -153,7 +150,7 @@ export function say(socket: WebSocket, frame: object): boolean {
   return true;
 }
 
-/** Pings a client, and disconnects one that does not answer. */
+/** Pings a client. Disconnects a client that does not answer. */
 function keepAlive(socket: WebSocket, everyMs: number): () => void {
   let answered = true;
   socket.on("pong", () => (answered = true));

@@ -86,7 +86,7 @@ function createConnection(socket: WebSocket, caller: Caller, origin: SocketOrigi
     following.set(sessionId, stop);
     const sink = sinkOf(socket, { sessionId, signal: stop.signal, shared });
     const options = { sessions: caller.sessions, live: shared.deps.live, session, after: String(after) };
-    // The response to the command is sent before the frames.
+    // The client gets the response to its command before the frames.
     setImmediate(() => {
       void streamSession(options, sink)
         .then(() => !stop.signal.aborted && say(socket, { type: "ended", session_id: sessionId }))

@@ -14,9 +14,9 @@ export interface SseOptions {
  * decision 061.
  */
 export interface Sse {
-  /** Aborts when either side has ended the connection. */
+  /** Writes a frame. Waits up to `backlogMs` for a slow reader. Returns false if the connection is over. */
   readonly signal: AbortSignal;
-  /** Writes a frame, after waiting up to `backlogMs` for a reader that is behind. False once the connection is over. */
+  /** Writes a frame only if the reader is not behind. */
   send(frame: string): boolean | Promise<boolean>;
   /** Writes a frame that may be dropped: a reader that is behind does not get it. */
   trySend(frame: string): void;
@@ -47,7 +47,7 @@ export function openSse({ response, headers, limits, onCut }: SseOptions): Sse {
   response.once("error", finish);
   if (response.destroyed) finish();
 
-  // An empty buffer accepts any frame: otherwise a frame that is larger than the limit could never be sent.
+  // An empty buffer accepts every frame, because a frame above the limit could not be sent in any other way.
   const fits = (frame: string): boolean =>
     response.writableLength === 0 || response.writableLength + frame.length <= limits.backlogBytes;
 
@@ -75,7 +75,7 @@ export function openSse({ response, headers, limits, onCut }: SseOptions): Sse {
     },
     end(lastFrame) {
       if (over.signal.aborted) return;
-      // A stuck reader must not keep the server from stopping: the last frame is left out if it does not fit.
+      // A stuck reader must not keep the server from stopping, so a last frame that does not fit is left out.
       if (lastFrame !== undefined && fits(lastFrame)) response.end(lastFrame);
       else if (response.writableLength === 0) response.end();
       else response.destroy();
@@ -84,7 +84,7 @@ export function openSse({ response, headers, limits, onCut }: SseOptions): Sse {
   };
 }
 
-/** Waits until the buffer is empty. False if that takes too long, or the connection is over. */
+/** Waits until the buffer is empty. Returns false after `ms`, or if the connection is over. */
 function drained(response: ServerResponse, ms: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const done = (empty: boolean) => (): void => {

@@ -6,15 +6,15 @@ import type { StreamEnd } from "./open-streams.ts";
 import { openStreamPlace } from "./stream-place.ts";
 
 export interface StreamAnswer {
-  /** Sends every frame but the last, and returns the last one. */
+  /** Sends all frames except the last frame, and returns the last frame. */
   readonly send: (sse: Sse) => Promise<string>;
-  /** The last frame of a stream that the server ends. */
+  /** Returns the last frame of a stream that the server ends. */
   readonly closing: (reason: StreamEnd) => string | undefined;
 }
 
 /**
- * Answers a request with a stream, which counts as a stream of its key and is closed when the key is revoked. The limit
- * of streams is checked before the requested work begins, so that a rejected request has no effect.
+ * Answers a request with a stream. The stream counts as a stream of its key, and is closed when the key is revoked. The
+ * limit of streams is checked before the requested work begins, so that a rejected request has no effect.
  */
 export async function answerWithStream(
   call: RequestContext,
@@ -34,7 +34,7 @@ export async function answerWithStream(
     const remove = shared.streams.add({ principal, close: (reason) => sse.end(closing(reason)) });
     await send(sse)
       .then((last) => sse.end(last))
-      // The reader reconnects by itself, and its next request gets the error.
+      // The reader reconnects, and its next request gets the error.
       .catch((error: unknown) => {
         const { isBug } = errorAnswer(error, call.request.id);
         if (isBug)

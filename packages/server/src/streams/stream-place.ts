@@ -1,8 +1,8 @@
 import type { Caller } from "../request-context.ts";
 
 /**
- * Counts a stream as open, for its key and for its tenant. Throws `rate_limited`. Returns a function that counts it as
- * closed.
+ * Counts a new stream for its key and its tenant. Throws `rate_limited` at a limit. Returns a function that counts the
+ * stream as closed.
  */
 export function openStreamPlace({ shared, principal }: Pick<Caller, "shared" | "principal">): () => void {
   const ofKey = shared.meter.stream(principal.keyId);

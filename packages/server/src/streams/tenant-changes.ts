@@ -10,7 +10,7 @@ export interface TenantChangesDeps {
   readonly sweepMs?: number;
 }
 
-/** The changes of a tenant's sessions. The store is read once for all listeners of this process. */
+/** Reports the changes of a tenant's sessions. The store is read once for all listeners of this process. */
 export interface TenantChanges {
   subscribe(tenant: string, listener: ChangesListener): TenantSubscription;
   stop(): void;
@@ -19,7 +19,7 @@ export interface TenantChanges {
 type ChangesListener = (changes: readonly ChangedSession[]) => void;
 
 interface TenantSubscription {
-  /** The listener has received every change that was written at least MARGIN_MS before this time. */
+  /** Returns a time. The listener has received every change that was written at least MARGIN_MS before this time. */
   completeUntil(): number;
   end(): void;
 }

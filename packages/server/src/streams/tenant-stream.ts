@@ -24,12 +24,13 @@ export interface TenantStreamOptions {
 const PAGE = 100;
 /** How many changed sessions are kept for a slow reader. If there are more, they are read from the store later. */
 const MOST_PENDING = 1000;
-/** For how many sessions the last sent change is remembered. Changes of other sessions may be sent twice. */
+/** The number of sessions whose last sent change is remembered. Changes of other sessions may be sent twice. */
 const MOST_SENT = 5000;
 
 /**
- * Sends the sessions of a tenant that changed since the reader's cursor, then further changes as they happen, until the
- * sink ends. Several changes of a session within a short time are sent as one. Memory stays bounded if the reader is slow.
+ * Sends the sessions of a tenant that changed since the reader's cursor. Then sends further changes until the sink
+ * ends. Several changes of a session within a short time are sent as one change. A slow reader does not fill the
+ * memory.
  */
 export async function streamTenant(options: TenantStreamOptions, sink: ChangeSink): Promise<void> {
   const { store, changes, tenant, agentId, now } = options;
@@ -37,7 +38,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
   const sent = new Map<string, number>();
   let isBehind = false;
   let wake = (): void => {};
-  // Listens before it reads the store, so that no change in between is missed.
+  // Listens before reading the store, so that no change is missed.
   const subscription = changes.subscribe(tenant, (news) => {
     for (const change of news) {
       const { id, agent_id } = change.session;
@@ -73,7 +74,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
         ...(agentId !== undefined && { agentId }),
         ...(cursor !== undefined && { cursor }),
       });
-      // Changes are in the order of their times: all older ones have been sent.
+      // Changes come in the order of their times, so all older changes have been sent.
       for (const change of page.items)
         if (!(await send(change, Math.max(from, Math.min(Date.parse(change.session.updated_at), now()))))) return false;
       cursor = page.cursor;
@@ -106,7 +107,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
         });
         continue;
       }
-      // Only the last change of a batch moves the cursor: a reader that is disconnected earlier gets the whole batch again.
+      // Only the last change of a batch moves the cursor. A reader that is disconnected earlier gets the whole batch again.
       const next = Math.max(complete, subscription.completeUntil());
       for (const [at, change] of batch.entries())
         if (!(await send(change, at === batch.length - 1 ? next : complete))) return;
@@ -117,7 +118,7 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
   }
 }
 
-/** A time as an opaque cursor. */
+/** Encodes a time as an opaque cursor. */
 function cursorAt(time: number): string {
   return Buffer.from(`c1 ${time}`).toString("base64url");
 }

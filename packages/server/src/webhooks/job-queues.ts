@@ -1,6 +1,6 @@
-/** Runs jobs in queues, a few of each queue at the same time. A slow queue does not delay another one. */
+/** Runs jobs in queues. Each queue runs a few jobs at the same time. A slow queue does not delay other queues. */
 export interface JobQueues {
-  /** Runs a job now or when its queue has room. A job whose id waits or runs already is not added again. */
+  /** Runs a job now or when its queue has room. Ignores a job whose id already waits or runs. */
   do(queue: string, id: string): void;
   /** Removes all waiting jobs. */
   clear(): void;

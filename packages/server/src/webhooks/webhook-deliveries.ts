@@ -6,7 +6,7 @@ import { createJobQueues } from "./job-queues.ts";
 
 /** Sends a message to a URL that a user chose, and returns the HTTP status. Rejects addresses that must not be called. */
 export interface WebhookSender {
-  /** Why a URL will never be called, as a sentence; undefined if it may be called. */
+  /** Returns the reason, as a sentence, if a URL may never be called. */
   problemWith(url: string): string | undefined;
   send(
     url: string,
@@ -18,24 +18,24 @@ export interface DeliveriesDeps {
   readonly store: Store;
   readonly sender: WebhookSender;
   readonly now: () => number;
-  /** How many notices are sent at the same time, by tenant; without it, unlimited. */
+  /** Limits how many notices are sent at the same time. Tenants take turns. Undefined for no limit. */
   readonly places?: FairQueue;
-  /** The delays before each retry of a failed notice, each counted from the previous attempt. */
+  /** The delays before the retries of a failed notice. A delay is counted from the previous attempt. */
   readonly retryMs?: readonly number[];
   readonly report: (error: unknown) => void;
 }
 
-/** Sends notices. Each is stored until its receiver has accepted it, or all retries are used up. */
+/** Sends notices. A notice is sent until its receiver has accepted it, or all retries are used up. */
 export interface Deliveries {
-  /** Stores a notice and sends it. A notice that this or another process has stored before is not changed. */
+  /** Stores a notice and sends it. A notice that is already stored does not change. */
   add(webhook: StoredWebhook, event: ToldEvent): Promise<void>;
   list(
     webhookId: string,
     page: { limit?: number; cursor?: string },
   ): Promise<{ items: readonly Delivery[]; cursor: string | null }>;
-  /** Sends a notice again, whether or not it was delivered. Throws `not_found` for an unknown notice. */
+  /** Sends a notice again, even if it was delivered. Throws `not_found` for an unknown notice. */
   again(webhookId: string, id: string): Promise<Delivery>;
-  /** Continues every waiting notice: the process that stored it may have ended. */
+  /** Continues every waiting notice, because the process that stored it may have ended. */
   resume(): Promise<void>;
   /** Removes notices that are older than 30 days. */
   sweep(): Promise<void>;
@@ -51,7 +51,7 @@ export type ToldEvent = Extract<Event, { event_type: z.infer<typeof WebhookEvent
 /** The webhooks of all tenants are stored under one tenant, because sending needs all of them. */
 export const TENANT = "$webhooks";
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000];
-/** How long a process owns an attempt. It is longer than an attempt takes. After that another process may try. */
+/** How long only one process may try to send a notice. It is longer than an attempt takes. */
 const CLAIM_MS = 60_000;
 /** How many notices of one webhook are sent at the same time, so that a slow receiver does not use many connections. */
 const AT_ONCE = 4;
@@ -64,7 +64,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   let stopped = false;
   const queues = createJobQueues({ width: AT_ONCE, job: (id) => inTurn(id).catch(report) });
 
-  /** Stores a delivery. False if another process has changed it. */
+  /** Stores a delivery. Returns false if another process has changed it. */
   async function save(delivery: Delivery, expect?: number): Promise<boolean> {
     const fields = { webhook: delivery.webhook_id, state: delivery.state, session: delivery.session_id };
     const put = { tenant: TENANT, kind: "delivery", id: delivery.id, value: delivery, fields };
@@ -77,7 +77,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     }
   }
 
-  /** Waits for the turn of the tenant before the attempt is claimed, because a claim lasts only for a while. */
+  /** Waits for the turn of the tenant. The attempt is claimed after this wait, because a claim lasts only for CLAIM_MS. */
   async function inTurn(id: string): Promise<void> {
     const record = await records.get(TENANT, "delivery", id);
     const webhook = record && (await records.get(TENANT, "webhook", Delivery.parse(record.value).webhook_id));
@@ -94,12 +94,12 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     const webhook = await records.get(TENANT, "webhook", delivery.webhook_id);
     const after = delivery.event_sequence - 1;
     const [event] = await store.read(delivery.session_id, { after, limit: 1 }).catch((error: unknown) => {
-      // An unavailable store does not mean that the session is gone: the notice is retried.
+      // If the store is unavailable, the session may still exist, so the notice is retried.
       if (!isKnownError(error, "not_found")) throw error;
       return [];
     });
     if (!webhook || !event) {
-      // Deleting a session removes its notices. A notice that was being saved at that moment is not restored.
+      // Deleting a session removes its notices. A notice that was saved at that moment is removed here.
       if (!event) await records.delete(TENANT, "delivery", id);
       else await save({ ...delivery, state: "failed", last_error: "The webhook was deleted.", next_attempt_at: null });
       return;
@@ -183,7 +183,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       }
     },
     async sweep() {
-      // Ids begin with the time of their event: deliveries after this cursor are older.
+      // Ids begin with the time of their event, so deliveries after this cursor are older.
       const cursor = `${timePart(now() - KEPT_MS)}-0000-0000-000000000000`;
       for (;;) {
         const { items } = await records.list({ tenant: TENANT, kind: "delivery", cursor, limit: 200 });

@@ -8,28 +8,28 @@ export interface NoticesDeps {
   readonly store: Store;
   readonly deliveries: Deliveries;
   readonly now: () => number;
-  /** How long after news from another process the session's log is read. */
+  /** The delay between news from another process and the read of the session's log. */
   readonly lookAgainMs?: number;
   readonly report: (error: unknown) => void;
 }
 
-/** Creates notices from facts: immediately for facts that this process appends, and by reading logs for all others. */
+/** Creates notices from facts. Facts of this process get their notices immediately. The logs are read for other facts. */
 export interface Notices {
-  /** Reads the logs for facts that were appended while no server ran, or by a process that died before its notice was stored. */
+  /** Reads the logs for facts without a notice. They were appended while no server ran, or by a process that died. */
   catchUp(): Promise<void>;
   stop(): void;
 }
 
-/** The stored mark is this far behind the clock: the next start reads the logs from there. */
+/** How far the stored mark is behind the clock. The next start reads the logs from the mark. */
 const WINDOW_MS = 5 * 60_000;
 const MARK = { tenant: TENANT, kind: "mark", id: "told" } as const;
 const Mark = z.object({ until: z.iso.datetime() });
 const MARK_MS = 60_000;
-/** For how many sessions the last sequence that was read is remembered. */
+/** The number of sessions whose last read sequence is remembered. */
 const SEEN = 10_000;
-/** If a store has more webhooks than this, only those of an event's tenant are read. */
+/** If a store has more webhooks than this, only the webhooks of an event's tenant are read. */
 const FEW = 200;
-/** Facts are collected for this time and handled together: a run has several, and most servers have no webhook. */
+/** Facts are collected for this time and handled together, because a run has several facts and most servers have no webhook. */
 const GATHER_MS = 50;
 
 export function createNotices({ store, deliveries, now, lookAgainMs = 5000, report }: NoticesDeps): Notices {
@@ -57,7 +57,7 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     return found;
   }
 
-  /** The events that webhooks of any tenant want; undefined if there are more than FEW webhooks. */
+  /** Returns the events that any webhook wants, or undefined if the store has more than FEW webhooks. */
   const wantedByAny = oneForAll(GATHER_MS, async () => {
     const { items, cursor } = await records.list({ tenant: TENANT, kind: "webhook", limit: FEW });
     return cursor === null ? new Set(items.flatMap(({ value }) => StoredWebhook.parse(value).events)) : undefined;
@@ -103,10 +103,7 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     timers.set(sessionId, timer);
   }
 
-  /**
-   * Moves the stored mark forward. All notices of earlier facts are stored, so the mark stays while sessions still have
-   * to be read.
-   */
+  /** Moves the stored mark forward, unless sessions still have to be read. All notices of facts before the mark are stored. */
   async function mark(): Promise<void> {
     await deliveries.resume();
     if (timers.size > 0 || (await webhooks()).length === 0) return;
@@ -145,7 +142,7 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
   };
 }
 
-/** Waits for a moment, then makes one call for all callers so far. Later callers wait for the next call. */
+/** Returns a function that waits for a moment and makes one call for all its callers. Later callers wait for the next call. */
 function oneForAll<Answer>(gatherMs: number, ask: () => Promise<Answer>): () => Promise<Answer> {
   let next: Promise<Answer> | undefined;
   return () => {

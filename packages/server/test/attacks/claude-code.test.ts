@@ -1,7 +1,7 @@
 /**
- * What a key with the scope `run` can reach through Claude Code when the sandbox is required, with the real Claude Code and the real
- * bubblewrap. Part of `npm run attack`. One session tries everything that a model can start, so that few processes are needed. A missing
- * wall causes no harm: the attacks aim at canaries in folders of the test, and files of the machine are only read.
+ * Attacks by a key with the scope `run` through Claude Code, with the real Claude Code and the real bubblewrap. Part of
+ * `npm run attack`. One session tries everything that a model can start, so that few processes are needed. A missing
+ * wall causes no harm. The attacks aim at canaries in folders of the test, and only read files of the machine.
  */
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -85,7 +85,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a key with the scope run, in a s
       model: MODEL,
       ...options,
     });
-  /** Everything that the model was shown. */
+  /** Returns all messages that the model got. */
   const said = (label: string): string => JSON.stringify(server.requests(label).at(-1)?.messages);
   const leaksIn = (text: string): readonly string[] =>
     [...Object.values(CANARY), adminKey, "SQLite format 3", "root:"].filter((secret) => text.includes(secret));
@@ -149,7 +149,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a key with the scope run, in a s
     for (const name of ["hook-saw", "plugin-saw"]) expect(leaksIn(readFileSync(join(own, name), "utf8"))).toEqual([]);
     const [inside = "", apart = ""] = decoded;
     expect(leaksIn(inside)).toEqual([]);
-    // The MCP server runs in a sandbox of its own, which has only its own variable.
+    // The MCP server runs in a separate sandbox, which has only the variable of this server.
     expect(leaksIn(apart)).toEqual([CANARY.command]);
     expect(apart).not.toContain("skein-pass-");
     // The proxy added the header on the way.
@@ -200,7 +200,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a key with the scope run, in a s
   });
 });
 
-/** Searches for everything that a session must not find, and prints what it found. */
+/** Returns a command that searches for everything that a session must not find, and prints what it found. */
 function lookAround(home: string): string {
   const files = ["data/admin-key", "data/skein.db", "data/skein.db-wal", "outside.txt"].map((name) => join(home, name));
   return [

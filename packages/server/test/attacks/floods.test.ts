@@ -14,7 +14,10 @@ import { type Caller, caller, folder, say, scripted, session, settled, testServe
 
 const SOON = { interval: 20 };
 
-/** A server with two tenants: `flood` calls it for one, `calm` for the other, whose requests must not be delayed. */
+/**
+ * Starts a server with two tenants. `flood` sends requests of one tenant, and `calm` of the second tenant. The flood
+ * must not delay the requests of `calm`.
+ */
 async function twoTenants(options: Parameters<typeof testServer>[0] = {}) {
   const store = `sqlite:${folder()}/skein.db`;
   const opened = await openStore(store);
@@ -55,7 +58,7 @@ test("if a tenant starts 60 runs with a slow tool, 48 begin and the others wait,
     await say(flood, `/v1/sessions/${body.id}`, prompt);
     return `/v1/sessions/${body.id}`;
   };
-  // One tenant may take 48 of the 64 places.
+  // One tenant may run 48 of the 64 sessions that the server drives at once.
   await Promise.all(Array.from({ length: 59 }, begin));
   const last = await begin();
   await expect.poll(() => metric(calm, "skein_places_taken", "driving"), SOON).toBe(48);
@@ -107,7 +110,7 @@ test("bodies that never arrive leave room for bodies of another tenant, and a la
     }).on("error", () => {}),
   );
   for (const each of uploads) each.write('{"role":"user",');
-  // One tenant may take three of the four places, so one is left for other tenants.
+  // One tenant may use three of the four MiB for bodies, so one MiB is left for other tenants.
   await expect.poll(() => metric(calm, "skein_places_taken", "bodies"), SOON).toBe(3 * MIB);
   const large = "x".repeat(600 * 1024);
   const own = await session(calm);
@@ -192,7 +195,7 @@ test.skipIf(!hasBubblewrap)(
         signal: stop.signal,
       });
     const queries = Array.from({ length: 6 }, () => ask(keys.flood, 60_000).catch(() => undefined));
-    // One tenant may take two of the three places, so one is left for other tenants.
+    // One tenant may run two of the three processes of Claude Code, so one process is left for other tenants.
     await expect.poll(() => metric(calm, "skein_places_waiting", "claude"), SOON).toBe(4);
     const answer = await ask(keys.calm, 0);
     expect([answer.status, await answer.json()]).toMatchObject([200, { result: "Done." }]);

@@ -1,7 +1,7 @@
 /**
- * What a key with the scope `run` can reach with the tools of the loop when the sandbox is required. Part of `npm run attack`. A missing
- * wall causes no harm: files of the machine are opened for writing but not written, processes are looked for but not killed, and nothing is
- * sent beyond loopback.
+ * Attacks by a key with the scope `run` with the tools of the loop in a sandbox. Part of `npm run attack`. A missing
+ * wall causes no harm. Files of the machine are opened for writing but not written, processes are looked for but not
+ * killed, and nothing is sent beyond loopback.
  */
 import {
   existsSync,
@@ -73,7 +73,7 @@ afterAll(async () => {
 type Call = readonly [tool: string, input: Record<string, unknown>];
 
 interface Attack {
-  /** Places something in the folder of the session. */
+  /** Prepares the folder of the session. */
   readonly before?: (folder: string) => void;
   readonly agent?: string;
   /** Whether all calls are in one step and run concurrently. */
