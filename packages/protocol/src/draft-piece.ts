@@ -1,11 +1,10 @@
 import type { JsonObject } from "./content.ts";
 
-/** An event of the model's own stream, passed on unchanged. */
+/** An unchanged event of the model's stream. */
 export type ModelStreamEvent = JsonObject & { readonly type: string };
 
 /**
- * One piece of a step that is being generated. It is not stored, and may be lost: the fact that follows has the whole
- * text.
+ * A piece of an unfinished step. Draft pieces are not stored and may be lost. A later fact has the whole text.
  */
 export interface DraftPiece {
   readonly session_id: string;
@@ -13,9 +12,9 @@ export interface DraftPiece {
   readonly step: number;
   readonly attempt: number;
   readonly message_id: string;
-  /** How many characters of the same kind (text or thinking) this attempt sent before this piece. */
+  /** The number of characters of the same kind (text or thinking) that this attempt sent earlier. */
   readonly offset: number;
   readonly event: ModelStreamEvent;
-  /** Whether the log gets this step only when it is complete, so that there is no fact about its beginning. */
+  /** True if the log gets no fact about the beginning of this step, only about its end. */
   readonly isUnannounced?: boolean | undefined;
 }

@@ -2,11 +2,9 @@ import { z } from "zod";
 import { Uuid } from "./ids.ts";
 
 /**
- * The unfinished text of the current step. A draft has no sequence and is never stored; the fact that replaces the
- * draft is stored.
+ * The unfinished text of the current step. A draft has no sequence and is never stored. A later fact with the same text is stored.
  *
- * `offset` counts characters of the same kind in this attempt before `delta`, so a reader that joins late can tell what
- * it missed.
+ * `offset` is the number of earlier characters of the same kind in this attempt. So a reader knows how much text it missed.
  */
 const draft = z.object({
   session_id: Uuid,

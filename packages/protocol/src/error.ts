@@ -1,22 +1,22 @@
 import { z } from "zod";
 
-/** The errors that a caller can act on. Programs use the code; the message is for people. */
+/** The codes of errors that a caller can react to. Programs use the code, and people read the message. */
 export const ErrorCode = z.enum([
   /** The input does not fit its schema or a rule of the API. */
   "invalid",
-  /** The thing does not exist, or does not exist for this tenant. */
+  /** The requested object does not exist, or belongs to another tenant. */
   "not_found",
-  /** The thing exists already, with other content. */
+  /** An object with this id exists already and has other content. */
   "already_exists",
-  /** The log has new events since the caller read it (`expect`), or a record has a newer version. */
+  /** The log has more events than the caller expected (`expect`), or the record has a newer version. */
   "conflict",
   /**
-   * The writer's lease is not the current one: another worker drives the session, or this worker released its lease.
+   * The lease of the writer has ended: another worker drives the session, or this worker has released the lease.
    */
   "lease_lost",
   /** Only the driver of a session may append this fact. */
   "lease_required",
-  /** The same idempotency key was used for another request. */
+  /** Another request had the same idempotency key. */
   "key_reused",
   /** There is no run to cancel. */
   "not_running",

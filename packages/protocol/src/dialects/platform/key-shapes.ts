@@ -8,7 +8,7 @@ const ApiScope = z.enum(["read", "run", "sql", "admin"]);
 /** The first characters of a key's hash. Lists show 12 of them. */
 export const KeyId = z.string().regex(/^[0-9a-f]{12,64}$/, "Expected the id of a key: 12 to 64 hexadecimal digits.");
 
-/** A key as lists show it. The key's own text is shown only once, when the key is created. */
+/** A key in a list. The secret text of the key is not part of it. */
 export const ApiKey = z.object({
   id: z.string(),
   name: z.string(),
@@ -16,18 +16,18 @@ export const ApiKey = z.object({
   owner: z.string().nullable(),
   scopes: z.array(ApiScope),
   created_at: z.iso.datetime(),
-  /** The key is rejected from this time on; null if it does not expire. */
+  /** The end of the key. Null if the key does not expire. */
   expires_at: z.iso.datetime().nullable(),
-  /** Exact to the minute; null if the key was never used. */
+  /** The last use, rounded to a minute. Null if the key was never used. */
   last_used_at: z.iso.datetime().nullable(),
   revoked_at: z.iso.datetime().nullable(),
-  /** The id of the key that replaced this one. */
+  /** The id of the key that replaced this key. */
   replaced_by: z.string().nullable(),
   state: z.enum(["valid", "expired", "revoked"]),
 });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-/** `key` is null in the answer to a repeated request: a key is shown only once. */
+/** A key is shown only once. In the answer to a repeated request, `key` is null. */
 export const MadeApiKey = ApiKey.extend({ key: z.string().nullable() });
 
 export const ApiKeyInput = z.strictObject({
@@ -38,17 +38,17 @@ export const ApiKeyInput = z.strictObject({
 });
 
 export const ApiKeyRotation = z.strictObject({
-  /** How long the old key stays valid after the new one is created. */
+  /** The number of seconds for which the old key stays valid. */
   overlap_seconds: z
     .int()
     .min(0)
     .max(30 * 24 * 3600)
     .default(3600),
-  /** Default: the new key gets the same lifetime as the old one. */
+  /** Default: the lifetime of the old key. */
   expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
 });
 
-/** What a key may do, in sentences and as rules. A rule that is null allows everything that the operator opened. */
+/** Says what a key may do, in sentences and as rules. If a rule is null, it allows everything that the operator opened. */
 export const ApiKeyPolicy = z.object({
   key: z.object({ id: z.string(), name: z.string(), scopes: z.array(ApiScope) }),
   tenant: z.string(),
@@ -62,9 +62,9 @@ export const ApiKeyPolicy = z.object({
     hosts: z.array(z.string()).nullable(),
     concurrent_runs: z.number().nullable(),
     spend_per_day_usd: z.number().nullable(),
-    /** The percentage of the spending limit at which people are asked; null if nobody is asked. */
+    /** At this percentage of the limit, a person must approve further spending. Null if no approval is needed. */
     spend_ask_at_percent: z.number().nullable(),
   }),
-  /** The caps for runs of this key: its own, those of its tenant, and those of the tenant's agents. */
+  /** The caps of this key, of its tenant and of the tenant's agents. */
   caps: z.array(ApiCap),
 });

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { Me } from "./login-shapes.ts";
 import type { Route } from "./route.ts";
 
-/** Who calls, and how a browser stays logged in. */
 export const loginRoutes = {
   login: {
     method: "POST",
@@ -25,7 +24,7 @@ export const loginRoutes = {
     method: "GET",
     path: "/v1/me",
     scope: "read",
-    summary: "Get the owner and the rights of the key, and what this server runs",
+    summary: "Get the owner and the rights of the key, and what this server supports",
     status: 200,
     response: Me,
   },

@@ -6,7 +6,7 @@ import { AnyObject } from "./page.ts";
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
 
-/** A user's message: the platform API's `{"text": …}`, or blocks of the Messages API. */
+/** The content of a prompt, as `{"text": …}` or as blocks of the Messages API. */
 const UserContent = z.union([z.strictObject({ text: z.string().min(1) }), z.array(ContentBlock).min(1).max(1000)], {
   error: 'Expected {"text": "…"} or a list of content blocks.',
 });
@@ -19,17 +19,17 @@ export const MessageInput = z.strictObject({
         : 'Expected "user". Runs create all other messages.',
   }),
   content: UserContent,
-  /** A model from the list of models, for this message only. */
+  /** The id of a model for this message only. */
   model_id: Uuid.nullable().default(null),
   /**
-   * If a run is in progress, the message waits for the end of the run (`queue`), is read before the run's next step
-   * (`steer`), or replaces the run (`interrupt`).
+   * Says what happens if a run is in progress. `queue`: the message waits for the end of the run. `steer`: the run reads the message
+   * before its next step. `interrupt`: the message replaces the run.
    */
   mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
   max_cost_micros: Count.nullable().default(null),
 });
 
-/** A message that is stored durably. Its position among the messages is known when its run begins. */
+/** A stored message. It gets its position in the transcript when its run begins. */
 export const AcceptedMessage = z.object({
   message: z.object({
     id: Uuid,
@@ -41,12 +41,12 @@ export const AcceptedMessage = z.object({
     created_at: Instant,
   }),
   run_id: Uuid,
-  /** The sequence of the event that accepted the message. `?after=` with this number returns the later events. */
+  /** The sequence of the event for this message. `?after=` with this number returns later events. */
   event_sequence: z.int().positive(),
 });
 export type AcceptedMessage = z.infer<typeof AcceptedMessage>;
 
-/** A message of the transcript with its blocks, as the model sees it. */
+/** A message of the transcript with the blocks that the model sees. */
 export const BlockMessage = z.object({
   id: Uuid,
   role: z.enum(["user", "assistant", "system"]),
@@ -64,7 +64,7 @@ export const ApiMessage = z.object({
   created_at: Instant,
 });
 
-/** An event: the platform API's six keys. */
+/** An event, with the six keys of the platform API. */
 export const ApiEvent = z.object({
   id: Uuid,
   session_id: Uuid,

@@ -5,13 +5,12 @@ import type { Route } from "./route.ts";
 
 const inModel = z.object({ model_id: Uuid });
 
-/** The models of a tenant, and how they are reached. */
 export const modelRoutes = {
   listModels: {
     method: "GET",
     path: "/v1/models",
     scope: "read",
-    summary: "List the models that agents, sessions and messages can name. Admins also see their settings",
+    summary: "List the models that agents, sessions and messages can use. Admins also see the settings",
     status: 200,
     response: z.object({ data: z.array(ApiModel) }),
   },
@@ -19,7 +18,7 @@ export const modelRoutes = {
     method: "POST",
     path: "/v1/models",
     scope: "admin",
-    summary: "Add a model, or change its settings. Its key is never shown",
+    summary: "Add a model, or change its settings. No answer shows the key of a model",
     body: ModelInput,
     status: 201,
     response: ApiModel,
@@ -38,7 +37,7 @@ export const modelRoutes = {
     method: "DELETE",
     path: "/v1/models/{model_id}",
     scope: "admin",
-    summary: "Remove a model and its key. Sessions that name it fail until it is added again",
+    summary: "Remove a model and its key. Sessions with this model fail until somebody adds the model again",
     params: inModel,
     status: 204,
   },

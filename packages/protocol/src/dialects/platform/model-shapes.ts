@@ -4,7 +4,7 @@ import { ModelSettings } from "../../model-settings.ts";
 
 const PLAIN_KEY = /^[\x21-\x7e]{1,2000}$/;
 
-/** Whether a key is JSON, like the key of a service account in Google's cloud. */
+/** Tells whether a key is JSON. Google's service accounts have such keys. */
 export function isJsonKey(key: string): boolean {
   try {
     const value: unknown = JSON.parse(key);
@@ -14,13 +14,13 @@ export function isJsonKey(key: string): boolean {
   }
 }
 
-/** A model to add. If the model exists, `settings` replace its settings; without `settings`, it is not changed. */
+/** A model to add or change. Without `settings`, an existing model keeps its settings. */
 export const ModelInput = z.strictObject({
   name: LlmModel.shape.name,
   is_default: z.boolean().default(false),
   settings: ModelSettings.optional(),
   /**
-   * The key of the model's provider. The key is stored encrypted, sent only to the model's address, and never shown.
+   * The key of the model's provider. The store has it encrypted. It is sent only to the model's address.
    */
   key: z
     .string()
@@ -32,25 +32,24 @@ export const ModelInput = z.strictObject({
     .optional(),
 });
 
-/** A model of the list. Admins also see its settings. */
+/** A model in the model list. */
 export const ApiModel = LlmModel.extend({
-  /** Null if the model has no settings, and for callers who are not admins. */
+  /** Null if the model has no settings, or if the caller is not an admin. */
   settings: ModelSettings.nullable(),
   /**
-   * Where the model's key is: in the store, or in an environment variable of the server. Null in the same cases as
-   * `settings`.
+   * The place of the model's key: the store, or an environment variable of the server. Null if `settings` is null.
    */
   key: z.enum(["stored", "environment", "none"]).nullable(),
 });
 export type ApiModel = z.infer<typeof ApiModel>;
 
-/** The result of one small call that tests an ability of a model. */
+/** The result of a small model call that tests one ability. */
 export const ModelTrial = z.object({
   ability: z.enum(["text", "tools", "parallel_tools", "images", "pdf", "thinking", "output", "caching"]),
-  /** `turned off`: the model's settings say that it lacks the ability. `not tried`: the model does not answer at all. */
+  /** `turned off`: according to its settings, the model does not have the ability. `not tried`: the model does not answer. */
   outcome: z.enum(["works", "fails", "turned off", "not tried"]),
   ms: z.int().nonnegative(),
-  /** What the model answered, or what went wrong. */
+  /** The answer of the model, or the error. */
   detail: z.string(),
 });
 export type ModelTrial = z.infer<typeof ModelTrial>;

@@ -1,11 +1,11 @@
 import { z } from "zod";
 
-/** Any JSON object. It is checked without being copied, because objects in a log can be large. */
+/** Any JSON object. The check does not copy the object, because objects in a log can be large. */
 export const AnyObject = z
   .custom<Record<string, unknown>>((value) => typeof value === "object" && value !== null && !Array.isArray(value))
   .meta({ type: "object" });
 
-/** A page of a list. `next_cursor` is the cursor of the next page; null at the end. */
+/** Makes the schema for a page of a list. `next_cursor` is null on the last page. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ data: z.array(item), next_cursor: z.string().nullable() });
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Uuid } from "../../ids.ts";
 
-/** Who may call: anyone, or a key with this scope (run and sql may do what read may, and admin everything). */
+/** The scope that a caller needs. `open` routes need no key. The scopes `run` and `sql` include `read`, and `admin` includes all scopes. */
 export type Scope = "open" | "read" | "run" | "sql" | "admin";
 
 export interface Route {
@@ -10,26 +10,25 @@ export interface Route {
   readonly path: string;
   readonly scope: Scope;
   readonly summary: string;
-  /** Also available under `/v1/agents/{agent_id}`, where the session must belong to that agent. */
+  /** Adds the same route under `/v1/agents/{agent_id}`. The session must belong to this agent. */
   readonly underAgent?: true;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   readonly status: 200 | 201 | 202 | 204;
-  /** If the server cannot serve requests, the same body is sent with this status. */
+  /** The status of the same answer if the server cannot serve requests. */
   readonly statusWhenFailing?: 503;
-  /** The body of a successful answer; undefined if it has none. */
+  /** The body of a successful answer. */
   readonly response?: z.ZodType;
-  /** Content types other than JSON that the route can answer with. */
+  /** Content types of the answer, in addition to JSON. */
   readonly produces?: readonly string[];
   /**
-   * A POST that stores nothing, such as SQL or a login. A repeated request is processed again, with or without an
-   * Idempotency-Key.
+   * A POST that stores nothing, such as SQL or a login. The server processes a repeated request again, even if it has an Idempotency-Key.
    */
   readonly readOnly?: true;
-  /** The field of the answer that has a secret. If the same request is sent again, the field is null. */
+  /** The field with a secret. In the answer to a repeated request, this field is null. */
   readonly shownOnce?: string;
-  /** One event of the stream that the route answers with. Such an answer is not stored for repeated requests. */
+  /** An event of the stream that the route returns. The server does not store streams for repeated requests. */
   readonly stream?: z.ZodType;
 }
 
@@ -39,7 +38,7 @@ export const inRun = inSession.extend({ run_id: Uuid });
 export const session = { underAgent: true, params: inSession } as const;
 export const run = { underAgent: true, params: inRun } as const;
 
-/** The paths of a route: its own path, and the path below an agent. */
+/** Returns the paths of a route, including the path below an agent. */
 export function pathsOf(route: Route): readonly string[] {
   return route.underAgent ? [route.path, route.path.replace("/v1/", "/v1/agents/{agent_id}/")] : [route.path];
 }

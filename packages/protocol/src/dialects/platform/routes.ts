@@ -16,8 +16,8 @@ import { webhookRoutes } from "./webhook-routes.ts";
 import { workerRoutes } from "./worker-routes.ts";
 
 /**
- * Every route of the server: the platform API and the Claude API. The OpenAPI document and the client are made from
- * this list. Reasons: decision 060.
+ * Every route of the server: the platform API and the Claude API. The OpenAPI document and the client are generated from this list.
+ * Reasons: decision 060.
  */
 export const ROUTES = {
   ...systemRoutes,
@@ -43,14 +43,14 @@ type Part<Name extends RouteName, Key extends string> =
 type Output<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Input<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
 
-/** The parsed input of a route, as its handler receives it. */
+/** The parsed input that the handler of a route receives. */
 export interface ParsedRequest<Name extends RouteName> {
   readonly params: Output<Part<Name, "params">>;
   readonly query: Output<Part<Name, "query">>;
   readonly body: Output<Part<Name, "body">>;
 }
 
-/** The input of a route, as a caller passes it. */
+/** The input that a caller passes to a route. */
 export interface RouteInput<Name extends RouteName> {
   readonly params: Input<Part<Name, "params">>;
   readonly query: Input<Part<Name, "query">>;

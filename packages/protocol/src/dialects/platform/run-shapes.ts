@@ -11,17 +11,17 @@ const Count = z.int().nonnegative();
 /** A run with the fields of conversation_history. */
 export const ApiRun = z.object({
   ...Run.shape,
-  /** Some of the run's usage is estimated from the text of answers that broke off. */
+  /** True if some usage is estimated, because an answer broke off. */
   estimated: z.boolean(),
-  /** The built-in simulation answered: the run costs nothing. */
+  /** True if the built-in simulation answered. Such a run costs nothing. */
   simulated: z.boolean(),
   /**
-   * `queued`: the prompt waits for the run before it. Whether a run waits for an answer is shown by the session's
-   * `activity`.
+   * `queued`: the prompt waits for an earlier run. A run that waits for an answer is `running`, and the session's `activity` shows that
+   * it waits.
    */
   status: z.enum(["queued", "running", ...Outcome.options]),
   generated_files: z.array(AnyObject),
-  /** The id of the run, which the agent tables call a conversation. */
+  /** The id of the run. The agent tables call a run a conversation. */
   conversation_id: Uuid,
   run_id: Uuid,
   /** The session. */
@@ -32,9 +32,9 @@ export const ApiRun = z.object({
   created_at: Instant,
 });
 
-/** One run with its messages. */
+/** A run with its messages. */
 export const ApiRunWithMessages = ApiRun.extend({
-  /** Null while the run is queued, or if the run was cancelled before it began. */
+  /** Null if the run is queued, or was cancelled before its start. */
   started_at: Instant.nullable(),
   /** Null if the run never began. */
   number: ApiRun.shape.number.nullable(),
@@ -42,34 +42,34 @@ export const ApiRunWithMessages = ApiRun.extend({
   messages: z.array(z.object({ role: z.string(), content: z.union([z.string(), z.array(AnyObject)]) })),
 });
 
-/** One call of a model: an attempt at a step, or another call, such as for a title. */
+/** A model call: an attempt at a step, or a call for a title or a summary. */
 export const ApiStep = z.object({
   run_id: Uuid,
   step: Count,
   attempt: z.int().positive(),
   purpose: z.enum(["step", "summary", "title", "compaction"]),
   model: z.string(),
-  /** The event with which the call began. */
+  /** The sequence of the event that started the call. */
   sequence: z.int().positive(),
-  /** Abandoned: the worker died or the run ended before the answer came. */
+  /** `abandoned`: the worker died or the run ended before the answer came. */
   state: z.enum(["running", "generated", "failed", "abandoned"]),
   started_at: Instant,
   duration_ms: Count.nullable(),
   stop_reason: z.string().nullable(),
   error: z.string().nullable(),
-  /** Null while the call runs, and if nothing was charged. */
+  /** Null if the call is in progress or was not charged. */
   usage: AnyObject.nullable(),
-  /** Null if `usage` is null, and if the model has no price. */
+  /** Null if `usage` is null or the model has no price. */
   cost_micros: Count.nullable(),
   /**
-   * Whether the stream broke off. Then the output tokens are estimated from the text that arrived, and up to
-   * `reserved_micros` more may have been billed.
+   * True if the stream broke off. Its output tokens are estimated from the received text. The provider may bill up to `reserved_micros`
+   * more.
    */
   estimated: z.boolean(),
   reserved_micros: Count,
   /** The built-in simulation answered. */
   simulated: z.boolean(),
-  /** How many tools the answer called. */
+  /** The number of tool calls in the answer. */
   calls: Count,
 });
 export type ApiStep = z.infer<typeof ApiStep>;
@@ -90,7 +90,7 @@ export const RunLog = z.object({
   duration_ms: Count.nullable(),
 });
 
-/** What the model was sent for one call. */
+/** The request of one model call. */
 export const SentRequest = z.object({
   run_id: Uuid,
   step: Count,
@@ -98,21 +98,21 @@ export const SentRequest = z.object({
   purpose: z.string(),
   sequence: z.int().positive(),
   betas: z.array(z.string()),
-  /** The parts of the conversation that the model was not shown, because only another model can read them. */
+  /** Blocks that were not sent, because only another model can read them. */
   left_out: z.array(z.object({ turn: z.int().nonnegative(), block: z.string(), why: z.string() })),
-  /** The request in the format of the Messages API: as it was sent, if the model uses that API. */
+  /** The request in the format of the Messages API. If the model uses this API, this request was sent unchanged. */
   body: AnyObject,
-  /** The request as it was sent, if the model uses another API. */
+  /** The sent request, if the model uses another API. */
   sent: z.object({ api: z.string(), body: AnyObject }).nullable(),
-  /** Where each part of the body comes from, in the order in which the model reads them. */
+  /** The parts of the body and their origins, in the order of the request. */
   parts: z.array(
     z.object({
-      /** `tools`, `system.0`, or `messages.2.0` for a block of a message. */
+      /** The path in the body, such as `tools`, `system.0` or `messages.2.0`. */
       path: z.string(),
       origin: z.enum(["tools", "system", "memory", "compaction", "message", "model", "result"]),
-      /** The event that contains the part; null for parts that come from the agent or the loop. */
+      /** The event with this part. Null if the part comes from the agent or the loop. */
       sequence: z.int().positive().nullable(),
-      /** Estimated from the length of the part: a model counts only whole requests. */
+      /** Estimated from the length of the part, because models count only whole requests. */
       tokens: Count,
     }),
   ),
@@ -120,7 +120,7 @@ export const SentRequest = z.object({
 export type SentRequest = z.infer<typeof SentRequest>;
 
 export const UsageQuery = z.strictObject({
-  /** One of day, model, agent, session, project, key; or two of them with a comma, such as `day,model`. */
+  /** Groups by day, model, agent, session, project or key, or by two of these, such as `day,model`. */
   group_by: z
     .string()
     .regex(
@@ -133,14 +133,14 @@ export const UsageQuery = z.strictObject({
   to: Instant.optional(),
   agent_id: Uuid.optional(),
   session_id: Uuid.optional(),
-  /** The time zone whose days are used, such as Europe/Berlin; UTC if not given. */
+  /** The time zone for days, such as Europe/Berlin. Default: UTC. */
   time_zone: z.string().min(1).max(100).optional(),
 });
 
 export const UsageRow = z.object({
   /**
-   * The value of the first group: the day, the model's name, the id of the agent or session, the folder of the project,
-   * or the name of the key that opened the session. Empty if the session has none.
+   * The value of the first group, such as a day, a model's name, an id or a folder. A key is the key that opened the session. Empty if
+   * the session has no such value.
    */
   key: z.string(),
   /** The value of the second group. */
@@ -153,12 +153,12 @@ export type UsageRow = z.infer<typeof UsageRow>;
 
 export const ToolUsageQuery = UsageQuery.omit({ group_by: true });
 
-/** How often a tool was called on a day. A call counts for the day on which it ended. */
+/** The calls of a tool on one day. A call counts on the day of its end. */
 export const ToolUsageRow = z.object({
   day: z.string(),
   tool: z.string(),
   calls: Count,
-  /** How many of the calls failed, and how many may or may not have taken effect. */
+  /** The number of failed calls. `unknown` counts calls that may or may not have taken effect. */
   failed: Count,
   unknown: Count,
   /** The duration of all calls together. */

@@ -23,7 +23,6 @@ import {
   TenantAwait,
 } from "./session-shapes.ts";
 
-/** Sessions and what is in them. */
 export const sessionRoutes = {
   createSession: {
     method: "POST",
@@ -113,7 +112,7 @@ export const sessionRoutes = {
     method: "POST",
     path: "/v1/sessions/{session_id}/fork",
     scope: "run",
-    summary: "Fork a session: create a new one with its messages up to a given one",
+    summary: "Fork a session. The new session begins with the messages up to a given message",
     body: z.strictObject({ message_id: Uuid.optional(), title: Line.max(255).optional() }).default({}),
     status: 201,
     response: ApiSession,
@@ -133,11 +132,11 @@ export const sessionRoutes = {
     method: "GET",
     path: "/v1/sessions/{session_id}/export",
     scope: "read",
-    summary: "Export a session as one file: its log, which can be imported, or a page or Markdown for people",
+    summary: "Export a session as one file: as JSON for an import, or as a page or Markdown for people",
     query: z.strictObject({ format: z.enum(["json", "html", "markdown"]).default("json") }),
     status: 200,
     response: SessionFile,
-    // HTML and Markdown, which a browser should save instead of showing.
+    // Browsers save an answer of this type, and do not show it.
     produces: ["application/octet-stream"],
   },
   postMessage: {
@@ -145,7 +144,7 @@ export const sessionRoutes = {
     method: "POST",
     path: "/v1/sessions/{session_id}/messages",
     scope: "run",
-    summary: "Send a prompt. The response confirms that the prompt is stored durably; its run begins later",
+    summary: "Send a prompt. The response confirms that the prompt is stored. The run begins later",
     body: MessageInput,
     status: 202,
     response: AcceptedMessage,
@@ -168,9 +167,9 @@ export const sessionRoutes = {
     summary: "List the events of the log, or stream them live with `Accept: text/event-stream`",
     query: z.strictObject({
       after: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
-      /** Returns the events before this sequence, still oldest first. */
+      /** Returns events before this sequence, oldest first. */
       before: z.coerce.number().int().positive().max(Number.MAX_SAFE_INTEGER).optional(),
-      /** `last`: the last events of the log. */
+      /** `last` returns the last events of the log. */
       order: z.enum(["last"]).optional(),
       limit: z.coerce.number().int().min(1).max(1000).optional(),
     }),
@@ -179,7 +178,8 @@ export const sessionRoutes = {
       data: z.array(ApiEvent),
       next_after: z.int().nonnegative().nullable(),
       /**
-       * With `before` or `order=last`: the value of `before` for the previous page; null at the beginning of the log.
+       * The value of `before` for the previous page. Null at the beginning of the log. Only answers to `before` or `order=last` have this
+       * field.
        */
       next_before: z.int().positive().nullable().optional(),
     }),
@@ -189,7 +189,7 @@ export const sessionRoutes = {
     method: "GET",
     path: "/v1/events",
     scope: "read",
-    summary: "Stream the sessions that change: each with its fields and the last sequence of its log",
+    summary: "Stream changed sessions with their fields and the last sequence of their logs",
     query: z.strictObject({ after: z.string().min(1).max(200).optional(), agent_id: Uuid.optional() }),
     status: 200,
     produces: ["text/event-stream"],
@@ -208,7 +208,7 @@ export const sessionRoutes = {
     method: "GET",
     path: "/v1/awaits",
     scope: "read",
-    summary: "List the open awaits of all sessions, oldest first. Without `kind`: all but subagents",
+    summary: "List the open awaits of all sessions, oldest first. Without `kind`, subagents are left out",
     query: AwaitQueryInput,
     status: 200,
     response: pageOf(TenantAwait),

@@ -12,10 +12,10 @@ const Count = z.int().nonnegative();
 /** Any JSON value. */
 const AnyValue = z.unknown();
 
-/** The position of a session in the queue (1 is next), and what the session waits for. */
+/** The position of a session in the queue, from 1, and the reason for the wait. */
 const Queued = z.object({ place: z.int().positive(), reason: z.string() });
 
-/** A session in the platform API's fields and words, with additional fields of Skein. */
+/** A session with the fields of the platform API and additional fields of Skein. */
 export const ApiSession = z.object({
   id: Uuid,
   agent_id: Uuid,
@@ -27,7 +27,7 @@ export const ApiSession = z.object({
   created_at: Instant,
   started_at: Instant.nullable(),
   finished_at: Instant.nullable(),
-  /** More detailed than `status`: a session that waits for somebody is `awaiting`. */
+  /** More detailed than `status`. For example, a session that waits for an answer is `awaiting`. */
   activity: SessionStatus,
   /** How the last run ended. */
   outcome: Outcome.nullable(),
@@ -38,36 +38,35 @@ export const ApiSession = z.object({
   updated_at: Instant,
   parent_session_id: Uuid.nullable(),
   forked_from_sequence: z.int().positive().nullable(),
-  /** For a subagent's session: the session that called it, and the call that waits for it. */
+  /** The session that called this subagent, and its tool call. Null if this session is not a subagent's session. */
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
-  /** The name of the key that opened the session; null if no key was used. */
+  /** The name of the key that opened the session. Null if no key was used. */
   opened_by: z.string().nullable(),
   total_runs: Count,
-  /** When the last run began; null if there was none. */
+  /** The start of the last run. Null if the session has no run. */
   last_run_at: Instant.nullable(),
   usage: UsageTotals,
   ...CostTotals,
-  /** Some of the session's usage is estimated from the text of answers that broke off. */
+  /** True if some usage is estimated, because an answer broke off. */
   estimated: z.boolean(),
   /**
-   * The amount that model calls may have cost beyond `cost_micros` because they broke off. It counts against budgets
-   * until `reserved_until` or until the next answer; no total includes it.
+   * The amount that interrupted model calls may have cost beyond `cost_micros`. It counts against budgets until `reserved_until` or until
+   * the next answer. No total includes it.
    */
   reserved_micros: Count,
   reserved_until: Instant.nullable(),
-  /** The built-in simulation answered in the session. */
+  /** True if the built-in simulation answered in the session. */
   simulated: z.boolean(),
   /**
-   * Whether the session has a tool call that may or may not have taken effect. The session's effects list such calls.
+   * True if a tool call of the session may or may not have taken effect.
    */
   has_unknown_effect: z.boolean(),
   /**
-   * What this session needs but no worker has, as a sentence. Only in the answer for one session, and only if something
-   * is missing.
+   * A sentence that says what all workers lack for this session. Only the answer for a single session has this field.
    */
   unserved: z.string().optional(),
-  /** Set while the session's prompt waits for its turn. Only in the answer for one session. */
+  /** Set if the session's prompt waits in the queue. Only the answer for a single session has this field. */
   queued: Queued.optional(),
 });
 export type ApiSession = z.infer<typeof ApiSession>;
@@ -87,7 +86,7 @@ export const SessionPatch = z.strictObject({
 
 const Tag = z.string().min(1).max(100);
 
-/** What a list of sessions can contain in addition to the sessions. */
+/** Additional data that a list of sessions can have. */
 const INCLUDED = ["last_message", "open_awaits", "first_prompt", "has_queued_prompt"] as const;
 
 export const SessionQueryInput = z.strictObject({
@@ -99,27 +98,27 @@ export const SessionQueryInput = z.strictObject({
   outcome: Outcome.optional(),
   /** The model of the session. */
   model: z.string().min(1).max(100).optional(),
-  /** Text in the title, ignoring case. */
+  /** Finds sessions with this text in the title. Ignores case. */
   title: z.string().min(1).max(255).optional(),
   /** `true` leaves out the sessions of subagents. */
   top_level: z.enum(["true", "false"]).optional(),
-  /** `true`: only sessions with a tool call that may or may not have taken effect. */
+  /** `true` finds only sessions with a tool call that may or may not have taken effect. */
   has_unknown_effect: z.enum(["true", "false"]).optional(),
   /**
-   * `last_run`: by the start of the last run, newest first; a session without a run is sorted by its creation. `cost`: most
-   * expensive first. `title`: from A to Z, sessions without a title last.
+   * `last_run` sorts by the start of the last run, newest first. A session without a run is sorted by its creation. `cost` sorts the most
+   * expensive first. `title` sorts from A to Z, and puts sessions without a title last.
    */
   sort: z.enum(["created", "last_run", "cost", "title"]).optional(),
-  /** Only these sessions: up to 100 ids separated by commas. */
+  /** Finds only sessions with these ids: up to 100, separated by commas. */
   ids: z
     .string()
     .regex(/^[0-9a-f-]{36}(,[0-9a-f-]{36}){0,99}$/i, "Expected up to 100 ids of sessions, separated by commas.")
     .optional(),
-  /** How many sessions to skip, to jump into a long list. */
+  /** The number of sessions to skip. */
   offset: z.coerce.number().int().nonnegative().max(10_000_000).optional(),
   /** `true` adds the number of all matching sessions. */
   count: z.enum(["true", "false"]).optional(),
-  /** Additional data for each session: some of these names, separated by commas. */
+  /** Names of additional data for each session, separated by commas. */
   include: z
     .string()
     .regex(
@@ -127,14 +126,14 @@ export const SessionQueryInput = z.strictObject({
       `Expected some of ${INCLUDED.join(", ")}.`,
     )
     .optional(),
-  /** Only sessions with this tag. If given several times: with all of these tags. */
+  /** Finds sessions with this tag. If given several times, finds sessions with all of these tags. */
   tag: z.union([Tag, z.array(Tag).min(1).max(20)]).optional(),
-  /** From: created at this time or later. To: created before this time. */
+  /** `from` finds sessions that were created at this time or later. `to` finds sessions that were created before it. */
   from: z.iso.datetime({ offset: true }).optional(),
   to: z.iso.datetime({ offset: true }).optional(),
-  /** Only forks of this session. */
+  /** Finds only forks of this session. */
   parent_session_id: Uuid.optional(),
-  /** Only sessions of subagents that this session called. */
+  /** Finds only sessions of subagents that this session called. */
   subagent_of_session_id: Uuid.optional(),
 });
 
@@ -149,12 +148,12 @@ export const ApiAwait = z.object({
   expires_at: Instant.nullable(),
 });
 
-/** A frame of the stream that reports changes of all sessions. */
+/** A frame of the stream about changes of all sessions. */
 export const ChangeFrame = z.discriminatedUnion("event", [
   z.object({ event: z.literal("stream.opened"), data: z.object({}) }),
   z.object({
     event: z.literal("session.changed"),
-    /** The session as it is now, and the sequence of the last event of its log. */
+    /** The current session, and the sequence of its last event. */
     data: z.object({ session: ApiSession, last_sequence: z.int().positive() }),
   }),
   z.object({ event: z.literal("stream.reset"), data: z.object({ given: z.string() }) }),
@@ -175,10 +174,10 @@ const ListedSession = ApiSession.extend({
     .optional(),
   open_awaits: OpenAwaits.optional(),
   /**
-   * The beginning of the first prompt, for a session without a title; null if the session has a title or no prompt yet.
+   * The beginning of the first prompt. Null if the session has a title or no prompt.
    */
   first_prompt: z.string().nullable().optional(),
-  /** Whether no run is in progress and a prompt waits for a worker. */
+  /** True if no run is in progress and a prompt waits for a worker. */
   has_queued_prompt: z.boolean().optional(),
 });
 
@@ -203,31 +202,30 @@ export const SearchQuery = SessionQueryInput.pick({
   cursor: true,
   include: true,
 }).extend({
-  /** The text to look for, ignoring case. */
+  /** The text to find. Upper and lower case are the same. */
   q: z.string().min(2).max(200),
   limit: z.coerce.number().int().min(1).max(200).optional(),
 });
 
-/** A session that contains the searched text, and the event that has it last. */
+/** A session with the searched text, and the last event with this text. */
 const SessionMatch = z.object({
   session: ListedSession,
   role: z.enum(["user", "assistant", "tool_call", "tool_result", "system"]),
-  /** The event that contains the text. */
   sequence: z.int().positive(),
   created_at: Instant,
-  /** The text with some of its surroundings. */
+  /** The found text with some text around it. */
   excerpt: z.string(),
 });
 
 export const SessionMatches = z.object({
   data: z.array(SessionMatch),
-  /** The cursor that continues the search; null if every session was searched. */
+  /** The cursor that continues the search. Null if all sessions were searched. */
   next_cursor: z.string().nullable(),
-  /** The time of the last run of the last session that was searched. */
+  /** The start of the last run in the session that was searched last. */
   searched_until: Instant.nullable(),
 });
 
-/** An await in the list over all sessions, with the fields by which people recognise its session. */
+/** An await in the list of all sessions, with some fields of its session. */
 export const TenantAwait = ApiAwait.extend({
   session: z.object({
     id: Uuid,
@@ -240,7 +238,7 @@ export const TenantAwait = ApiAwait.extend({
 
 export const AwaitQueryInput = z.strictObject({
   ...PageQuery.shape,
-  /** Default: every kind but `subagent`, because nobody outside Skein answers these. */
+  /** Default: all kinds except `subagent`, because only Skein answers awaits for subagents. */
   kind: ApiAwait.shape.kind.optional(),
   agent_id: Uuid.optional(),
 });
@@ -250,11 +248,11 @@ export const AnswerInput = z.strictObject({
     error: "Expected text or a list of content blocks.",
   }),
   is_error: z.boolean().default(false),
-  /** For an approval: the call runs with this input instead of the model's. */
+  /** The input with which an approved call runs, instead of the model's input. */
   updated_input: JsonObject.optional(),
 });
 
-/** The outcome of an answer. `refused` is an error instead. */
+/** The outcome of an answer. A refused answer is an error and has no such body. */
 export const ApiAnswered = z.object({
   session_id: Uuid,
   tool_use_id: z.string(),
@@ -263,7 +261,7 @@ export const ApiAnswered = z.object({
   event_sequence: z.int().positive().nullable(),
 });
 
-/** What one tool call did, or that its outcome is unknown. */
+/** A tool call with its outcome. After a crash the outcome may be unknown. */
 export const Effect = z.object({
   tool_use_id: z.string(),
   run_id: Uuid,
@@ -287,7 +285,7 @@ export const ApiFile = z.object({
   last_updated_at: Instant,
 });
 
-/** A session as one file: its complete log. */
+/** A session as one file, with its complete log. */
 export const SessionFile = z.strictObject({
   format: z.literal("skein.session"),
   version: z.literal(1),

@@ -33,7 +33,7 @@ export const sqlRoutes = {
     method: "GET",
     path: "/v1/sql/schema",
     scope: "sql",
-    summary: "List the tables that SQL statements can read, with their columns and what these mean",
+    summary: "List the tables that SQL statements can read, with the meanings of their columns",
     status: 200,
     response: z.object({ data: z.array(SqlTable) }),
   },

@@ -4,7 +4,7 @@ import { Health } from "./health-shapes.ts";
 import { AnyObject } from "./page.ts";
 import { ToolUsageQuery, ToolUsageRow, UsageQuery, UsageRow } from "./run-shapes.ts";
 
-/** Routes about the server itself: health, documents and usage. */
+/** Routes for health, documents and usage of the server. */
 export const systemRoutes = {
   health: {
     method: "GET",
@@ -68,7 +68,7 @@ export const systemRoutes = {
     method: "GET",
     path: "/v1/usage",
     scope: "read",
-    summary: "Get tokens and cost by day, model, agent, session or project, or by two of these",
+    summary: "Get tokens and cost by day, model, agent, session, project or key, or by two of these",
     query: UsageQuery,
     status: 200,
     response: z.object({ data: z.array(UsageRow) }),
@@ -77,7 +77,7 @@ export const systemRoutes = {
     method: "GET",
     path: "/v1/usage/tools",
     scope: "read",
-    summary: "Count tool calls by day and tool: all, failed, and with unknown effect",
+    summary: "Count all tool calls, failed calls and calls with unknown effect, by day and tool",
     query: ToolUsageQuery,
     status: 200,
     response: z.object({ data: z.array(ToolUsageRow) }),

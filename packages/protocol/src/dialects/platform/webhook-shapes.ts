@@ -4,7 +4,7 @@ import { Uuid } from "../../ids.ts";
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
 
-/** The events that a webhook can receive. */
+/** The types of events that a webhook can receive. */
 export const WebhookEvent = z.enum([
   "session.created",
   "session.started",
@@ -36,7 +36,7 @@ export const Webhook = z.object({
 });
 export type Webhook = z.infer<typeof Webhook>;
 
-/** One notice to one webhook. */
+/** A notice to one webhook. */
 export const Delivery = z.object({
   id: Uuid,
   webhook_id: Uuid,
@@ -45,7 +45,7 @@ export const Delivery = z.object({
   event_sequence: z.int().positive(),
   state: z.enum(["pending", "delivered", "failed"]),
   attempts: Count,
-  /** The status of the last answer; null if there was none. */
+  /** The HTTP status of the last answer. Null if no answer came. */
   last_status: z.int().nullable(),
   last_error: z.string().nullable(),
   next_attempt_at: Instant.nullable(),

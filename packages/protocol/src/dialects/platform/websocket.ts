@@ -3,10 +3,10 @@ import { Uuid } from "../../ids.ts";
 import { MessageInput } from "./message-shapes.ts";
 import { AnswerInput } from "./session-shapes.ts";
 
-/** Identifies a command, so that its answer can be recognised. */
+/** The answer to a command has the same `id`. */
 const reference = { id: z.string().min(1).max(100).optional(), session_id: Uuid };
 
-/** What a client may send over `/v1/ws`, each as one text message of JSON. */
+/** A message that a client may send over `/v1/ws`, as JSON text. */
 export const SocketCommand = z.discriminatedUnion("type", [
   z.strictObject({ ...reference, type: z.literal("subscribe"), after: z.int().nonnegative().default(0) }),
   z.strictObject({ ...reference, type: z.literal("unsubscribe") }),

@@ -11,21 +11,23 @@ export const ApiWorker = z.object({
   model: z.string(),
 });
 
-/** Which worker drives a session, and which ones can. A session waits until some worker has everything that its agent needs. */
+/**
+ * Tells which worker drives a session, and which workers can drive it. A session waits until a worker has everything that its agent needs.
+ */
 export const Placement = z.object({
   session_id: Uuid,
   waiting: z.boolean(),
-  /** The worker that drives the session now; null while no run needs one. */
+  /** The worker that drives the session now. Null if no run is in progress. */
   worker: z.string().nullable(),
   /** The workers that have everything that the session needs. */
   workers: z.array(z.string()),
-  /** What each of the other workers lacks. */
+  /** All other workers, with the things that they lack. */
   lacking: z.array(z.object({ worker: z.string(), lacks: z.array(z.string()) })),
-  /** The placement as one sentence. */
+  /** A sentence that describes the placement. */
   detail: z.string(),
 });
 
-/** A session that no worker could drive. It sleeps until somebody retries or discards it. */
+/** A session that failed repeatedly. It sleeps until a person retries or discards it. */
 export const ApiParkedSession = z.object({
   session_id: Uuid,
   parked_at: z.string(),
