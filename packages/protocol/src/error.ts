@@ -18,9 +18,9 @@ export const ErrorCode = z.enum([
   "lease_required",
   /** Another request had the same idempotency key. */
   "key_reused",
-  /** There is no run to cancel. */
+  /** The session has no run that can be cancelled. */
   "not_running",
-  /** The await is not open: unknown, answered or timed out. */
+  /** The await is unknown, or was answered, or has timed out. */
   "not_awaiting",
   /** The agent is archived. */
   "archived",
@@ -28,15 +28,15 @@ export const ErrorCode = z.enum([
   "too_large",
   /** Another process has opened this store and locked it. */
   "store_locked",
-  /** The store's files or rows were changed or damaged since they were written. */
+  /** Another program has changed or damaged the store's files or rows. */
   "store_corrupt",
   /** The store was written by a newer version of Skein. */
   "store_too_new",
-  /** The store cannot be reached now; trying again later may help. */
+  /** The store cannot be reached now. A later attempt may succeed. */
   "store_unavailable",
-  /** The place of generated files cannot be reached now; trying again later may help. */
+  /** The storage of generated files cannot be reached now. A later attempt may succeed. */
   "files_unavailable",
-  /** The disk is full. Nothing of the append was kept. */
+  /** The disk is full. No event of the append was stored. */
   "disk_full",
   /** The store's folder or file cannot be written. */
   "read_only",
@@ -46,17 +46,17 @@ export const ErrorCode = z.enum([
   "not_allowed",
   /** The operator has not allowed this argument for a child process. */
   "arg_not_allowed",
-  /** This server does not call this address. */
+  /** The server may not send requests to this address. */
   "url_not_allowed",
-  /** An event is of a type or version that this version of Skein does not know. */
+  /** This version of Skein does not know the type or version of an event. */
   "unreadable",
   /** DuckDB rejected the statement, or crashed on it. */
   "statement_failed",
-  /** The statement exceeds its limit of time, memory or disk space. */
+  /** The statement needs too much time, memory or disk space. */
   "over_limit",
   /** This machine has no sandbox for SQL statements. */
   "sandbox_missing",
-  /** A secret cannot be decrypted: its key is missing, or the secret was changed. */
+  /** A secret cannot be decrypted, because its key is missing or the secret was changed. */
   "secret_sealed",
   /** An optional package that this operation needs is not installed. */
   "not_installed",
@@ -67,7 +67,7 @@ export type ErrorCode = z.infer<typeof ErrorCode>;
 export const Failure = z.object({
   code: z.string(),
   message: z.string(),
-  /** HTTP status, where the failure came over HTTP. */
+  /** The HTTP status, if the failure came over HTTP. */
   status: z.int().optional(),
 });
 export type Failure = z.infer<typeof Failure>;

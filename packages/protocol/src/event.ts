@@ -6,7 +6,7 @@ import { stepFacts } from "./facts/step-facts.ts";
 import { Uuid } from "./ids.ts";
 
 /**
- * The complete list of facts, each with the schema of its data. A new fact breaks the build wherever code has to handle
+ * The complete list of facts, each with the schema of its data. After a new fact is added, the compiler reports all code that must handle
  * it.
  */
 export const FACTS = { ...sessionFacts, ...stepFacts, ...contextFacts, ...runtimeFacts };
@@ -14,21 +14,21 @@ export type FactType = keyof typeof FACTS;
 
 export type FactData<Type extends FactType> = z.infer<(typeof FACTS)[Type]>;
 
-/** Something that happened, before it has a place in a log. */
+/** A fact that is not stored yet. */
 export type Fact = { [Type in FactType]: { readonly event_type: Type; readonly data: FactData<Type> } }[FactType];
 
-/** A fact with the id that its writer made. The id shows when the same fact is appended again. */
+/** A fact with an id from its writer. The store uses the id to recognise a repeated append. */
 export type NewEvent = Fact & { readonly id: string };
 
-/** A fact with its place in the log of its session: the platform API's six keys. */
+/** A stored fact with the six keys of the platform API. */
 export type Event = NewEvent & {
   readonly session_id: string;
-  /** 1, 2, 3 … inside the session, without gap or repeat. */
+  /** Counts the events of the session from 1, without gaps. */
   readonly sequence: number;
   readonly created_at: string;
 };
 
-/** The fact with the time at which it happened, if facts of its type have one. */
+/** Adds `happened_at` to a fact if facts of this type can have it. */
 export function happenedThen<Told extends Fact>(fact: Told, at: string): Told {
   return "happened_at" in FACTS[fact.event_type].shape ? { ...fact, data: { happened_at: at, ...fact.data } } : fact;
 }
@@ -63,15 +63,14 @@ export const Event = z
   });
 
 /**
- * The version in which facts are written. A worker claims only sessions whose facts it can read.
+ * The version of new facts. A worker claims only sessions with facts that it can read.
  *
- * Version 1 is the only one yet, so there is no upgrade code. The first change of a fact's shape raises this number and adds
- * a pure function from version 1 to 2, called where rows become events (`rows.ts` of each store). An event without a version
- * is of version 1.
+ * So far only version 1 exists, and no code upgrades facts. The first change of a fact's schema must raise this number and add a function
+ * from version 1 to 2. `rows.ts` of each store must call this function. An event without a version has version 1.
  */
 export const FACT_VERSION = 1;
 
-/** Facts that anyone may append. All others need the lease of the session's driver. */
+/** Facts that any process may append. All other facts need the lease of the session's driver. */
 const FROM_OUTSIDE: ReadonlySet<FactType> = new Set<FactType>([
   "session.created",
   "session.edited",

@@ -1,22 +1,20 @@
 import { z } from "zod";
 
 /**
- * Any UUID: ours are v7, others (Claude Code's, a client's) keep their version. Upper case is accepted and stored as
- * lower case.
+ * Accepts any UUID and turns it into lower case. Skein makes UUIDs v7. Ids from Claude Code and from clients keep their version.
  */
 export const Uuid = z
   .string()
   .toLowerCase()
   .regex(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/, "Expected a UUID.");
 
-/** Whether a text is a UUID in lower case, as it is stored: it can be used as a file name. */
+/** Tells whether a text is a UUID in lower case. Such a text is safe as a file name. */
 export function isKeptUuid(text: string): boolean {
   return Uuid.safeParse(text).data === text;
 }
 
 /**
- * Makes a new UUID v7. Each id is greater than the previous one, also inside one millisecond and when the clock goes
- * back.
+ * Makes a new UUID v7. Each id is greater than the previous id, even in the same millisecond or after the clock goes back.
  */
 export type Ids = () => string;
 
@@ -30,13 +28,12 @@ const COUNTER_LIMIT = 2 ** 42;
 /**
  * UUID v7 (RFC 9562, method 1): 48 bits of time, a 42-bit counter, 32 random bits.
  *
- * The order holds inside one process only. To order events of several processes, use the sequence of a log, never the
- * id.
+ * Only ids of the same process are in order. To order events of several processes, use their sequence.
  */
 export function createIds({ now = Date.now, random = (bytes) => crypto.getRandomValues(bytes) }: IdsDeps = {}): Ids {
   const bytes = new Uint8Array(16);
   const view = new DataView(bytes.buffer);
-  // Randomness is drawn in one large piece, because a call per id costs more than the id itself.
+  // Random bytes are requested in large pieces, because a request for each id would be slow.
   const pool = new Uint8Array(4096);
   let used = pool.length;
   let last = -1;
@@ -51,7 +48,7 @@ export function createIds({ now = Date.now, random = (bytes) => crypto.getRandom
     return pool.subarray(used - count, used);
   }
 
-  /** A random start value whose top bit is 0, so that the counter has room to grow. */
+  /** Returns a random start value. Its top bit is 0, so that the counter can grow. */
   function freshCounter(): number {
     const part = take(6);
     const high = ((part[0] ?? 0) & 0x01) * 2 ** 40;
@@ -75,9 +72,9 @@ export function createIds({ now = Date.now, random = (bytes) => crypto.getRandom
 }
 
 /**
- * The id of one part of a message. It is computed from the message's id, so that a repeated append makes the same rows.
+ * The id of one part of a message. The id is computed from the message's id, so that a repeated append makes the same rows.
  *
- * Part 0 has the message's own id. For the other parts, the last 32 bits of this id, which are random, are counted up.
+ * Part 0 has the id of the message. For later parts, the number of the part is added to the last 32 bits, which are random.
  */
 export function partId(messageId: string, part: number): string {
   if (part === 0) return messageId;

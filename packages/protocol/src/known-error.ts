@@ -1,6 +1,6 @@
 import type { ErrorCode } from "./error.ts";
 
-/** An error that the caller can act on. Anything else that is thrown is a bug. */
+/** An error that the caller can react to. All other thrown errors are bugs. */
 export class KnownError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>> | undefined;

@@ -15,11 +15,11 @@ const GivenPrice = z.strictObject({
   date: z.iso.date(),
 });
 
-/** How a model is reached, and what it can do. The prefix of the model's name is its provider: `provider/name`. */
+/** The address, API and abilities of a model. The name of a model begins with its provider: `provider/name`. */
 export const ModelSettings = z.strictObject({
-  /** The API of the model. Default: the API of the provider in its name. */
+  /** The API of the model. Default: the usual API of the provider in the model's name. */
   adapter: z.enum(["anthropic", "openai", "openai-compatible", "bedrock", "vertex"]).optional(),
-  /** The provider's name for the model. Default: the part after the provider in its name. */
+  /** The provider's name for the model. Default: the part of the model's name after the slash. */
   model_name: z.string().min(1).max(200).optional(),
   url: z
     .url({ protocol: /^https?$/, error: "Expected an http or https address." })

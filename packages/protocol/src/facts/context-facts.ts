@@ -5,12 +5,12 @@ import { Uuid } from "../ids.ts";
 
 const Count = z.int().nonnegative();
 const inStep = { run_id: Uuid, step: Count };
-/** A memory that failed: the run continued without it. */
+/** Set if the agent memory failed. The run continued without this memory. */
 const failing = { failed: z.literal(true).optional(), error: Failure.optional() };
 const hook = { ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject, ...failing };
 const context = { messages_count: Count, estimated_tokens: Count, duration_ms: Count };
 
-/** What the model is shown in addition to the transcript: memory, compaction, files. */
+/** Facts about agent memory, compaction and generated files. */
 export const contextFacts = {
   "memory.retrieved": z.object({
     ...inStep,
@@ -18,7 +18,7 @@ export const contextFacts = {
     memories_found: Count,
     memories_injected: Count,
     memory_store_type: z.string(),
-    /** The memories that were added to the prompt, so that the step can be reproduced. */
+    /** The memory texts in the prompt. With them, the step can be repeated exactly. */
     injected: z.array(z.string()),
     ...failing,
   }),
@@ -32,8 +32,7 @@ export const contextFacts = {
   "memory.saved": z.object(hook),
   "memory.restored": z.object(hook),
   /**
-   * A check whether compaction is needed, with the reason for its result. If compaction was applied, the fact also has
-   * the messages that replace the older ones.
+   * Skein checked whether compaction is needed. If the context was compacted, this fact has the new messages.
    */
   "compaction.checked": z.object({
     ...inStep,
@@ -44,7 +43,7 @@ export const contextFacts = {
     current_tokens: Count,
     threshold: Count,
     tokens_after: Count,
-    /** The messages that the model is shown in place of all earlier messages; null when not applied. */
+    /** Replace all earlier messages in the context. Null if the context was not compacted. */
     messages: z.array(z.object({ role: z.string(), content: Content })).nullable(),
   }),
   "file.generated": z.object({ ...inStep, file_id: z.string(), filename: z.string() }),

@@ -1,4 +1,4 @@
 import { z } from "zod";
 
-/** When it happened, if the fact was written later: the session was adopted from an agent's files, or imported. */
+/** The original time of a fact in an adopted or imported session. */
 export const happenedAt = { happened_at: z.iso.datetime().optional() };

@@ -9,11 +9,11 @@ import { happenedAt } from "./happened-at.ts";
 const Count = z.int().nonnegative();
 const AbsolutePath = z.string().startsWith("/", "Expected an absolute path.");
 
-/** Facts that only a runtime with its own process (Claude Code) has. */
+/** Facts that only Claude Code writes, because it runs in a separate process. */
 export const runtimeFacts = {
-  /** The runtime has started for a run, with what it reported: model, tools, servers, commands. */
+  /** The runtime has started for a run. `info` has the model, tools, servers and commands that it reported. */
   "runtime.started": z.object({ run_id: Uuid, info: JsonObject }),
-  /** A report of the runtime that is neither an answer nor a result: a compaction, a denial, the progress of a task. */
+  /** The runtime reported a compaction, a denied call, the progress of a task or a similar event. */
   "runtime.noticed": z.object({
     run_id: Uuid,
     message_id: Uuid,
@@ -22,18 +22,17 @@ export const runtimeFacts = {
     ...happenedAt,
   }),
   /**
-   * A message of a subagent that works inside the runtime. It is not part of the session's own transcript, but its cost
-   * counts for the session.
+   * A message of a subagent inside the runtime. The transcript does not have this message, but the session's cost includes it.
    */
   "subagent.messaged": z.object({
     run_id: Uuid,
     message_id: Uuid,
-    /** The call that the subagent works for. */
+    /** The tool call that started the subagent. */
     parent_tool_use_id: z.string(),
     role: z.enum(["user", "assistant"]),
     content: Content,
     model: z.string().nullable(),
-    /** Null for a message that is not a model's answer, and for later parts of an answer that was counted already. */
+    /** Null if the message is not a model's answer, or if an earlier part of the answer has the usage. */
     usage: Usage.nullable(),
     cost: CallCost.nullable(),
     /** The built-in simulation answered, not a model. */
@@ -56,11 +55,11 @@ export const runtimeFacts = {
   /** Entries of a Claude Code transcript, stored unchanged. */
   "transcript.appended": z.object({
     entries: z.array(JsonObject),
-    /** Which transcript of the session: null is its own, others are those of its subagents. */
+    /** The path of a subagent's transcript. Null for the main transcript of the session. */
     subpath: z.string().nullable(),
     /**
-     * The original text of lines of an adopted file that JSON would write differently. A line is entry `at` itself, or
-     * stands before this entry and is none (incomplete or empty).
+     * Lines of an adopted file that `JSON.stringify` does not reproduce exactly. If `is_entry` is true, the line is the entry at `at`. If
+     * not, the line is incomplete or empty, and is before this entry.
      */
     odd_lines: z.array(z.object({ at: Count, text: z.string(), is_entry: z.boolean() })).optional(),
   }),
@@ -84,9 +83,9 @@ export const runtimeFacts = {
     files_changed: z.array(AbsolutePath),
     insertions: Count,
     deletions: Count,
-    /** Set when nothing was restored. */
+    /** Set if no file was restored. */
     error: Failure.nullable(),
   }),
-  /** A request to use another model or permission mode from now on, also for a run in progress. */
+  /** A request to change the model or the permission mode, even during a run. */
   "control.requested": z.object({ permission_mode: z.string().nullable(), model: Line.max(100).nullable() }),
 };

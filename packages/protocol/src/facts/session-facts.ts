@@ -16,7 +16,7 @@ const runTotals = {
   /** The exact cost, as decimal text. */
   cost_picos: Picos.optional(),
   unpriced_calls: Count,
-  /** Calls that broke off, and what they may have cost beyond `cost_micros`. */
+  /** Set if a model call broke off. `reserved_micros` is the amount that such calls may have cost beyond `cost_micros`. */
   estimated: z.literal(true).optional(),
   reserved_micros: Count.optional(),
   simulated: z.literal(true).optional(),
@@ -24,10 +24,10 @@ const runTotals = {
   duration_ms: Count,
 };
 
-/** The runtime's own result. Claude Code reports one; the loop has only the totals. */
+/** The result that Claude Code reports. The loop has only totals. */
 const ownResult = { result: JsonObject.optional() };
 
-/** What happens to a session as a whole, and to the prompts and messages in it. */
+/** Facts about sessions, prompts, runs and messages. */
 export const sessionFacts = {
   /** The first fact of every log. */
   "session.created": z.object({
@@ -40,13 +40,12 @@ export const sessionFacts = {
     model_id: Uuid.nullable(),
     working_directory: Line.max(500).nullable(),
     metadata: JsonObject,
-    /** Where a fork comes from: the parent's log up to this sequence. */
+    /** The parent of a fork. The fork has the messages of the parent's log up to this sequence. */
     parent: z.object({ session_id: Uuid, sequence: z.int().positive() }).nullable(),
-    /** The tool call in another session that this session works for (a subagent). */
+    /** In a subagent's session: the tool call that started the subagent, in the session of its caller. */
     subagent_of: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable(),
     /**
-     * The name of the key that opened the session; a subagent's session has the name from its caller. Absent if no key
-     * was used.
+     * The name of the key that opened the session. A subagent's session has the name from its caller. Missing if no key was used.
      */
     opened_by: z.string().max(255).optional(),
   }),
@@ -56,7 +55,7 @@ export const sessionFacts = {
     model_id: Uuid.nullable().optional(),
     metadata: JsonObject.optional(),
   }),
-  /** A message of the parent's transcript, copied when a session is forked. It adds no usage. */
+  /** A message of the parent's transcript was copied into a fork. The fork's usage does not include it. */
   "message.copied": z.object({
     message_id: Uuid,
     role: z.enum(["user", "assistant", "system"]),
@@ -64,12 +63,11 @@ export const sessionFacts = {
     ...happenedAt,
   }),
   /**
-   * A prompt was accepted, and is durable from this fact on. It enters the transcript when its run starts, or when the
-   * run in progress reads it.
+   * A prompt was accepted and stored. It enters the transcript when its run starts, or when the run in progress reads it.
    */
   "prompt.accepted": z.object({
     message_id: Uuid,
-    /** The run that this prompt will start, unless it steers a run in progress. */
+    /** The run of this prompt. A prompt that steers a run in progress starts no run. */
     run_id: Uuid,
     mode: z.enum(["queue", "steer", "interrupt"]),
     content: Content,
@@ -77,12 +75,12 @@ export const sessionFacts = {
     max_cost_micros: Count.nullable(),
     /** The name of the API key that sent the prompt. The run counts against the caps of this key. */
     key_name: Line.max(100).optional(),
-    /** How this run differs from its session, in the format of the session's runtime (see `claude/options.ts`). */
+    /** Options for this run only, in the format of the session's runtime (see `claude/options.ts`). */
     options: JsonObject.optional(),
     ...happenedAt,
   }),
   "cancel.requested": z.object({ run_id: Uuid, reason: z.string().nullable() }),
-  /** A run begins. In the platform API, this event says that the session is processing. */
+  /** A run has begun. In the platform API, this event means that the session is processing. */
   "session.started": z.object({
     run_id: Uuid,
     message_id: Uuid,
@@ -90,18 +88,17 @@ export const sessionFacts = {
     formatter: z.string(),
     ...happenedAt,
   }),
-  /** A worker took over an open run. The calls that were in progress have lost their worker. */
+  /** A worker took over an open run. The earlier worker and its open calls are lost. */
   "run.resumed": z.object({ run_id: Uuid, fence: z.int().positive() }),
   /**
-   * A message entered the transcript. An earlier fact has its content, and made its rows in the platform API's
-   * messages.
+   * A message entered the transcript. An earlier fact has the content of the message. The message's rows were made from that fact.
    */
   "message.created": z.object({
     message_id: Uuid,
     run_id: Uuid,
     step: Count,
     role: z.enum(["user", "assistant", "system"]),
-    /** How many rows the message has. */
+    /** The number of the message's rows in the platform API. */
     rows: Count,
     transformation_type: z.enum([
       "user_message_added",
@@ -126,7 +123,7 @@ export const sessionFacts = {
     ...ownResult,
     ...happenedAt,
   }),
-  /** The run failed or was cancelled. The platform API has one event for both; `outcome` tells them apart. */
+  /** The run failed or was cancelled. The platform API has the same event for both. `outcome` tells which of the two happened. */
   "session.failed": z.object({
     run_id: Uuid,
     step: Count,

@@ -8,39 +8,37 @@ import { CallCost, Picos, Usage } from "../usage.ts";
 const Count = z.int().nonnegative();
 const inStep = { run_id: Uuid, step: Count };
 
-/** What a model call is for: a step of the loop, a summary of the run, a title, or a compaction. */
+/** The purpose of a model call. */
 const Purpose = z.enum(["step", "summary", "title", "compaction"]);
 
 /**
- * The known usage and cost of a call without a complete answer, and what it may have cost beyond that. Facts from
- * before 2026-11-16 have neither `estimated` nor `reserved_micros`: their cost is the most that the call can have cost.
+ * The usage and cost of a call without a complete answer. The call may have cost up to `reserved_micros` more. Facts from before
+ * 2026-11-16 do not have `estimated` and `reserved_micros`. Their `cost` is the highest possible cost.
  */
 const broken = {
   /**
-   * The model's own counts if the stream had them; otherwise the output tokens are estimated from the text that
-   * arrived.
+   * The counts of the model, if the stream had them. If not, the output tokens are estimated from the received text.
    */
   usage: Usage,
   cost: CallCost.nullable(),
-  /** `output_tokens` is estimated, not reported by the model. */
+  /** Set if `output_tokens` is estimated. */
   estimated: z.literal(true).optional(),
-  /** What the call may have cost beyond `cost`. */
+  /** The amount that the call may have cost beyond `cost`. */
   reserved_micros: Count.optional(),
   /**
-   * The money that is reserved for the run and for the session, this call included, and the latest time at which the
-   * reservation ends.
+   * The reserved amounts of the run and the session, including this call. The reservation ends at `until` or earlier.
    */
   reservation: z.object({ run_micros: Count, session_micros: Count, until: z.iso.datetime() }).optional(),
   simulated: z.literal(true).optional(),
 };
 
-/** An answer that broke off or was invalid: it still costs money. */
+/** An answer that broke off or was invalid, but still costs money. */
 const Lost = z.object({ model: z.string(), ...broken });
 
 /** The text of an answer that broke off and is not requested again. */
 const interrupted = { message_id: Uuid.optional(), content: z.array(ContentBlock).optional() };
 
-/** Model calls and the tool calls they ask for. */
+/** Facts about model calls, tool calls and awaits. */
 export const stepFacts = {
   "step.started": z.object({
     ...inStep,
@@ -52,7 +50,7 @@ export const stepFacts = {
     tools_count: Count,
     messages_count: Count,
     estimated_tokens: Count,
-    /** The built-in simulation is asked, not a model. */
+    /** Set if the built-in simulation answers instead of a model. */
     simulated: z.literal(true).optional(),
     ...happenedAt,
   }),
@@ -60,7 +58,7 @@ export const stepFacts = {
     ...inStep,
     purpose: Purpose,
     message_id: Uuid,
-    /** The message that will contain the results of the calls in `content`; null when there are none. */
+    /** The message for the results of the tool calls in `content`. Null if `content` has no tool calls. */
     results_message_id: Uuid.nullable(),
     content: z.array(ContentBlock),
     model: z.string(),
@@ -70,7 +68,7 @@ export const stepFacts = {
     cost: CallCost.nullable(),
     container_id: z.string().nullable(),
     duration_ms: Count,
-    /** `usage` is estimated from the text that arrived, because the provider sent no counts. */
+    /** Set if `usage` is estimated from the text, because the provider sent no counts. */
     estimated: z.literal(true).optional(),
     /** The built-in simulation answered, not a model. */
     simulated: z.literal(true).optional(),
@@ -82,10 +80,10 @@ export const stepFacts = {
     error: Failure,
     delay_ms: Count,
     lost: Lost.optional(),
-    /** The model that is called for the rest of the run, instead of the model that failed. */
+    /** The model that replaces the failed model for the rest of the run. */
     model: z.string().optional(),
     /**
-     * The provider rejected the schema of the answer: for the rest of the run, the answer is requested as a tool call.
+     * Set if the provider rejected the schema of the answer. For the rest of the run, the model must give the answer as a tool call.
      */
     output: z.literal("tool").optional(),
     ...happenedAt,
@@ -98,14 +96,14 @@ export const stepFacts = {
     ...interrupted,
     ...happenedAt,
   }),
-  /** A model call was abandoned: its run was cancelled, or its worker died or stops. */
+  /** A model call was abandoned, because its run was cancelled or its worker died or stopped. */
   "step.abandoned": z.object({
     ...inStep,
     model: z.string(),
     ...broken,
     reason: z.enum(["cancelled", "worker_lost", "handed_over"]).optional(),
     ...interrupted,
-    /** Whether `content` is kept as an interrupted answer. */
+    /** Set if `content` enters the transcript as an interrupted answer. */
     interrupted: z.literal(true).optional(),
     ...happenedAt,
   }),
@@ -122,15 +120,15 @@ export const stepFacts = {
     tool_use_id: z.string(),
     name: z.string(),
     input: z.unknown(),
-    /** `unknown`: the call had started when its worker died, and may or may not have taken effect. */
+    /** `unknown`: the worker died during the call, and the call may or may not have taken effect. */
     outcome: z.enum(["committed", "failed", "unknown"]),
     content: Content,
     is_error: z.boolean(),
-    /** The message that this result belongs to, and its place among the step's calls. */
+    /** The message for this result. `part` is the position of the call in its step. */
     message_id: Uuid,
     part: Count,
     duration_ms: Count,
-    /** What the tool returned, for a tool with an output schema. `content` is what the model reads. */
+    /** The value that a tool with an output schema returned. The model reads `content` instead. */
     output: z.unknown().optional(),
     ...happenedAt,
   }),
@@ -143,11 +141,10 @@ export const stepFacts = {
         name: z.string(),
         input: z.unknown(),
         expires_at: z.iso.datetime().nullable(),
-        /** The session that works on the call, for a subagent. */
+        /** The session of a subagent that works on the call. */
         session_id: Uuid.nullable(),
         /**
-         * Further information for the person who decides: why the person is asked, and rules that would allow such
-         * calls from now on.
+         * More information for the person who decides: the reason for the question, and rules that would allow such calls in future.
          */
         about: JsonObject.optional(),
       }),
@@ -158,11 +155,11 @@ export const stepFacts = {
     tool_use_id: z.string(),
     content: Content,
     is_error: z.boolean(),
-    /** What a subagent and its own subagents spent. The amount counts against the budgets of the caller. */
+    /** The cost of a subagent and its subagents. It counts against the caller's budgets. */
     cost_micros: z.int().nonnegative().optional(),
     /** The exact cost, in pico-dollars. */
     cost_picos: Picos.optional(),
-    /** What interrupted calls of the subagent may have cost beyond `cost_micros`. */
+    /** The amount that interrupted calls of the subagent may have cost beyond `cost_micros`. */
     reserved_micros: Count.optional(),
   }),
   "await.resolved": z.object({
@@ -173,7 +170,7 @@ export const stepFacts = {
   }),
   /** A subagent has sent its outcome to the session that called it. */
   "parent.informed": z.object({ ...inStep, session_id: Uuid, tool_use_id: z.string() }),
-  /** The final answer was checked by the agent's own rule. */
+  /** A rule of the agent has checked the final answer. */
   "answer.validated": z.object({ ...inStep, passed: z.boolean(), reason: z.string().nullable() }),
   /** Incomplete pairs of tool_use and tool_result were repaired before a model call. */
   "transcript.repaired": z.object({ ...inStep, repairs: z.array(JsonObject) }),
